@@ -1,0 +1,177 @@
+/* hopbound/base.h - what every room stands on: status, errors, random numbers, memory, files,
+ * threads, progress. The library never prints and never exits: it returns a status and fills a
+ * hop_error; whoever called decides what to say.
+ *
+ *     hop_error err = {0};
+ *     hop_file file = {0};
+ *     if (hop_file_map(&file, path, &err) != HOP_OK) { puts(err.text); return 1; }
+ *     ...
+ *     hop_file_unmap(&file);
+ */
+#ifndef HOPBOUND_BASE_H
+#define HOPBOUND_BASE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define HOP_PRINTF(fmt, args) __attribute__((format(printf, fmt, args)))
+#else
+#define HOP_PRINTF(fmt, args)
+#endif
+
+/* ---- status and errors -------------------------------------------------------------------- */
+
+/* One list gives the code and its text. */
+#define HOP_STATUS_LIST(X)                              \
+    X(OK, 0, "ok")                                      \
+    X(ENOMEM, -1, "out of memory")                      \
+    X(EIO, -2, "cannot read or write the file")         \
+    X(EFORMAT, -3, "the file is not what it should be") \
+    X(ESHAPE, -4, "a tensor has the wrong shape")       \
+    X(EDOMAIN, -5, "outside the hypotheses")            \
+    X(ERANGE, -6, "a number is out of range")           \
+    X(EUNKNOWN, -7, "unknown name")                     \
+    X(ESTOPPED, -8, "stopped on request")
+
+typedef enum hop_status {
+#define HOP_STATUS_ENUM(name, code, text) HOP_##name = code,
+    HOP_STATUS_LIST(HOP_STATUS_ENUM)
+#undef HOP_STATUS_ENUM
+} hop_status;
+
+const char *hop_status_text(hop_status s);
+
+/* The reason of a failure, in one line: "what: why". Fill with {0}; functions take NULL too. */
+typedef struct hop_error {
+    hop_status status;
+    char text[400];
+} hop_error;
+
+/* Sets `err` (may be NULL) and returns `s`, so that a failure is one line: return hop_fail(err, ..). */
+hop_status hop_fail(hop_error *err, hop_status s, const char *fmt, ...) HOP_PRINTF(3, 4);
+/* Puts "prefix: " before the text already there. */
+hop_status hop_fail_in(hop_error *err, hop_status s, const char *prefix);
+
+/* ---- random numbers ------------------------------------------------------------------------ */
+
+/* Counter-based (Philox 4x32-10): the k-th number of a stream depends on (seed, stream, k) and on
+ * nothing else, so work can be split over threads without changing a bit. */
+typedef struct hop_rng {
+    uint64_t seed, stream, counter;
+    uint32_t block[4];
+    int used; /* words of block already given out; 4 = none left */
+} hop_rng;
+
+void hop_rng_init(hop_rng *r, uint64_t seed, uint64_t stream);
+uint32_t hop_rng_u32(hop_rng *r);
+uint64_t hop_rng_u64(hop_rng *r);
+uint64_t hop_rng_below(hop_rng *r, uint64_t n); /* uniform in [0, n), unbiased; n >= 1 */
+double hop_rng_uniform(hop_rng *r);             /* [0, 1), 53 bits */
+double hop_rng_normal(hop_rng *r);
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+#define HOP_ALIGN 64 /* every block that the library allocates starts on a cache line */
+
+/* Aligned heap memory, zeroed; NULL when there is none. hop_free(NULL) is fine. */
+void *hop_alloc(size_t bytes);
+void hop_free(void *p);
+/* a*b, or false when it does not fit. */
+bool hop_mul_size(size_t a, size_t b, size_t *out);
+
+/* Scratch of a fixed size: reserved once by whoever can report failure, then handed out by code that
+ * cannot fail. Asking for more than was reserved is a bug and aborts. */
+typedef struct hop_arena {
+    char *base;
+    size_t size, used;
+} hop_arena;
+
+hop_status hop_arena_reserve(hop_arena *a, size_t bytes, hop_error *err); /* drops what it held */
+void *hop_arena_alloc(hop_arena *a, size_t bytes);                        /* aligned, not zeroed */
+float *hop_arena_floats(hop_arena *a, size_t count);
+void hop_arena_free(hop_arena *a);
+/* Bytes an allocation of `count` floats takes from an arena (alignment included). */
+size_t hop_arena_floats_size(size_t count);
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+/* A growing string. On failure to grow, `failed` is set and stays set; check it once at the end. */
+typedef struct hop_text {
+    char *s; /* always NUL-terminated once something was added; NULL before */
+    size_t len, cap;
+    bool failed;
+} hop_text;
+
+void hop_text_add(hop_text *t, const char *s);
+void hop_text_addn(hop_text *t, const char *s, size_t n);
+void hop_text_printf(hop_text *t, const char *fmt, ...) HOP_PRINTF(2, 3);
+void hop_text_free(hop_text *t);
+
+/* ---- files --------------------------------------------------------------------------------- */
+
+/* A whole file, read-only. Mapped where the system can, read otherwise. */
+typedef struct hop_file {
+    const unsigned char *data;
+    size_t size;
+    int mapped;
+} hop_file;
+
+hop_status hop_file_map(hop_file *f, const char *path, hop_error *err);
+void hop_file_unmap(hop_file *f);
+
+/* An output that appears under its name only when it is complete: written to a temporary file beside
+ * `path`, synced, then renamed. A killed process leaves the old file or the new one. */
+typedef struct hop_output {
+    void *stream; /* a FILE *, for those who want to fprintf */
+    char *path, *temp;
+    hop_status failed;
+} hop_output;
+
+hop_status hop_output_open(hop_output *o, const char *path, hop_error *err);
+void hop_output_write(hop_output *o, const void *data, size_t bytes); /* failure is remembered */
+hop_status hop_output_commit(hop_output *o, hop_error *err);          /* closes in any case */
+void hop_output_abort(hop_output *o);                                 /* removes the temporary file */
+
+hop_status hop_file_write(const char *path, const void *data, size_t bytes, hop_error *err); /* atomically */
+hop_status hop_make_dir(const char *path, hop_error *err); /* with parents; fine if it is there */
+bool hop_is_dir(const char *path);
+/* "dir/name" into `out`; HOP_ERANGE if it does not fit. */
+hop_status hop_path_join(char *out, size_t size, const char *dir, const char *name, hop_error *err);
+
+/* Seconds on a clock that only goes forward. */
+double hop_now(void);
+
+/* ---- threads ------------------------------------------------------------------------------- */
+
+/* Workers that run `count` tasks. Which worker takes which task is not fixed, so a task's result must
+ * depend on its number only; `worker` (< hop_pool_threads) is for choosing scratch memory. */
+typedef struct hop_pool hop_pool;
+typedef void hop_job_fn(void *ctx, int64_t task, int worker);
+
+hop_pool *hop_pool_new(int threads); /* 0: one per core. NULL when threads cannot be started. */
+void hop_pool_free(hop_pool *p);
+int hop_pool_threads(const hop_pool *p);                                    /* NULL: 1 */
+void hop_pool_run(hop_pool *p, int64_t count, hop_job_fn *fn, void *ctx); /* NULL: in this thread */
+int hop_cpu_count(void);
+
+/* ---- progress ------------------------------------------------------------------------------ */
+
+/* Where long work reports to. `tick` may be called from any thread and often; it returns false when
+ * the work should stop (HOP_ESTOPPED). A NULL hop_progress * means nobody listens. */
+typedef struct hop_progress {
+    bool (*tick)(void *ctx, const char *what, double done, double total);
+    void *ctx;
+} hop_progress;
+
+bool hop_progress_tick(const hop_progress *p, const char *what, double done, double total);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,78 @@
+/* hopbound/construct.h - networks whose weights are written down, and proofs that a network is right.
+ *
+ *     hop_model *m;
+ *     hop_construct_full(&m, &task, &err);        // L+1 full-attention layers, exact on every input
+ *     hop_proof proof;
+ *     hop_prove(&proof, m, &task, &(hop_prove_options){0}, &err);
+ *     // proof.verdict == HOP_PROVED
+ */
+#ifndef HOPBOUND_CONSTRUCT_H
+#define HOPBOUND_CONSTRUCT_H
+
+#include <hopbound/base.h>
+#include <hopbound/model.h>
+#include <hopbound/tasks.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* docs/THEORY.md section 5.1: one head a layer, d_model and head_dim grow like L + log n. */
+hop_status hop_construct_full(hop_model **out, const hop_funccomp *task, hop_error *err);
+
+/* ---- proofs -------------------------------------------------------------------------------- */
+
+typedef enum hop_verdict { HOP_PROVED, HOP_REFUTED, HOP_UNDECIDED } hop_verdict;
+const char *hop_verdict_name(hop_verdict v); /* "proved", "refuted", "undecided" */
+
+typedef enum hop_prove_method {
+    HOP_PROVE_AUTO,      /* intervals, and enumeration too where there are at most enumerate_limit inputs */
+    HOP_PROVE_INTERVAL,  /* intervals only */
+    HOP_PROVE_ENUMERATE, /* every input, whatever it takes */
+} hop_prove_method;
+
+#define HOP_ENUMERATE_LIMIT 100000000 /* inputs that `auto` enumerates */
+
+typedef struct hop_prove_options {
+    hop_prove_method method;
+    int64_t enumerate_limit; /* 0: HOP_ENUMERATE_LIMIT */
+    uint64_t seed;           /* of the search for a counter-example when a bound fails */
+    hop_pool *pool;
+    const hop_progress *progress;
+} hop_prove_options;
+
+/* The smallest margins over all inputs at one layer. What each means: docs/THEORY.md section 6. */
+typedef struct hop_margin {
+    int64_t layer;
+    int player;         /* whose token the last token asks for */
+    int64_t addresses;  /* different queries that had to be looked at */
+    double score_gap;   /* right token's score minus the best wrong one's, at least */
+    double wrong_mass;  /* attention on all wrong tokens together, at most */
+    double clip_margin; /* how far every hidden unit stays from changing sides, at least */
+    double code_error;  /* how far the register is from the exact code afterwards, at most */
+} hop_margin;
+
+typedef struct hop_proof {
+    hop_verdict verdict;
+    bool by_interval, by_enumeration; /* which methods reached the verdict */
+    double log10_inputs;              /* inputs that the verdict speaks of */
+    int64_t enumerated;               /* inputs that were run one by one */
+    hop_margin *margins;              /* one a layer, as far as the analysis came */
+    int64_t margin_count;
+    double readout_margin; /* right logit minus the best wrong one, at least */
+    char why[300];         /* undecided or refuted: where and why; "" when proved */
+    int32_t *counterexample; /* refuted: task.length tokens */
+    int64_t expected, got;   /* the right answer to it, and the network's */
+} hop_proof;
+
+/* Is every input of these sizes answered rightly by this network, as this program computes it in float32?
+ * HOP_EDOMAIN when the network cannot take the task at all (vocabulary or length too small). A bound that
+ * fails is no failure of the call: the verdict says undecided, or refuted with an input on which
+ * hop_forward_logits errs. */
+hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_funccomp *task, const hop_prove_options *o, hop_error *err);
+void hop_proof_free(hop_proof *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,16 @@
+/* hopbound/hopbound.h - everything. */
+#ifndef HOPBOUND_HOPBOUND_H
+#define HOPBOUND_HOPBOUND_H
+
+#include <hopbound/base.h>
+#include <hopbound/config.h>
+#include <hopbound/construct.h>
+#include <hopbound/json.h>
+#include <hopbound/kernels.h>
+#include <hopbound/mixers.h>
+#include <hopbound/model.h>
+#include <hopbound/report.h>
+#include <hopbound/tasks.h>
+#include <hopbound/version.h>
+
+#endif

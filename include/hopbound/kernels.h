@@ -1,0 +1,120 @@
+/* hopbound/kernels.h - the arithmetic. Kernels cannot fail: shapes are asserted, scratch comes from the
+ * caller, the output is the first argument, inputs are const.
+ *
+ * Every kernel exists as `ref` (plain loops, sums in double: the truth the others are tested against), as
+ * portable C, and as the same body compiled for wider registers. Which table is used is decided once, at
+ * run time, from what the CPU has and what the user allows.
+ *
+ * The contract that proofs rely on (construct/prove; tests/test_kernels.c checks it for every table), with
+ * u = 2^-24, in the absence of overflow:
+ *   - a dot product of k terms, in whatever order and with or without fused multiply-add, is within
+ *     HOP_DOT_ERROR(k) * sum |a_i b_i| of the exact one;
+ *   - exp(x) for x <= 0 is within HOP_EXP_ERROR relative, or both it and the truth are below 2^-120;
+ *   - attention equals sum_j w_j v_j / sum_j w_j with every w_j and the quotient within HOP_ATTN_ERROR(T)
+ *     relative of exp(s_j - s_max) formed from the scores as computed by dot products.
+ */
+#ifndef HOPBOUND_KERNELS_H
+#define HOPBOUND_KERNELS_H
+
+#include <hopbound/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HOP_UNIT_ROUNDOFF 5.9604644775390625e-08               /* 2^-24 */
+#define HOP_DOT_ERROR(k) (1.01 * ((k) + 1) * HOP_UNIT_ROUNDOFF) /* gamma_k, valid while k < 10^5 */
+#define HOP_EXP_ERROR 4.76837158203125e-07                     /* 2^-21 */
+/* T additions, and at most one rescaling (an exp and a product) per key block of HOP_ATTN_BLOCK. */
+#define HOP_ATTN_BLOCK 64
+#define HOP_ATTN_ERROR(T) \
+    (1.1 * (((T) + 16.0) * HOP_UNIT_ROUNDOFF + ((T) / HOP_ATTN_BLOCK + 4.0) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF)))
+
+/* ---- which CPU ----------------------------------------------------------------------------- */
+
+typedef enum hop_isa { HOP_ISA_REF, HOP_ISA_SCALAR, HOP_ISA_AVX2, HOP_ISA_AVX512, HOP_ISA_COUNT } hop_isa;
+
+const char *hop_isa_name(hop_isa isa);                 /* "ref", "scalar", "avx2", "avx512" */
+bool hop_isa_from_name(const char *name, hop_isa *out); /* false: no such name */
+bool hop_isa_available(hop_isa isa);                   /* compiled in, and the CPU and OS support it */
+hop_isa hop_isa_best(void);
+
+/* Chooses the table all kernels use. Call before starting threads. The first kernel call chooses
+ * hop_isa_best(), or what the environment variable HOPBOUND_ISA names, if nobody chose before.
+ * HOP_EUNKNOWN when `isa` is not available here. */
+hop_status hop_kernels_select(hop_isa isa, hop_error *err);
+hop_isa hop_kernels_selected(void);
+
+/* ---- products ------------------------------------------------------------------------------ */
+
+/* A matrix inside memory: element (i, j) is p[i*rs + j*cs]. */
+typedef struct hop_mat {
+    const float *p;
+    int64_t rs, cs;
+} hop_mat;
+
+/* c[m, n] (rows `ldc` apart) = a[m, k] · b[k, n], plus the old c when `accumulate`. Any strides. Rows are
+ * shared out over `pool` (may be NULL); every element is summed in the same order whatever the pool. */
+void hop_gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, int64_t m, int64_t n, int64_t k, bool accumulate, hop_pool *pool);
+
+/* y[rows, out] = x[rows, in] · w[out, in]ᵀ + bias[out] (may be NULL): a layer's projection. */
+void hop_linear(float *y, const float *x, const float *w, const float *bias, int64_t rows, int64_t out, int64_t in, hop_pool *pool);
+
+/* ---- attention ----------------------------------------------------------------------------- */
+
+/* Causal softmax attention over one sequence. Element e of head h of token t is at p[t*stride + h*dim + e].
+ * Query row r stands at position first + r and sees keys 0 .. first + r (only the last `window` of them when
+ * window > 0; all `tokens` keys when not causal). Query heads h share key head h / (heads / kv_heads).
+ * bits in 1..23 cuts scores, weights and outputs to that many significant bits (hop_cut); 0 does not. */
+typedef struct hop_attn {
+    int64_t tokens;         /* keys and values */
+    int64_t queries, first; /* query rows, and the position of row 0; first + queries <= tokens */
+    int64_t heads, kv_heads;
+    int64_t key_dim, value_dim;
+    int64_t q_stride, k_stride, v_stride, o_stride;
+    float scale;
+    int64_t window;
+    bool bidirectional;
+    int bits;
+} hop_attn;
+
+/* Floats of scratch that forward and backward need for a pool of `threads`. Linear in tokens at most. */
+size_t hop_attn_scratch(const hop_attn *c, int threads);
+
+/* o = softmax(scale · q kᵀ) v. `lse` (NULL, or [heads, queries]) receives log sum exp of the scores. */
+void hop_attn_forward(float *o, float *lse, const float *q, const float *k, const float *v, const hop_attn *c,
+                      float *scratch, hop_pool *pool);
+
+/* Gradients of sum(o ⊙ d_o); dq, dk, dv are overwritten and laid out as q, k, v. `o`, `lse` as forward gave
+ * them. Needs queries == tokens; bits are ignored. */
+typedef struct hop_attn_grad {
+    float *dq, *dk, *dv;
+    const float *d_o; /* laid out as o */
+} hop_attn_grad;
+void hop_attn_backward(const hop_attn_grad *g, const float *o, const float *lse, const float *q, const float *k,
+                       const float *v, const hop_attn *c, float *scratch, hop_pool *pool);
+
+/* ---- elementwise --------------------------------------------------------------------------- */
+
+void hop_vexp(float *y, const float *x, int64_t n);
+void hop_relu(float *y, const float *x, int64_t n);
+void hop_gelu(float *y, const float *x, int64_t n);                      /* x·Φ(x), exact form (erf) */
+void hop_swiglu(float *y, const float *gate, const float *up, int64_t n); /* silu(gate) ⊙ up */
+void hop_add(float *y, const float *a, const float *b, int64_t n);
+/* rows of x[rows, dim] normalised, times weight[dim] (plus bias[dim] for layer norm; NULL: none). */
+void hop_rmsnorm(float *y, const float *x, const float *weight, int64_t rows, int64_t dim, float eps);
+void hop_layernorm(float *y, const float *x, const float *weight, const float *bias, int64_t rows, int64_t dim, float eps);
+/* Rotates pairs (e, e + dim/2) of every head by position·theta^(-2e/dim), in place. Row r stands at first + r.
+ * An odd last element is left alone. */
+void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first, double theta);
+/* Rounds every number to `bits` significant bits (leading one included; ties to even): 24 changes nothing,
+ * 8 is bfloat16's precision with float32's range. Infinities and NaN stay. */
+void hop_cut(float *x, int64_t n, int bits);
+
+/* This machine's fused multiply-add peak in GFLOP/s, measured now on `threads` threads (0.1 s). */
+double hop_peak_gflops(hop_pool *pool);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

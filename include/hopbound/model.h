@@ -1,0 +1,139 @@
+/* hopbound/model.h - networks with weights: load, save, run whole sequences, run token by token.
+ *
+ *     hop_model *m;
+ *     hop_model_open(&m, "ladder/full-3", &err);                  // config.json + model.safetensors
+ *     hop_forward *f;
+ *     hop_forward_new(&f, m, &(hop_forward_options){.pool = pool}, &err);
+ *     hop_forward_logits(f, tokens, count, logits, &err);         // [vocab], at the last token
+ *     hop_forward_free(f); hop_model_free(m);
+ */
+#ifndef HOPBOUND_MODEL_H
+#define HOPBOUND_MODEL_H
+
+#include <hopbound/base.h>
+#include <hopbound/config.h>
+#include <hopbound/mixers.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- safetensors --------------------------------------------------------------------------- */
+
+#define HOP_TENSOR_MAX_RANK  8
+#define HOP_SAFETENSORS_HEAD 100000000 /* the format's own limit on the header, bytes */
+
+#define HOP_DTYPE_LIST(X)                                                                                     \
+    X(F64, 64) X(F32, 32) X(F16, 16) X(BF16, 16) X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) \
+    X(U16, 16) X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
+
+typedef enum hop_dtype {
+#define HOP_DTYPE_ENUM(name, bits) HOP_DTYPE_##name,
+    HOP_DTYPE_LIST(HOP_DTYPE_ENUM)
+#undef HOP_DTYPE_ENUM
+} hop_dtype;
+
+/* One tensor of a file. `data` points into the file. */
+typedef struct hop_tensor {
+    const char *name;
+    hop_dtype dtype;
+    int rank;
+    int64_t shape[HOP_TENSOR_MAX_RANK];
+    int64_t elements;
+    const unsigned char *data;
+} hop_tensor;
+
+typedef struct hop_safetensors {
+    hop_tensor *tensors; /* sorted by offset */
+    int64_t count;
+    hop_json_doc header;      /* names and metadata live here */
+    const hop_json *metadata; /* object of strings, or NULL */
+    hop_file file;
+} hop_safetensors;
+
+/* Reads and checks a file: header length, JSON, dtypes, shapes times bits against offsets, offsets that start at
+ * 0, touch, and end at the file's end; no name twice; metadata string to string. Empty and rank-0 tensors are
+ * legal. HOP_EFORMAT names the tensor and the reason. On failure `s` is empty. */
+hop_status hop_safetensors_open(hop_safetensors *s, const char *path, hop_error *err);
+/* The same over memory, which must outlive `s`. */
+hop_status hop_safetensors_parse(hop_safetensors *s, const unsigned char *data, size_t size, hop_error *err);
+void hop_safetensors_close(hop_safetensors *s);
+const hop_tensor *hop_safetensors_find(const hop_safetensors *s, const char *name);
+const char *hop_safetensors_meta(const hop_safetensors *s, const char *key); /* NULL: absent */
+/* Copies as float32; F64, F32, F16, BF16 and the integers convert. HOP_EFORMAT for the others. */
+hop_status hop_tensor_floats(const hop_tensor *t, float *out, hop_error *err);
+
+/* Writing: float32 tensors and string metadata, atomically. */
+typedef struct hop_tensor_out {
+    const char *name;
+    int rank;
+    int64_t shape[HOP_TENSOR_MAX_RANK];
+    const float *data;
+} hop_tensor_out;
+hop_status hop_safetensors_write(const char *path, const hop_tensor_out *tensors, int64_t count,
+                                 const char *const *metadata, /* key, value, .., NULL; or NULL */
+                                 hop_error *err);
+
+/* ---- networks ------------------------------------------------------------------------------ */
+
+typedef struct hop_model hop_model;
+
+hop_status hop_model_new(hop_model **out, const hop_config *c, hop_error *err); /* all weights zero */
+void hop_model_init_weights(hop_model *m, uint64_t seed);                      /* as the mixers' papers have it */
+/* A directory with config.json and model.safetensors (or shards with model.safetensors.index.json). */
+hop_status hop_model_open(hop_model **out, const char *dir, hop_error *err);
+hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err);
+void hop_model_free(hop_model *m);
+
+const hop_config *hop_model_config(const hop_model *m);
+int64_t hop_model_parameters(const hop_model *m);
+hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer);
+
+/* A weight tensor by its name in the file; NULL when the network has none of that name. */
+typedef struct hop_weight {
+    char name[96];
+    int rank;
+    int64_t shape[2];
+    float *data;
+} hop_weight;
+const hop_weight *hop_model_weight(const hop_model *m, const char *name);
+/* "model.layers.<layer>.<part>" */
+const hop_weight *hop_model_layer_weight(const hop_model *m, int64_t layer, const char *part);
+int64_t hop_model_weight_count(const hop_model *m);
+const hop_weight *hop_model_weight_at(const hop_model *m, int64_t i);
+
+/* ---- whole sequences ----------------------------------------------------------------------- */
+
+typedef struct hop_forward hop_forward;
+
+typedef struct hop_forward_options {
+    int64_t max_tokens; /* 0: the network's max_positions */
+    int bits;           /* cut tables, activations, attention weights to that many significant bits; 0: do not */
+    hop_pool *pool;     /* shares the work inside one sequence; may be NULL */
+} hop_forward_options;
+
+hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o, hop_error *err);
+void hop_forward_free(hop_forward *f);
+/* Logits at the last token: [vocab]. HOP_ERANGE for a token or a length that the network does not take. */
+hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t count, float *logits, hop_error *err);
+/* Logits at every token: [count, vocab]. */
+hop_status hop_forward_all(hop_forward *f, const int32_t *tokens, int64_t count, float *logits, hop_error *err);
+/* Index of the largest; the first of equals; -1 when any is NaN. */
+int64_t hop_argmax(const float *x, int64_t n);
+
+/* ---- token by token ------------------------------------------------------------------------ */
+
+typedef struct hop_decoder hop_decoder;
+
+hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, hop_error *err);
+void hop_decoder_free(hop_decoder *d);
+/* Takes one token; logits [vocab], or NULL when they are not wanted. */
+hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_error *err);
+int64_t hop_decoder_length(const hop_decoder *d);
+/* Forgets all tokens from `length` on. Every mixer whose state only grows can; HOP_EDOMAIN if one cannot. */
+hop_status hop_decoder_rewind(hop_decoder *d, int64_t length, hop_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

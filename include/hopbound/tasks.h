@@ -1,0 +1,60 @@
+/* hopbound/tasks.h - the tasks: what an input looks like, what its right answer is. Knows no network.
+ *
+ *     hop_funccomp task;
+ *     hop_funccomp_init(&task, 2, 2, (int64_t[]){2}, &err);     // the worked example of docs/THEORY.md
+ *     hop_rng rng; hop_rng_init(&rng, seed, instance_number);
+ *     hop_funccomp_sample(&task, &rng, tokens);                 // task.length tokens
+ *     answer = hop_funccomp_solve(&task, tokens, NULL);
+ */
+#ifndef HOPBOUND_TASKS_H
+#define HOPBOUND_TASKS_H
+
+#include <hopbound/base.h>
+#include <hopbound/json.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HOP_MAX_HOPS 64
+
+/* L-sequential function composition, docs/THEORY.md section 2. Prompt: z_L, z_{L-1}, .., z_1, z_0, w. */
+typedef struct hop_funccomp {
+    int hops;                       /* L >= 1 */
+    int64_t m;                      /* N_0 >= 2 */
+    int64_t fan[HOP_MAX_HOPS];      /* fan[l] = n_l for l = 1..L-1, each >= 2; fan[0] = 1 */
+    int64_t size[HOP_MAX_HOPS];     /* size[l] = N_l = m n_1 .. n_l, l = 0..L-1 */
+    int64_t start[HOP_MAX_HOPS + 2]; /* start[l] = position of z_l's first token, l = 0..L */
+    int64_t length;                 /* n: the last token, w, stands at length - 1 */
+    int64_t queries;                /* n_1 .. n_{L-1}: the values of w */
+    int64_t vocab;                  /* N_{L-1}: tokens are 0 .. vocab-1, answers too */
+} hop_funccomp;
+
+/* `fan` holds n_1 .. n_{L-1}. HOP_EDOMAIN when a size is below 2, hops outside 1..HOP_MAX_HOPS-1, or the
+ * length would exceed 2^31. */
+hop_status hop_funccomp_init(hop_funccomp *t, int hops, int64_t m, const int64_t *fan, hop_error *err);
+
+/* Values that the token at `position` may take: 0 .. result-1. */
+int64_t hop_funccomp_values(const hop_funccomp *t, int64_t position);
+/* Player of a position: L .. 1 for z_L .. z_1, 0 for z_0, -1 for w. `index` (may be NULL): place in its function. */
+int hop_funccomp_player(const hop_funccomp *t, int64_t position, int64_t *index);
+/* w's digit w_l (l = 1..L-1) of the number that its token is: w = w_1 + n_1 (w_2 + n_2 (..)). */
+int64_t hop_funccomp_digit(const hop_funccomp *t, int64_t w, int l);
+
+void hop_funccomp_sample(const hop_funccomp *t, hop_rng *rng, int32_t *tokens);
+/* The answer i_L; chain (NULL, or L+1 long) receives i_0 .. i_L. Tokens must be in range. */
+int64_t hop_funccomp_solve(const hop_funccomp *t, const int32_t *tokens, int64_t *chain);
+/* HOP_ERANGE naming the first token that is out of range, or a wrong count. */
+hop_status hop_funccomp_check(const hop_funccomp *t, const int32_t *tokens, int64_t count, hop_error *err);
+/* log10 of the number of inputs; and the number itself when it is at most 2^62, else -1. */
+double hop_funccomp_log10_inputs(const hop_funccomp *t);
+int64_t hop_funccomp_inputs(const hop_funccomp *t);
+
+/* {"name": "funccomp", "hops": .., "m": .., "fan": [..]} */
+hop_status hop_funccomp_read(hop_funccomp *t, const hop_json *v, hop_error *err);
+void hop_funccomp_write(const hop_funccomp *t, hop_json_writer *w);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

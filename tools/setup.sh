@@ -1,0 +1,36 @@
+#!/bin/sh
+# Installs what building and testing need and the machine lacks; says what; does nothing when nothing is missing.
+# usage: tools/setup.sh [build|check]
+set -eu
+
+want="meson ninja-build pkg-config gcc"
+[ "${1:-build}" = check ] && want="$want libcmocka-dev python3"
+
+# Present: by command or header, so that a hand-installed tool counts too.
+have() {
+    case $1 in
+    ninja-build) command -v ninja ;;
+    libcmocka-dev) [ -f /usr/include/cmocka.h ] || pkg-config --exists cmocka ;;
+    *) command -v "$1" ;;
+    esac >/dev/null 2>&1
+}
+
+missing=
+for p in $want; do have "$p" || missing="$missing $p"; done
+[ -z "$missing" ] && exit 0
+
+if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
+    echo "setup: please install these packages, then run the same command again:$missing" >&2
+    echo "setup: on Debian, as root:  apt-get install$missing" >&2
+    exit 1
+fi
+echo "setup: installing$missing" >&2
+log=$(mktemp)
+if ! { DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing ||
+       { apt-get update -q && DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing; }; } >"$log" 2>&1; then
+    tail -n 20 "$log" >&2
+    echo "setup: apt-get could not install:$missing" >&2
+    rm -f "$log"
+    exit 1
+fi
+rm -f "$log"
