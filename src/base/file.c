@@ -1,0 +1,270 @@
+/* Whole-file reading, atomic writing, directories, the clock. POSIX where there is one, C11 stdio elsewhere. */
+#include <hopbound/base.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#if defined(__unix__) || defined(__APPLE__)
+#define POSIX 1
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+#else
+#define POSIX 0
+#endif
+
+/* ---- reading ------------------------------------------------------------------------------- */
+
+/* Pipes and devices have no size to map: read until the end. */
+static hop_status read_stream(hop_file *f, FILE *in, const char *path, hop_error *err)
+{
+    unsigned char *data = NULL;
+    size_t size = 0, cap = 0;
+    for (;;) {
+        if (size == cap) {
+            size_t bigger = cap ? 2 * cap : 65536;
+            unsigned char *more = bigger > cap ? realloc(data, bigger) : NULL;
+            if (!more) {
+                free(data);
+                return hop_fail(err, HOP_ENOMEM, "%s: too large to read", path);
+            }
+            data = more;
+            cap = bigger;
+        }
+        size_t got = fread(data + size, 1, cap - size, in);
+        if (got == 0) break;
+        size += got;
+    }
+    if (ferror(in)) {
+        free(data);
+        return hop_fail(err, HOP_EIO, "%s: %s", path, strerror(errno));
+    }
+    *f = (hop_file){.data = data, .size = size};
+    return HOP_OK;
+}
+
+hop_status hop_file_map(hop_file *f, const char *path, hop_error *err)
+{
+    *f = (hop_file){0};
+    if (hop_is_dir(path)) return hop_fail(err, HOP_EIO, "%s: is a directory", path);
+    FILE *in = fopen(path, "rb");
+    if (!in) return hop_fail(err, HOP_EIO, "%s: %s", path, strerror(errno));
+    hop_status s = HOP_OK;
+#if POSIX
+    struct stat st;
+    if (fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fileno(in), 0);
+        if (p != MAP_FAILED) {
+            *f = (hop_file){.data = p, .size = (size_t)st.st_size, .mapped = 1};
+            fclose(in);
+            return HOP_OK;
+        }
+    }
+#endif
+    s = read_stream(f, in, path, err);
+    fclose(in);
+    return s;
+}
+
+void hop_file_unmap(hop_file *f)
+{
+#if POSIX
+    if (f->mapped) munmap((void *)f->data, f->size);
+#endif
+    if (!f->mapped) free((void *)f->data);
+    *f = (hop_file){0};
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static char *copy_string(const char *s, const char *suffix)
+{
+    size_t a = strlen(s), b = strlen(suffix);
+    char *out = malloc(a + b + 1);
+    if (!out) return NULL;
+    memcpy(out, s, a);
+    memcpy(out + a, suffix, b + 1);
+    return out;
+}
+
+static void output_forget(hop_output *o)
+{
+    free(o->path);
+    free(o->temp);
+    *o = (hop_output){0};
+}
+
+/* Opens a temporary file that nobody else uses, beside `path`. */
+static FILE *open_temp(hop_output *o)
+{
+#if POSIX
+    o->temp = copy_string(o->path, ".XXXXXX");
+    if (!o->temp) return NULL;
+    int fd = mkstemp(o->temp);
+    if (fd < 0) return NULL;
+    mode_t mask = umask(0);
+    umask(mask);
+    (void)!fchmod(fd, 0666 & ~mask); /* mkstemp makes private files; results are ordinary ones */
+    FILE *f = fdopen(fd, "wb");
+    if (!f) {
+        close(fd);
+        remove(o->temp);
+    }
+    return f;
+#else
+    o->temp = copy_string(o->path, ".part");
+    return o->temp ? fopen(o->temp, "wb") : NULL;
+#endif
+}
+
+hop_status hop_output_open(hop_output *o, const char *path, hop_error *err)
+{
+    *o = (hop_output){0};
+    o->path = copy_string(path, "");
+    if (!o->path) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
+#if POSIX
+    /* A device or a pipe cannot be replaced by renaming; write to it directly. */
+    struct stat st;
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        output_forget(o);
+        return hop_fail(err, HOP_EIO, "%s: is a directory", path);
+    }
+    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        o->stream = fopen(path, "wb");
+    else
+#endif
+        o->stream = open_temp(o);
+    if (!o->stream) {
+        int why = errno;
+        output_forget(o);
+        return hop_fail(err, HOP_EIO, "%s: %s", path, strerror(why));
+    }
+    return HOP_OK;
+}
+
+void hop_output_write(hop_output *o, const void *data, size_t bytes)
+{
+    if (o->failed == HOP_OK && bytes && fwrite(data, 1, bytes, o->stream) != bytes) o->failed = HOP_EIO;
+}
+
+/* The rename is only durable once the directory is on disk. */
+static void sync_parent(const char *path)
+{
+#if POSIX
+    char *dir = copy_string(path, "");
+    if (!dir) return;
+    char *slash = strrchr(dir, '/');
+    if (slash == dir) slash++;
+    if (slash) *slash = 0;
+    int fd = open(slash ? dir : ".", O_RDONLY);
+    if (fd >= 0) {
+        (void)!fsync(fd);
+        close(fd);
+    }
+    free(dir);
+#else
+    (void)path;
+#endif
+}
+
+hop_status hop_output_commit(hop_output *o, hop_error *err)
+{
+    FILE *f = o->stream;
+    bool ok = o->failed == HOP_OK && !ferror(f) && fflush(f) == 0;
+    int why = errno;
+#if POSIX
+    if (ok && o->temp && fsync(fileno(f)) != 0 && errno != EINVAL) {
+        ok = false;
+        why = errno;
+    }
+#endif
+    if (fclose(f) != 0 && ok) {
+        ok = false;
+        why = errno;
+    }
+    if (ok && o->temp && rename(o->temp, o->path) != 0) {
+        ok = false;
+        why = errno;
+    }
+    if (ok && o->temp) sync_parent(o->path);
+    if (!ok && o->temp) remove(o->temp);
+    hop_status s = ok ? HOP_OK : hop_fail(err, HOP_EIO, "%s: %s", o->path, why ? strerror(why) : "cannot write");
+    output_forget(o);
+    return s;
+}
+
+void hop_output_abort(hop_output *o)
+{
+    if (o->stream) fclose(o->stream);
+    if (o->temp) remove(o->temp);
+    output_forget(o);
+}
+
+hop_status hop_file_write(const char *path, const void *data, size_t bytes, hop_error *err)
+{
+    hop_output out;
+    hop_status s = hop_output_open(&out, path, err);
+    if (s != HOP_OK) return s;
+    hop_output_write(&out, data, bytes);
+    return hop_output_commit(&out, err);
+}
+
+/* ---- directories, paths, time -------------------------------------------------------------- */
+
+bool hop_is_dir(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && (st.st_mode & S_IFMT) == S_IFDIR;
+}
+
+static bool make_one_dir(const char *path)
+{
+#if POSIX
+    return mkdir(path, 0777) == 0 || hop_is_dir(path);
+#else
+    return hop_is_dir(path);
+#endif
+}
+
+hop_status hop_make_dir(const char *path, hop_error *err)
+{
+    char *copy = copy_string(path, "");
+    if (!copy) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
+    bool ok = true;
+    for (char *p = copy + 1; ok && *copy; p++) {
+        if (*p != '/' && *p) continue;
+        char kept = *p;
+        *p = 0;
+        ok = make_one_dir(copy);
+        *p = kept;
+        if (!kept) break;
+    }
+    int why = errno;
+    free(copy);
+    if (!ok || !*path) return hop_fail(err, HOP_EIO, "%s: %s", path, *path ? strerror(why) : "no name");
+    return HOP_OK;
+}
+
+hop_status hop_path_join(char *out, size_t size, const char *dir, const char *name, hop_error *err)
+{
+    size_t n = strlen(dir);
+    const char *slash = n && dir[n - 1] == '/' ? "" : "/";
+    int got = snprintf(out, size, "%s%s%s", dir, slash, name);
+    if (got < 0 || (size_t)got >= size) return hop_fail(err, HOP_ERANGE, "%s: path too long", name);
+    return HOP_OK;
+}
+
+double hop_now(void)
+{
+    struct timespec t;
+#if POSIX
+    clock_gettime(CLOCK_MONOTONIC, &t);
+#else
+    timespec_get(&t, TIME_UTC);
+#endif
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

@@ -1,0 +1,125 @@
+/* Aligned memory, fixed-size arenas, growing strings. */
+#include <hopbound/base.h>
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void *hop_alloc(size_t bytes)
+{
+    if (bytes > SIZE_MAX - 2 * HOP_ALIGN) return NULL;
+    size_t rounded = (bytes + HOP_ALIGN - 1) / HOP_ALIGN * HOP_ALIGN;
+    if (rounded == 0) rounded = HOP_ALIGN;
+    void *p = aligned_alloc(HOP_ALIGN, rounded);
+    if (p) memset(p, 0, rounded);
+    return p;
+}
+
+void hop_free(void *p)
+{
+    free(p);
+}
+
+bool hop_mul_size(size_t a, size_t b, size_t *out)
+{
+    if (a != 0 && b > SIZE_MAX / a) return false;
+    *out = a * b;
+    return true;
+}
+
+/* ---- arena --------------------------------------------------------------------------------- */
+
+static size_t align_up(size_t n)
+{
+    return (n + HOP_ALIGN - 1) / HOP_ALIGN * HOP_ALIGN;
+}
+
+hop_status hop_arena_reserve(hop_arena *a, size_t bytes, hop_error *err)
+{
+    hop_arena_free(a);
+    a->base = hop_alloc(bytes);
+    if (!a->base) return hop_fail(err, HOP_ENOMEM, "cannot reserve %zu bytes of scratch memory", bytes);
+    a->size = align_up(bytes);
+    return HOP_OK;
+}
+
+void *hop_arena_alloc(hop_arena *a, size_t bytes)
+{
+    size_t need = align_up(bytes);
+    if (need > a->size - a->used) {
+        fprintf(stderr, "hopbound: bug: scratch of %zu bytes exhausted (%zu used, %zu asked)\n", a->size, a->used, need);
+        abort();
+    }
+    void *p = a->base + a->used;
+    a->used += need;
+    return p;
+}
+
+float *hop_arena_floats(hop_arena *a, size_t count)
+{
+    return hop_arena_alloc(a, count * sizeof(float));
+}
+
+void hop_arena_free(hop_arena *a)
+{
+    hop_free(a->base);
+    *a = (hop_arena){0};
+}
+
+size_t hop_arena_floats_size(size_t count)
+{
+    return align_up(count * sizeof(float));
+}
+
+/* ---- text ---------------------------------------------------------------------------------- */
+
+static bool text_room(hop_text *t, size_t extra)
+{
+    if (t->failed) return false;
+    if (extra > SIZE_MAX / 2 - t->len - 1) return !(t->failed = true);
+    size_t need = t->len + extra + 1;
+    if (need <= t->cap) return true;
+    size_t cap = t->cap ? t->cap : 64;
+    while (cap < need) cap *= 2;
+    char *s = realloc(t->s, cap);
+    if (!s) return !(t->failed = true);
+    t->s = s;
+    t->cap = cap;
+    return true;
+}
+
+void hop_text_addn(hop_text *t, const char *s, size_t n)
+{
+    if (!text_room(t, n)) return;
+    if (n) memcpy(t->s + t->len, s, n);
+    t->len += n;
+    t->s[t->len] = 0;
+}
+
+void hop_text_add(hop_text *t, const char *s)
+{
+    hop_text_addn(t, s, strlen(s));
+}
+
+void hop_text_printf(hop_text *t, const char *fmt, ...)
+{
+    va_list args;
+    va_start(args, fmt);
+    int n = vsnprintf(NULL, 0, fmt, args);
+    va_end(args);
+    if (n < 0 || !text_room(t, (size_t)n)) {
+        t->failed = true;
+        return;
+    }
+    va_start(args, fmt);
+    vsnprintf(t->s + t->len, (size_t)n + 1, fmt, args);
+    va_end(args);
+    t->len += (size_t)n;
+}
+
+void hop_text_free(hop_text *t)
+{
+    free(t->s);
+    *t = (hop_text){0};
+}
