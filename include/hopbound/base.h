@@ -131,6 +131,7 @@ typedef struct hop_output {
     void *stream; /* a FILE *, for those who want to fprintf */
     char *path, *temp;
     hop_status failed;
+    int why; /* errno of the first failure */
 } hop_output;
 
 hop_status hop_output_open(hop_output *o, const char *path, hop_error *err);

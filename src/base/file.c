@@ -1,4 +1,5 @@
-/* Whole-file reading, atomic writing, directories, the clock. POSIX where there is one, C11 stdio elsewhere. */
+/* Whole-file reading, atomic writing, directories, the clock. POSIX where there is one, C11 stdio elsewhere.
+ */
 #include <hopbound/base.h>
 
 #include <errno.h>
@@ -148,7 +149,10 @@ hop_status hop_output_open(hop_output *o, const char *path, hop_error *err)
 
 void hop_output_write(hop_output *o, const void *data, size_t bytes)
 {
-    if (o->failed == HOP_OK && bytes && fwrite(data, 1, bytes, o->stream) != bytes) o->failed = HOP_EIO;
+    if (o->failed == HOP_OK && bytes && fwrite(data, 1, bytes, o->stream) != bytes) {
+        o->failed = HOP_EIO;
+        o->why = errno;
+    }
 }
 
 /* The rename is only durable once the directory is on disk. */
@@ -175,7 +179,7 @@ hop_status hop_output_commit(hop_output *o, hop_error *err)
 {
     FILE *f = o->stream;
     bool ok = o->failed == HOP_OK && !ferror(f) && fflush(f) == 0;
-    int why = errno;
+    int why = o->why ? o->why : errno;
 #if POSIX
     if (ok && o->temp && fsync(fileno(f)) != 0 && errno != EINVAL) {
         ok = false;
@@ -192,7 +196,8 @@ hop_status hop_output_commit(hop_output *o, hop_error *err)
     }
     if (ok && o->temp) sync_parent(o->path);
     if (!ok && o->temp) remove(o->temp);
-    hop_status s = ok ? HOP_OK : hop_fail(err, HOP_EIO, "%s: %s", o->path, why ? strerror(why) : "cannot write");
+    hop_status s =
+        ok ? HOP_OK : hop_fail(err, HOP_EIO, "%s: %s", o->path, why ? strerror(why) : "cannot write");
     output_forget(o);
     return s;
 }

@@ -48,7 +48,8 @@ void *hop_arena_alloc(hop_arena *a, size_t bytes)
 {
     size_t need = align_up(bytes);
     if (need > a->size - a->used) {
-        fprintf(stderr, "hopbound: bug: scratch of %zu bytes exhausted (%zu used, %zu asked)\n", a->size, a->used, need);
+        fprintf(stderr, "hopbound: bug: scratch of %zu bytes exhausted (%zu used, %zu asked)\n", a->size,
+                a->used, need);
         abort();
     }
     void *p = a->base + a->used;

@@ -1,8 +1,8 @@
 /* A pool of workers that share out numbered tasks. The calling thread works too, as worker 0.
  *
- * Workers take the next number from an atomic counter, so a slow task does not hold up the others. Between runs
- * they sleep on a condition variable; a run of a few microseconds is not worth handing out, so callers keep
- * tasks coarse. Nested runs (a task that calls hop_pool_run on its own pool) are a bug. */
+ * Workers take the next number from an atomic counter, so a slow task does not hold up the others. Between
+ * runs they sleep on a condition variable; a run of a few microseconds is not worth handing out, so callers
+ * keep tasks coarse. Nested runs (a task that calls hop_pool_run on its own pool) are a bug. */
 #include <hopbound/base.h>
 
 #include <pthread.h>

@@ -1,6 +1,6 @@
-/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011): a bijection of
- * a 128-bit counter under a 64-bit key. The counter holds (block number, stream), the key is the seed, so any
- * number of any stream can be had without drawing the ones before it. */
+/* Philox 4x32-10 (Salmon, Moraes, Dror, Shaw: "Parallel random numbers: as easy as 1, 2, 3", 2011): a
+ * bijection of a 128-bit counter under a 64-bit key. The counter holds (block number, stream), the key is the
+ * seed, so any number of any stream can be had without drawing the ones before it. */
 #include <hopbound/base.h>
 
 #include <math.h>

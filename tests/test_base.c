@@ -1,0 +1,230 @@
+/* base: what every room stands on. */
+#include "test.h"
+
+#include <hopbound/base.h>
+
+#include <stdatomic.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static void the_generator_gives_the_published_philox_numbers(void **state)
+{
+    (void)state;
+    /* Known answer of Philox 4x32-10 for counter 0, key 0 (Random123's kat_vectors). */
+    hop_rng r;
+    hop_rng_init(&r, 0, 0);
+    assert_int_equal(hop_rng_u32(&r), 0x6627e8d5u);
+    assert_int_equal(hop_rng_u32(&r), 0xe169c58du);
+    assert_int_equal(hop_rng_u32(&r), 0xbc57ac4cu);
+    assert_int_equal(hop_rng_u32(&r), 0x9b00dbd8u);
+}
+
+static void streams_and_seeds_differ_and_repeat(void **state)
+{
+    (void)state;
+    hop_rng a, b, c, d;
+    hop_rng_init(&a, 7, 1);
+    hop_rng_init(&b, 7, 1);
+    hop_rng_init(&c, 7, 2);
+    hop_rng_init(&d, 8, 1);
+    int same_stream = 0, other_stream = 0, other_seed = 0;
+    for (int i = 0; i < 1000; i++) {
+        uint64_t x = hop_rng_u64(&a);
+        same_stream += x == hop_rng_u64(&b);
+        other_stream += x == hop_rng_u64(&c);
+        other_seed += x == hop_rng_u64(&d);
+    }
+    assert_int_equal(same_stream, 1000);
+    assert_int_equal(other_stream + other_seed, 0);
+}
+
+static void below_stays_below_and_reaches_every_value(void **state)
+{
+    (void)state;
+    hop_rng r;
+    hop_rng_init(&r, 1, 1);
+    int seen[7] = {0};
+    for (int i = 0; i < 7000; i++) {
+        uint64_t x = hop_rng_below(&r, 7);
+        assert_true(x < 7);
+        seen[x]++;
+    }
+    /* 1000 expected, standard deviation 29: six of them either way happens once in 10^9 runs, and the seed is
+     * fixed. */
+    for (int i = 0; i < 7; i++) assert_in_range(seen[i], 825, 1175);
+    for (int i = 0; i < 100; i++) assert_true(hop_rng_below(&r, (uint64_t)1 << 60) < (uint64_t)1 << 60);
+    assert_int_equal(hop_rng_below(&r, 1), 0);
+}
+
+static void normal_numbers_have_mean_0_and_variance_1(void **state)
+{
+    (void)state;
+    hop_rng r;
+    hop_rng_init(&r, 3, 0);
+    double sum = 0, square = 0;
+    int n = 100000;
+    for (int i = 0; i < n; i++) {
+        double x = hop_rng_normal(&r);
+        sum += x;
+        square += x * x;
+    }
+    assert_true(fabs(sum / n) < 0.02);        /* six standard errors: 6/sqrt(n) */
+    assert_true(fabs(square / n - 1) < 0.03); /* six of sqrt(2/n) */
+}
+
+static void errors_are_one_line_and_keep_their_status(void **state)
+{
+    (void)state;
+    hop_error err = {0};
+    assert_int_equal(hop_fail(&err, HOP_EFORMAT, "bad\nname \t%d", 5), HOP_EFORMAT);
+    assert_string_equal(err.text, "bad name  5");
+    assert_int_equal(hop_fail_in(&err, HOP_EIO, "file"), HOP_EIO);
+    assert_string_equal(err.text, "file: bad name  5");
+    assert_int_equal(hop_fail(NULL, HOP_EIO, "nobody listens"), HOP_EIO);
+    char long_name[2000];
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = 0;
+    hop_fail(&err, HOP_EIO, "%s", long_name);
+    assert_int_equal(strlen(err.text), sizeof err.text - 1);
+}
+
+static void an_arena_hands_out_aligned_blocks_up_to_its_size(void **state)
+{
+    (void)state;
+    hop_arena a = {0};
+    assert_int_equal(hop_arena_reserve(&a, hop_arena_floats_size(3) + hop_arena_floats_size(100), NULL),
+                     HOP_OK);
+    float *x = hop_arena_floats(&a, 3), *y = hop_arena_floats(&a, 100);
+    assert_int_equal((uintptr_t)x % HOP_ALIGN, 0);
+    assert_int_equal((uintptr_t)y % HOP_ALIGN, 0);
+    assert_true(y >= x + 3);
+    assert_int_equal(a.used, a.size);
+    hop_arena_free(&a);
+    assert_int_equal(hop_arena_reserve(&a, SIZE_MAX - 100, NULL), HOP_ENOMEM);
+}
+
+static void text_grows_and_stays_terminated(void **state)
+{
+    (void)state;
+    hop_text t = {0};
+    for (int i = 0; i < 1000; i++) hop_text_printf(&t, "%d,", i % 10);
+    assert_false(t.failed);
+    assert_int_equal(t.len, 2000);
+    assert_int_equal(strlen(t.s), 2000);
+    hop_text_free(&t);
+}
+
+typedef struct counting {
+    atomic_int times[1000];
+    int workers_seen;
+} counting;
+
+static void count_task(void *ctx, int64_t task, int worker)
+{
+    counting *c = ctx;
+    atomic_fetch_add(&c->times[task], 1);
+    assert_in_range(worker, 0, 7);
+}
+
+static void a_pool_runs_every_task_exactly_once(void **state)
+{
+    (void)state;
+    for (int threads = 1; threads <= 8; threads *= 2) {
+        hop_pool *p = hop_pool_new(threads);
+        assert_non_null(p);
+        assert_int_equal(hop_pool_threads(p), threads);
+        for (int round = 0; round < 50; round++) {
+            counting c = {0};
+            hop_pool_run(p, 1000, count_task, &c);
+            for (int i = 0; i < 1000; i++) assert_int_equal(atomic_load(&c.times[i]), 1);
+        }
+        hop_pool_run(p, 0, count_task, NULL);
+        hop_pool_free(p);
+    }
+    assert_int_equal(hop_pool_threads(NULL), 1);
+}
+
+static void a_file_appears_only_when_it_is_committed(void **state)
+{
+    (void)state;
+    char path[512];
+    test_path(path, sizeof path, "base_atomic.txt");
+    remove(path);
+    assert_int_equal(hop_file_write(path, "old", 3, NULL), HOP_OK);
+    hop_output o;
+    assert_int_equal(hop_output_open(&o, path, NULL), HOP_OK);
+    hop_output_write(&o, "new content", 11);
+    hop_file f;
+    assert_int_equal(hop_file_map(&f, path, NULL), HOP_OK);
+    assert_int_equal(f.size, 3); /* still the old one */
+    hop_file_unmap(&f);
+    assert_int_equal(hop_output_commit(&o, NULL), HOP_OK);
+    assert_int_equal(hop_file_map(&f, path, NULL), HOP_OK);
+    assert_int_equal(f.size, 11);
+    assert_memory_equal(f.data, "new content", 11);
+    hop_file_unmap(&f);
+
+    assert_int_equal(hop_output_open(&o, path, NULL), HOP_OK);
+    hop_output_write(&o, "abandoned", 9);
+    char temp[600];
+    snprintf(temp, sizeof temp, "%s", o.temp);
+    hop_output_abort(&o);
+    assert_int_not_equal(access(temp, F_OK), 0);
+    assert_int_equal(hop_file_map(&f, path, NULL), HOP_OK);
+    assert_int_equal(f.size, 11);
+    hop_file_unmap(&f);
+    struct stat st;
+    stat(path, &st);
+    assert_int_equal(st.st_mode & 0600, 0600);
+    remove(path);
+}
+
+static void a_full_disk_is_an_error_and_leaves_no_file(void **state)
+{
+    (void)state;
+    if (access("/dev/full", W_OK) != 0) skip();
+    hop_error err = {0};
+    char big[100000] = {0};
+    assert_int_equal(hop_file_write("/dev/full", big, sizeof big, &err), HOP_EIO);
+    assert_non_null(strstr(err.text, "/dev/full"));
+    assert_int_equal(hop_file_write("/nonexistent/dir/file", "x", 1, &err), HOP_EIO);
+}
+
+static void missing_files_and_directories_are_said_so(void **state)
+{
+    (void)state;
+    hop_file f;
+    hop_error err = {0};
+    assert_int_equal(hop_file_map(&f, "/nonexistent", &err), HOP_EIO);
+    assert_non_null(strstr(err.text, "No such file"));
+    assert_int_equal(hop_file_map(&f, "/tmp", &err), HOP_EIO);
+    assert_non_null(strstr(err.text, "directory"));
+    char path[512], deep[600];
+    test_path(path, sizeof path, "base_dir");
+    snprintf(deep, sizeof deep, "%s/a/b/c", path);
+    assert_int_equal(hop_make_dir(deep, &err), HOP_OK);
+    assert_int_equal(hop_make_dir(deep, &err), HOP_OK);
+    assert_true(hop_is_dir(deep));
+    assert_int_equal(hop_make_dir("/dev/null/x", &err), HOP_EIO);
+    assert_int_equal(hop_make_dir("", &err), HOP_EIO);
+    char small[8];
+    assert_int_equal(hop_path_join(small, sizeof small, "abcdef", "ghi", &err), HOP_ERANGE);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_generator_gives_the_published_philox_numbers),
+        cmocka_unit_test(streams_and_seeds_differ_and_repeat),
+        cmocka_unit_test(below_stays_below_and_reaches_every_value),
+        cmocka_unit_test(normal_numbers_have_mean_0_and_variance_1),
+        cmocka_unit_test(errors_are_one_line_and_keep_their_status),
+        cmocka_unit_test(an_arena_hands_out_aligned_blocks_up_to_its_size),
+        cmocka_unit_test(text_grows_and_stays_terminated),
+        cmocka_unit_test(a_pool_runs_every_task_exactly_once),
+        cmocka_unit_test(a_file_appears_only_when_it_is_committed),
+        cmocka_unit_test(a_full_disk_is_an_error_and_leaves_no_file),
+        cmocka_unit_test(missing_files_and_directories_are_said_so),
+    };
+    return cmocka_run_group_tests_name("base", tests, NULL, NULL);
+}
