@@ -11,7 +11,8 @@
  *     HOP_DOT_ERROR(k) * sum |a_i b_i| of the exact one;
  *   - exp(x) for x <= 0 is within HOP_EXP_ERROR relative, or both it and the truth are below 2^-120;
  *   - attention equals sum_j w_j v_j / sum_j w_j with every w_j and the quotient within HOP_ATTN_ERROR(T)
- *     relative of exp(s_j - s_max) formed from the scores as computed by dot products.
+ *     relative of exp(s_j - s_max) formed from the scores as computed by dot products, or both w_j and that
+ *     below 2^-120; the scale is one more factor of the dot product (HOP_DOT_ERROR(key_dim + 1)).
  */
 #ifndef HOPBOUND_KERNELS_H
 #define HOPBOUND_KERNELS_H
@@ -25,10 +26,11 @@ extern "C" {
 #define HOP_UNIT_ROUNDOFF 5.9604644775390625e-08               /* 2^-24 */
 #define HOP_DOT_ERROR(k) (1.01 * ((k) + 1) * HOP_UNIT_ROUNDOFF) /* gamma_k, valid while k < 10^5 */
 #define HOP_EXP_ERROR 4.76837158203125e-07                     /* 2^-21 */
-/* T additions, and at most one rescaling (an exp and a product) per key block of HOP_ATTN_BLOCK. */
+/* T additions, at most one rescaling (an exp and a product) per key block of HOP_ATTN_BLOCK, and the rounding of
+ * s_j - s_max: u relative of a number that is at least -88, so up to 88 u of the (then tiny) weight. */
 #define HOP_ATTN_BLOCK 64
 #define HOP_ATTN_ERROR(T) \
-    (1.1 * (((T) + 16.0) * HOP_UNIT_ROUNDOFF + ((T) / HOP_ATTN_BLOCK + 4.0) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF)))
+    (1.1 * (((T) + 88.0) * HOP_UNIT_ROUNDOFF + ((T) / HOP_ATTN_BLOCK + 4.0) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF)))
 
 /* ---- which CPU ----------------------------------------------------------------------------- */
 
@@ -78,8 +80,10 @@ typedef struct hop_attn {
     int bits;
 } hop_attn;
 
-/* Floats of scratch that forward and backward need for a pool of `threads`. Linear in tokens at most. */
+/* Floats of scratch that forward needs for a pool of `threads`, and what forward or backward need, whichever is more.
+ * Linear in tokens at most, and no less for more tokens. */
 size_t hop_attn_scratch(const hop_attn *c, int threads);
+size_t hop_attn_backward_scratch(const hop_attn *c, int threads);
 
 /* o = softmax(scale · q kᵀ) v. `lse` (NULL, or [heads, queries]) receives log sum exp of the scores. */
 void hop_attn_forward(float *o, float *lse, const float *q, const float *k, const float *v, const hop_attn *c,

@@ -1,0 +1,29 @@
+/* body_table.h - the bodies, in order, and the table they fill. Included once by each isa_*.c. */
+#include "body_vec.h"
+#include "body_tile.h"
+#include "body_gemm.h"
+#include "body_attn.h"
+#include "body_attn_cut.h"
+#include "body_attn_row.h"
+#include "body_attn_back.h"
+#include "body_elem.h"
+
+extern const hop__kernels TABLE;
+
+const hop__kernels TABLE = {
+    .name = TABLE_NAME,
+    .isa = TABLE_ISA,
+    .gemm = gemm,
+    .matvec = matvec,
+    .attn_forward = attn_forward,
+    .attn_backward = attn_backward,
+    .vexp = vexp,
+    .relu = relu,
+    .gelu = gelu,
+    .swiglu = swiglu,
+    .add = add,
+    .rmsnorm = rmsnorm,
+    .layernorm = layernorm,
+    .cut = cut,
+    .fma_loop = fma_loop,
+};

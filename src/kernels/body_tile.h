@@ -1,0 +1,196 @@
+/* body_tile.h - the one inner loop: a tile of MR rows times a panel of NR columns, held in registers.
+ *
+ * Products and all five products inside attention have the same shape here: c = a · b where the elements of
+ * `a` are broadcast one by one from wherever they lie (any strides, never copied), and the rows of `b` are
+ * panels of NR neighbouring floats. Attention is arranged so that its lanes are query rows: then keys and
+ * values are the broadcast operand, read in place, and row maxima and sums are lane-wise.
+ *
+ * Each element is summed over k in one chain from first to last, whatever the tile it falls in: results do
+ * not depend on how the rows are split. */
+
+typedef enum tile_mode {
+    TILE_SET,  /* c = sum */
+    TILE_ADD,  /* c = c + sum */
+    TILE_SCALE /* c = c * alpha[column] + sum */
+} tile_mode;
+
+typedef struct tile_job {
+    float *c;
+    int64_t ldc;
+    const float *a; /* element (i, p) at a[i*rs + p*cs] */
+    int64_t rs, cs;
+    const float *b; /* row p at b[p*ldb], NR (or LANES) floats */
+    int64_t ldb, k;
+    tile_mode mode;
+    const float *alpha;
+} tile_job;
+
+/* The formatter does not know that UNROLL belongs to the loop behind it. */
+/* clang-format off */
+
+/* c gets the sums. The mode is looked at once, not once a register: the compiler must assume that c and *t
+ * overlap. */
+INLINE void tile_write(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
+{
+    const int64_t ldc = t->ldc;
+    float *c = t->c + first * ldc;
+    if (t->mode == TILE_ADD) {
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += v_load(c + i * ldc + w * LANES);
+    } else if (t->mode == TILE_SCALE) {
+        vf alpha[NV];
+        UNROLL for (int w = 0; w < wide; w++) alpha[w] = v_load(t->alpha + w * LANES);
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += v_load(c + i * ldc + w * LANES) * alpha[w];
+    }
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int w = 0; w < wide; w++) v_store(c + i * ldc + w * LANES, sum[i][w]);
+}
+
+/* Three rows share a pointer (x86 adds one or two strides to it for free): twelve pointers would not fit into
+ * the integer registers. */
+INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wide)
+{
+    const int64_t rs = t->rs, cs = t->cs, ldb = t->ldb;
+    const float *a[(MR + 2) / 3], *b = t->b;
+    vf sum[MR][NV];
+    UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] = t->a + (first + i) * rs;
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int w = 0; w < wide; w++) sum[i][w] = (vf){0};
+    for (int64_t p = t->k; p > 0; p--) {
+        vf row[NV];
+        UNROLL for (int w = 0; w < wide; w++) row[w] = v_load(b + w * LANES);
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += a[i / 3][i % 3 * rs] * row[w];
+        UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] += cs;
+        b += ldb;
+    }
+    tile_write(t, first, sum, rows, wide);
+}
+
+/* clang-format on */
+
+#define TILE_CASE(r) \
+    case r: tile(t, i, r, wide); break;
+
+INLINE void tile_rows(const tile_job *t, int64_t rows, const int wide)
+{
+    int64_t i = 0;
+    for (; i + MR <= rows; i += MR) tile(t, i, MR, wide);
+    switch (rows - i) { /* fewer than MR */
+        TILE_CASE(1)
+        TILE_CASE(2)
+        TILE_CASE(3)
+#if MR > 4
+        TILE_CASE(4)
+        TILE_CASE(5)
+#endif
+#if MR > 6
+        TILE_CASE(6)
+        TILE_CASE(7)
+        TILE_CASE(8)
+        TILE_CASE(9)
+        TILE_CASE(10)
+        TILE_CASE(11)
+#endif
+    default: break;
+    }
+}
+
+#undef TILE_CASE
+
+/* `rows` rows of c, over one panel of NR columns (LANES columns when `wide` is 1). */
+static void panel_wide(const tile_job *t, int64_t rows)
+{
+    tile_rows(t, rows, NV);
+}
+static void panel_half(const tile_job *t, int64_t rows)
+{
+    tile_rows(t, rows, 1);
+}
+
+INLINE void panel(const tile_job *t, int64_t rows, int wide)
+{
+    if (wide == NV)
+        panel_wide(t, rows);
+    else
+        panel_half(t, rows);
+}
+
+/* Registers that `columns` columns (at most NR) need. */
+INLINE int width_for(int64_t columns)
+{
+    return columns > LANES ? NV : 1;
+}
+
+/* ---- transposing --------------------------------------------------------------------------- */
+
+#if defined(__GNUC__) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HAVE_SHUFFLE 1
+#endif
+#endif
+
+#ifdef HAVE_SHUFFLE
+typedef float v4 __attribute__((vector_size(16)));
+
+/* dst[c*ldd + r] = src[r*lds + c] for 4 x 4. */
+INLINE void transpose4(float *dst, int64_t ldd, const float *src, int64_t lds)
+{
+    v4 a, b, c, d;
+    memcpy(&a, src, 16);
+    memcpy(&b, src + lds, 16);
+    memcpy(&c, src + 2 * lds, 16);
+    memcpy(&d, src + 3 * lds, 16);
+    v4 ab = __builtin_shufflevector(a, b, 0, 4, 1, 5), cd = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+    v4 r0 = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), r1 = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    memcpy(dst, &r0, 16);
+    memcpy(dst + ldd, &r1, 16);
+    ab = __builtin_shufflevector(a, b, 2, 6, 3, 7), cd = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+    r0 = __builtin_shufflevector(ab, cd, 0, 1, 4, 5), r1 = __builtin_shufflevector(ab, cd, 2, 3, 6, 7);
+    memcpy(dst + 2 * ldd, &r0, 16);
+    memcpy(dst + 3 * ldd, &r1, 16);
+}
+#endif
+
+/* dst[cols, rows] = src[rows, cols] transposed. */
+static void transpose(float *dst, int64_t ldd, const float *src, int64_t lds, int64_t rows, int64_t cols)
+{
+    int64_t r = 0;
+#ifdef HAVE_SHUFFLE
+    for (; r + 4 <= rows; r += 4) {
+        int64_t c = 0;
+        for (; c + 4 <= cols; c += 4) transpose4(dst + c * ldd + r, ldd, src + r * lds + c, lds);
+        for (; c < cols; c++)
+            for (int64_t i = r; i < r + 4; i++) dst[c * ldd + i] = src[i * lds + c];
+    }
+#endif
+    for (; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++) dst[c * ldd + r] = src[r * lds + c];
+}
+
+/* Panels of NR columns from `rows` rows of `dim` floats, transposed and scaled:
+ * dst[(r / NR) * dim * NR + e * NR + r % NR] = scale * src[r * stride + e]. Columns of the last panel that no
+ * row fills are zero, so that they can be computed with and never matter. */
+static void panels_from_rows(float *dst, const float *src, int64_t stride, int64_t rows, int64_t dim,
+                             float scale)
+{
+    for (int64_t r = 0; r < rows; r += NR, dst += dim * NR) {
+        int64_t n = hop__min(NR, rows - r);
+        if (n < NR) memset(dst, 0, sizeof(float) * (size_t)(dim * NR));
+        transpose(dst, NR, src + r * stride, stride, n, dim);
+        if (scale != 1.0f)
+            for (int64_t i = 0; i < dim * NR; i += LANES) v_store(dst + i, v_load(dst + i) * scale);
+    }
+}
+
+/* n rows of `dim` floats, close together: *stride becomes dim. Rows that lie a power of two apart (heads side
+ * by side) fall into few cache sets and push each other out of L1: reading them in place costs up to 10 % of
+ * the whole attention, copying them 2 %. */
+static const float *rows_gather(float *dst, const float *src, int64_t *stride, int64_t n, int64_t dim)
+{
+    if (*stride <= 2 * dim) return src;
+    for (int64_t i = 0; i < n; i++) memcpy(dst + i * dim, src + i * *stride, sizeof(float) * (size_t)dim);
+    *stride = dim;
+    return dst;
+}

@@ -1,0 +1,220 @@
+/* body_vec.h - registers of LANES floats, for bodies that are written once.
+ *
+ * A body is plain C over `vf` (LANES floats) and `vu` (their bits): + - * / work on both, and a float times
+ * a vf works too. On GCC and Clang these are vector extensions; with LANES 1 they are float and uint32_t, so
+ * the same text compiles on any C11 compiler. This is the only file that sees an intrinsic, and only for the
+ * one operation that compilers do not find by themselves (max).
+ *
+ * An isa_*.c file defines LANES (floats in a register), MR (rows of the register tile) and the name of its
+ * table, then includes body_table.h. */
+#include "room.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#if LANES > 1 && (defined(__SSE2__) || defined(__AVX__) || defined(__AVX512F__))
+#include <immintrin.h>
+#endif
+
+#if defined(__GNUC__)
+#define INLINE static inline __attribute__((always_inline, unused))
+#define UNROLL _Pragma("GCC unroll 16")
+#else
+#define INLINE static inline
+#define UNROLL
+#endif
+
+#define NV 2            /* registers side by side in a panel */
+#define NR (NV * LANES) /* columns of a panel */
+
+#if LANES == 1
+typedef float vf;
+typedef uint32_t vu;
+#define V_MASK(cond) ((vu) - (int32_t)(cond))
+#else
+typedef float vf __attribute__((vector_size(4 * LANES)));
+typedef uint32_t vu __attribute__((vector_size(4 * LANES)));
+#define V_MASK(cond) ((vu)(cond))
+#endif
+
+INLINE vf v_load(const float *p)
+{
+    vf v;
+    memcpy(&v, p, sizeof v);
+    return v;
+}
+
+INLINE void v_store(float *p, vf v)
+{
+    memcpy(p, &v, sizeof v);
+}
+
+/* x - 0 is x for every x, -0 included; 0 + x is not. */
+INLINE vf v_all(float x)
+{
+    return x - (vf){0};
+}
+
+INLINE vu v_bits(vf v)
+{
+    vu u;
+    memcpy(&u, &v, sizeof u);
+    return u;
+}
+
+INLINE vf v_from_bits(vu u)
+{
+    vf v;
+    memcpy(&v, &u, sizeof v);
+    return v;
+}
+
+/* All ones where a < b; NaN compares false. */
+INLINE vu v_lt(vf a, vf b)
+{
+    return V_MASK(a < b);
+}
+
+INLINE vf v_select(vu mask, vf yes, vf no)
+{
+    return v_from_bits((v_bits(yes) & mask) | (v_bits(no) & ~mask));
+}
+
+INLINE vf v_abs(vf x)
+{
+    return v_from_bits(v_bits(x) & 0x7fffffffu);
+}
+
+/* a > b ? a : b, thus b if either is NaN. */
+INLINE vf v_max(vf a, vf b)
+{
+#if LANES == 16 && defined(__AVX512F__)
+    return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+#elif LANES == 8 && defined(__AVX__)
+    return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+#elif LANES == 4 && defined(__SSE2__)
+    return (vf)_mm_max_ps((__m128)a, (__m128)b);
+#else
+    return v_select(v_lt(b, a), a, b);
+#endif
+}
+
+/* Sum and maximum of the lanes, halving: the order is fixed. */
+INLINE float v_sum(vf v)
+{
+    float s[LANES];
+    v_store(s, v);
+    for (int h = LANES / 2; h > 0; h /= 2)
+        for (int i = 0; i < h; i++) s[i] += s[i + h];
+    return s[0];
+}
+
+INLINE float v_max_lane(vf v)
+{
+    float s[LANES];
+    v_store(s, v);
+    for (int h = LANES / 2; h > 0; h /= 2)
+        for (int i = 0; i < h; i++) s[i] = s[i] > s[i + h] ? s[i] : s[i + h];
+    return s[0];
+}
+
+/* The first n < LANES floats at p; zeros behind. */
+INLINE vf v_load_part(const float *p, int64_t n)
+{
+    float s[LANES] = {0};
+    for (int64_t i = 0; i < n; i++) s[i] = p[i];
+    return v_load(s);
+}
+
+INLINE void v_store_part(float *p, vf v, int64_t n)
+{
+    float s[LANES];
+    v_store(s, v);
+    for (int64_t i = 0; i < n; i++) p[i] = s[i];
+}
+
+/* 0, 1, .., LANES - 1. */
+INLINE vf v_iota(void)
+{
+    float s[LANES];
+    for (int i = 0; i < LANES; i++) s[i] = (float)i;
+    return v_load(s);
+}
+
+/* ---- exp ----------------------------------------------------------------------------------- */
+
+/* exp(x) = 2^n e^r with n = round(x / ln 2), |r| <= ln 2 / 2. n is found by adding 1.5·2^23 (+ 127, so that
+ * the low bits of the sum are the exponent field of 2^n); ln 2 is split so that n·hi is exact even without
+ * fused multiply-add (Cody-Waite). The polynomial is minimax of degree 6 in relative error (tools: Remez;
+ * 2^-28), so rounding dominates: measured over all floats, see tests. */
+INLINE vf exp_poly(vf x, vu *exponent)
+{
+    const float magic = 12582912.0f + 127.0f;
+    vf z = x * 1.44269504f + magic;
+    vf n = z - magic;
+    vf r = x - n * 0.693145751953125f;
+    r = r - n * 1.42860682030941723e-6f;
+    vf p = r * 0.00138366385f + 0.00837498065f;
+    p = p * r + 0.0416682363f;
+    p = p * r + 0.166664183f;
+    p = p * r + 0.499999911f;
+    p = p * r + 1.0f;
+    p = p * r + 1.0f;
+    *exponent = v_bits(z) << 23;
+    return p;
+}
+
+/* For x <= 88: the softmax's. Exactly 0 below -87 (so never a denormal); NaN gives NaN. */
+INLINE vf v_exp_low(vf x)
+{
+    vu exponent;
+    vf p = exp_poly(x, &exponent);
+    vf y = p * v_from_bits(exponent); /* a product, not an addition of exponents: keeps NaN */
+    return v_from_bits(v_bits(y) & ~v_lt(x, v_all(-87.0f)));
+}
+
+/* For all x: infinity from 88.7228 on. Where 2^n alone would overflow, half of it is taken, twice. */
+INLINE vf v_exp(vf x)
+{
+    x = v_select(v_lt(v_all(89.0f), x), v_all(89.0f), x);
+    vu exponent, high = v_lt(v_all(88.0f), x);
+    vf p = exp_poly(x, &exponent);
+    p = p * v_from_bits(exponent - (high & 0x800000u));
+    p = p * v_from_bits(0x3f800000u + (high & 0x800000u));
+    return v_from_bits(v_bits(p) & ~v_lt(x, v_all(-87.0f)));
+}
+
+/* ---- cutting to `bits` significant bits ---------------------------------------------------- */
+
+typedef struct cutter {
+    uint32_t half, odd, keep; /* just below half a unit; 1 if the kept last bit is always 1; kept bits */
+    int drop;
+} cutter;
+
+INLINE cutter cutter_for(int bits)
+{
+    int drop = 24 - bits;
+    return (cutter){(1u << (drop - 1)) - 1u, drop == 23, ~((1u << drop) - 1u), drop};
+}
+
+/* Rounding on the bits is rounding of the number, ties to even, and a carry goes into the exponent as it
+ * should. Denormals lack a leading one, so they are shifted up first (exactly) and down again after. */
+INLINE vf v_cut(vf x, cutter c)
+{
+    vu low = v_lt(v_abs(x), v_all(FLT_MIN));
+    vf y = v_select(low, x * 16777216.0f, x);
+    vu u = v_bits(y);
+    u = (u + c.half + (((u >> c.drop) & 1u) | c.odd)) & c.keep;
+    y = v_from_bits(u);
+    y = v_select(low, y * 5.9604644775390625e-08f, y);
+    return v_select(v_lt(v_abs(x), v_all(INFINITY)), y, x); /* infinities and NaN stay */
+}
+
+/* The same for a number that is 0, normal or NaN, as weights are: x - x is 0, or keeps the NaN. */
+INLINE vf v_cut_normal(vf x, cutter c)
+{
+    vu u = v_bits(x);
+    u = (u + c.half + (((u >> c.drop) & 1u) | c.odd)) & c.keep;
+    return v_from_bits(u) + (x - x);
+}

@@ -1,0 +1,91 @@
+/* elementwise.c - the entry points that only pass on to the table, RoPE, and the peak probe. */
+#include "room.h"
+
+#include <math.h>
+
+void hop_vexp(float *y, const float *x, int64_t n)
+{
+    hop__kernels_get()->vexp(y, x, n);
+}
+
+void hop_relu(float *y, const float *x, int64_t n)
+{
+    hop__kernels_get()->relu(y, x, n);
+}
+
+void hop_gelu(float *y, const float *x, int64_t n)
+{
+    hop__kernels_get()->gelu(y, x, n);
+}
+
+void hop_swiglu(float *y, const float *gate, const float *up, int64_t n)
+{
+    hop__kernels_get()->swiglu(y, gate, up, n);
+}
+
+void hop_add(float *y, const float *a, const float *b, int64_t n)
+{
+    hop__kernels_get()->add(y, a, b, n);
+}
+
+void hop_rmsnorm(float *y, const float *x, const float *weight, int64_t rows, int64_t dim, float eps)
+{
+    hop__kernels_get()->rmsnorm(y, x, &(hop__norm){weight, NULL, rows, dim, eps});
+}
+
+void hop_layernorm(float *y, const float *x, const float *weight, const float *bias, int64_t rows,
+                   int64_t dim, float eps)
+{
+    hop__kernels_get()->layernorm(y, x, &(hop__norm){weight, bias, rows, dim, eps});
+}
+
+void hop_cut(float *x, int64_t n, int bits)
+{
+    assert(bits >= 1 && bits <= 24);
+    if (bits < 24) hop__kernels_get()->cut(x, n, bits);
+}
+
+/* Angles are taken in double from the position itself, not by turning a previous row, so that a row's bits do
+ * not depend on the rows before it: a step by step run equals a whole one. The sines dominate, so one body
+ * serves all tables. */
+void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first, double theta)
+{
+    int64_t half = dim / 2;
+    for (int64_t r = 0; r < rows; r++) {
+        for (int64_t e = 0; e < half; e++) {
+            double angle = (double)(first + r) * pow(theta, -2.0 * (double)e / (double)dim);
+            double co = cos(angle), si = sin(angle);
+            for (int64_t h = 0; h < heads; h++) {
+                float *p = x + r * stride + h * dim + e;
+                double a = p[0], b = p[half];
+                p[0] = (float)(a * co - b * si);
+                p[half] = (float)(a * si + b * co);
+            }
+        }
+    }
+}
+
+/* ---- peak ---------------------------------------------------------------------------------- */
+
+/* The best of ten slices of 10 ms: other processes can only make it slower. */
+static void peak_task(void *ctx, int64_t task, int worker)
+{
+    double *rate = ctx, begin = hop_now();
+    (void)worker;
+    rate[task] = 0.0;
+    while (hop_now() - begin < 0.1) {
+        double start = hop_now(), flops = 0.0, now = start;
+        for (; now - start < 0.01; now = hop_now()) flops += hop__kernels_get()->fma_loop(20000);
+        if (flops / (now - start) > rate[task]) rate[task] = flops / (now - start);
+    }
+}
+
+double hop_peak_gflops(hop_pool *pool)
+{
+    enum { most = 1024 };
+    double rate[most], sum = 0.0;
+    int threads = hop_pool_threads(pool) < most ? hop_pool_threads(pool) : most;
+    hop_pool_run(pool, threads, peak_task, rate);
+    for (int i = 0; i < threads; i++) sum += rate[i];
+    return sum * 1e-9;
+}
