@@ -1,0 +1,13 @@
+/* Every mixer, once. A new one: its file, its line here, its line in meson.build. */
+#ifndef HOP_MIXERS_REGISTRY_H
+#define HOP_MIXERS_REGISTRY_H
+
+#include <hopbound/mixers.h>
+
+#define HOP_MIXER_LIST(X) X(full)
+
+#define HOP_MIXER_DECLARE(name) extern const hop_mixer_ops hop__mixer_##name;
+HOP_MIXER_LIST(HOP_MIXER_DECLARE)
+#undef HOP_MIXER_DECLARE
+
+#endif

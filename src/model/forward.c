@@ -1,0 +1,140 @@
+/* A whole sequence through the whole network. Mixers see all tokens; everything else works on blocks of rows
+ * that stay in cache from the residual sum to the end of the MLP, and are shared out over the pool. */
+#include "network.h"
+
+#define ROWS 64 /* rows of a block */
+
+struct hop_forward {
+    const hop_model *model;
+    int64_t max_tokens;
+    int bits;
+    hop_pool *pool;
+    hop_arena mixer; /* scratch for one mixer at a time */
+    float *x, *y, *normed, *finish;
+};
+
+static size_t mixer_scratch(const hop_model *m, int64_t tokens, int threads)
+{
+    size_t most = 1;
+    int64_t layer = 0;
+    for (int64_t r = 0; r < m->config.pattern.run_count; r++) {
+        hop_mixer_config c = hop_model_mixer_config(m, layer);
+        size_t need = m->layers[layer].ops->scratch(&c, tokens, threads);
+        if (need > most) most = need;
+        layer += m->config.pattern.runs[r].count;
+    }
+    return most;
+}
+
+hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o,
+                           hop_error *err)
+{
+    *out = NULL;
+    hop_forward *f = hop_alloc(sizeof *f);
+    if (!f) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    f->model = m;
+    f->max_tokens = o->max_tokens > 0 ? o->max_tokens : m->config.max_positions;
+    f->bits = o->bits >= 24 ? 0 : o->bits;
+    f->pool = o->pool;
+    int threads = hop_pool_threads(o->pool);
+    size_t rows = (size_t)f->max_tokens * (size_t)m->config.d_model * sizeof(float);
+    f->x = hop_alloc(rows);
+    f->y = hop_alloc(rows);
+    f->normed = m->config.norm == HOP_NORM_NONE ? NULL : hop_alloc(rows);
+    f->finish = hop_alloc(sizeof(float) * hop__finish_floats(m, ROWS) * (size_t)threads);
+    hop_status s = HOP_OK;
+    if (!f->x || !f->y || !f->finish || (m->config.norm != HOP_NORM_NONE && !f->normed))
+        s = hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens", (long long)f->max_tokens);
+    if (s == HOP_OK) s = hop_arena_reserve(&f->mixer, mixer_scratch(m, f->max_tokens, threads), err);
+    if (s != HOP_OK) {
+        hop_forward_free(f);
+        return s;
+    }
+    *out = f;
+    return HOP_OK;
+}
+
+void hop_forward_free(hop_forward *f)
+{
+    if (!f) return;
+    hop_arena_free(&f->mixer);
+    hop_free(f->x);
+    hop_free(f->y);
+    hop_free(f->normed);
+    hop_free(f->finish);
+    hop_free(f);
+}
+
+/* Rows first .. count-1 after the mixer of `layer`. */
+typedef struct rows_job {
+    hop_forward *f;
+    const hop__layer *layer;
+    int64_t first, count;
+} rows_job;
+
+static void finish_rows(void *ctx, int64_t task, int worker)
+{
+    const rows_job *job = ctx;
+    hop_forward *f = job->f;
+    int64_t d = f->model->config.d_model, at = job->first + task * ROWS;
+    int64_t rows = job->count - at < ROWS ? job->count - at : ROWS;
+    hop__finish(f->model, job->layer, f->x + at * d, f->y + (at - job->first) * d, rows, f->bits,
+                f->finish + (size_t)worker * hop__finish_floats(f->model, ROWS));
+}
+
+/* x through all layers; the last one only for rows from `wanted` on. */
+static void run_layers(hop_forward *f, int64_t count, int64_t wanted)
+{
+    const hop_model *m = f->model;
+    int64_t layers = m->config.pattern.layers;
+    for (int64_t i = 0; i < layers; i++) {
+        const hop__layer *l = &m->layers[i];
+        hop_mixer_config c = hop_model_mixer_config(m, i);
+        int64_t first = i + 1 == layers ? wanted : 0;
+        f->mixer.used = 0;
+        hop_mixer_io io = {.y = f->y,
+                           .tokens = count,
+                           .first = first,
+                           .bits = f->bits,
+                           .scratch = &f->mixer,
+                           .pool = f->pool};
+        io.x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits);
+        l->ops->forward(&c, l->mixer, &io);
+        rows_job job = {.f = f, .layer = l, .first = first, .count = count};
+        hop_pool_run(f->pool, (count - first + ROWS - 1) / ROWS, finish_rows, &job);
+    }
+}
+
+static hop_status embed_all(hop_forward *f, const int32_t *tokens, int64_t count, hop_error *err)
+{
+    const hop_config *c = &f->model->config;
+    if (count < 1 || count > f->max_tokens || count > c->max_positions)
+        return hop_fail(err, HOP_ERANGE, "%lld tokens: the network takes 1 to %lld", (long long)count,
+                        (long long)(c->max_positions < f->max_tokens ? c->max_positions : f->max_tokens));
+    for (int64_t t = 0; t < count; t++) {
+        hop_status s = hop__check_token(f->model, tokens[t], t, err);
+        if (s != HOP_OK) return s;
+        hop__embed(f->model, f->x + t * c->d_model, tokens[t], t, f->bits, f->y);
+    }
+    return HOP_OK;
+}
+
+hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t count, float *logits,
+                              hop_error *err)
+{
+    hop_status s = embed_all(f, tokens, count, err);
+    if (s != HOP_OK) return s;
+    run_layers(f, count, count - 1);
+    hop__read_out(f->model, logits, f->x + (count - 1) * f->model->config.d_model, 1, f->bits, f->y, f->pool);
+    return HOP_OK;
+}
+
+hop_status hop_forward_all(hop_forward *f, const int32_t *tokens, int64_t count, float *logits,
+                           hop_error *err)
+{
+    hop_status s = embed_all(f, tokens, count, err);
+    if (s != HOP_OK) return s;
+    run_layers(f, count, 0);
+    hop__read_out(f->model, logits, f->x, count, f->bits, f->y, f->pool);
+    return HOP_OK;
+}

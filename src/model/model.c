@@ -1,0 +1,209 @@
+/* Networks: made, filled, opened from and saved to a directory. */
+#include "network.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer)
+{
+    const hop_config *c = &m->config;
+    (void)layer; /* sizes are the same in all layers */
+    return (hop_mixer_config){.d_model = c->d_model,
+                              .heads = c->heads,
+                              .kv_heads = c->kv_heads,
+                              .head_dim = c->head_dim,
+                              .rope_theta = c->rope_theta,
+                              .scale = c->attention_scale};
+}
+
+const hop_config *hop_model_config(const hop_model *m)
+{
+    return &m->config;
+}
+
+hop_status hop_model_new(hop_model **out, const hop_config *c, hop_error *err)
+{
+    *out = NULL;
+    hop_model *m = hop_alloc(sizeof *m);
+    if (!m) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    hop_status s = hop_config_copy(&m->config, c, err);
+    if (s == HOP_OK) s = hop_config_validate(&m->config, err);
+    if (s == HOP_OK) s = hop__layout(m, err);
+    if (s != HOP_OK) {
+        hop_model_free(m);
+        return s;
+    }
+    *out = m;
+    return HOP_OK;
+}
+
+void hop_model_free(hop_model *m)
+{
+    if (!m) return;
+    hop_config_free(&m->config);
+    hop_free(m->weights);
+    hop_free(m->layers);
+    hop_free(m->data);
+    hop_free(m);
+}
+
+/* Norm weights 1, biases 0, matrices normal with variance 1/fan-in, tables 0.02; every tensor draws from its
+ * own stream, so adding a layer does not change the others. */
+void hop_model_init_weights(hop_model *m, uint64_t seed)
+{
+    for (int64_t i = 0; i < m->weight_count; i++) {
+        hop_weight *w = &m->weights[i];
+        hop_rng rng;
+        hop_rng_init(&rng, seed, (uint64_t)i);
+        bool table = strncmp(w->name, "model.embed", 11) == 0, bias = strstr(w->name, ".bias") != NULL;
+        int64_t n = w->shape[0] * (w->rank == 2 ? w->shape[1] : 1);
+        double std = table ? 0.02 : 1.0 / sqrt((double)w->shape[1]);
+        for (int64_t k = 0; k < n; k++)
+            w->data[k] = w->rank == 2 ? (float)(std * hop_rng_normal(&rng)) : bias ? 0.0f : 1.0f;
+    }
+    for (int64_t l = 0; l < m->config.pattern.layers; l++) {
+        hop_mixer_config c = hop_model_mixer_config(m, l);
+        float *params[HOP_MIXER_MAX_PARAMS];
+        for (int k = 0; k < HOP_MIXER_MAX_PARAMS; k++) params[k] = (float *)m->layers[l].mixer[k];
+        hop_rng rng;
+        hop_rng_init(&rng, seed, ((uint64_t)1 << 40) + (uint64_t)l);
+        m->layers[l].ops->init(params, &c, &rng);
+    }
+}
+
+/* ---- saving -------------------------------------------------------------------------------- */
+
+static hop_status save_config(const hop_model *m, const char *dir, hop_error *err)
+{
+    char path[4096];
+    hop_json_writer w = {.pretty = true};
+    hop_config_write(&m->config, &w);
+    hop_text_add(&w.text, "\n");
+    hop_status s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "config.json: out of memory")
+                                 : hop_path_join(path, sizeof path, dir, "config.json", err);
+    if (s == HOP_OK) s = hop_file_write(path, w.text.s, w.text.len, err);
+    hop_text_free(&w.text);
+    return s;
+}
+
+hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err)
+{
+    char path[4096];
+    hop_status s = hop_make_dir(dir, err);
+    if (s == HOP_OK) s = hop_path_join(path, sizeof path, dir, "model.safetensors", err);
+    if (s != HOP_OK) return s;
+    hop_tensor_out *list = hop_alloc(sizeof *list * (size_t)m->weight_count);
+    if (!list) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
+    for (int64_t i = 0; i < m->weight_count; i++) {
+        const hop_weight *w = &m->weights[i];
+        list[i] = (hop_tensor_out){
+            .name = w->name, .rank = w->rank, .shape = {w->shape[0], w->shape[1]}, .data = w->data};
+    }
+    static const char *const metadata[] = {"format", "pt", NULL};
+    s = hop_safetensors_write(path, list, m->weight_count, metadata, err);
+    hop_free(list);
+    return s == HOP_OK ? save_config(m, dir, err) : s;
+}
+
+/* ---- opening ------------------------------------------------------------------------------- */
+
+static hop_status load_tensor(hop_model *m, const hop_tensor *t, char *loaded, hop_error *err)
+{
+    const hop_weight *w = hop_model_weight(m, t->name);
+    if (!w) return hop_fail(err, HOP_EFORMAT, "tensor \"%s\": the network has none of that name", t->name);
+    if (loaded[w - m->weights]) return hop_fail(err, HOP_EFORMAT, "tensor \"%s\": occurs twice", t->name);
+    bool same = t->rank == w->rank;
+    for (int i = 0; same && i < t->rank; i++) same = t->shape[i] == w->shape[i];
+    if (!same) {
+        hop_text got = {0};
+        for (int i = 0; i < t->rank; i++)
+            hop_text_printf(&got, "%s%lld", i ? ", " : "", (long long)t->shape[i]);
+        hop_status s =
+            w->rank == 2
+                ? hop_fail(err, HOP_ESHAPE, "tensor \"%s\": shape [%s], not [%lld, %lld] as the config wants",
+                           t->name, got.s ? got.s : "", (long long)w->shape[0], (long long)w->shape[1])
+                : hop_fail(err, HOP_ESHAPE, "tensor \"%s\": shape [%s], not [%lld] as the config wants",
+                           t->name, got.s ? got.s : "", (long long)w->shape[0]);
+        hop_text_free(&got);
+        return s;
+    }
+    loaded[w - m->weights] = 1;
+    return hop_tensor_floats(t, w->data, err);
+}
+
+static hop_status load_file(hop_model *m, const char *path, char *loaded, hop_error *err)
+{
+    hop_safetensors file = {0};
+    hop_status s = hop_safetensors_open(&file, path, err);
+    if (s != HOP_OK) return s;
+    for (int64_t i = 0; s == HOP_OK && i < file.count; i++) s = load_tensor(m, &file.tensors[i], loaded, err);
+    hop_safetensors_close(&file);
+    return s == HOP_OK ? s : hop_fail_in(err, s, path);
+}
+
+/* Every file that the index names, once. The index only says which files there are: the tensors speak for
+ * themselves. */
+static hop_status load_shards(hop_model *m, const char *dir, const hop_json *map, char *loaded,
+                              hop_error *err)
+{
+    if (!map || map->type != HOP_JSON_OBJECT) return hop_fail(err, HOP_EFORMAT, "weight_map: not an object");
+    for (const hop_json *v = map->child; v; v = v->next) {
+        if (v->type != HOP_JSON_STRING || !*v->string || strchr(v->string, '/') || v->string[0] == '.')
+            return hop_fail(err, HOP_EFORMAT, "weight_map: \"%s\" names no file of this directory", v->key);
+        bool seen = false;
+        for (const hop_json *u = map->child; u != v && !seen; u = u->next)
+            seen = strcmp(u->string, v->string) == 0;
+        char path[4096];
+        hop_status s = seen ? HOP_OK : hop_path_join(path, sizeof path, dir, v->string, err);
+        if (s == HOP_OK && !seen) s = load_file(m, path, loaded, err);
+        if (s != HOP_OK) return s;
+    }
+    return HOP_OK;
+}
+
+static hop_status load_weights(hop_model *m, const char *dir, char *loaded, hop_error *err)
+{
+    char path[4096], index[4096];
+    hop_status s = hop_path_join(path, sizeof path, dir, "model.safetensors", err);
+    if (s == HOP_OK) s = hop_path_join(index, sizeof index, dir, "model.safetensors.index.json", err);
+    if (s != HOP_OK) return s;
+    FILE *whole = fopen(path, "rb"), *parts = whole ? NULL : fopen(index, "rb");
+    if (whole) fclose(whole);
+    if (parts) fclose(parts);
+    if (!parts) return load_file(m, path, loaded, err);
+    hop_json_doc doc = {0};
+    s = hop_json_load(&doc, index, err);
+    if (s != HOP_OK) return s;
+    s = load_shards(m, dir, hop_json_get(doc.root, "weight_map"), loaded, err);
+    hop_json_free(&doc);
+    return s;
+}
+
+hop_status hop_model_open(hop_model **out, const char *dir, hop_error *err)
+{
+    char path[4096];
+    hop_config c = {0};
+    hop_model *m = NULL;
+    *out = NULL;
+    if (!hop_is_dir(dir)) return hop_fail(err, HOP_EIO, "%s: no such directory", dir);
+    hop_status s = hop_path_join(path, sizeof path, dir, "config.json", err);
+    if (s == HOP_OK) s = hop_config_load(&c, path, err);
+    if (s != HOP_OK) return s;
+    s = hop_model_new(&m, &c, err);
+    hop_config_free(&c);
+    if (s != HOP_OK) return hop_fail_in(err, s, path);
+    char *loaded = hop_alloc((size_t)m->weight_count);
+    s = loaded ? load_weights(m, dir, loaded, err) : hop_fail(err, HOP_ENOMEM, "%s: out of memory", dir);
+    for (int64_t i = 0; s == HOP_OK && i < m->weight_count; i++)
+        if (!loaded[i])
+            s = hop_fail(err, HOP_EFORMAT, "%s: tensor \"%s\" is missing", dir, m->weights[i].name);
+    hop_free(loaded);
+    if (s != HOP_OK) {
+        hop_model_free(m);
+        return s;
+    }
+    *out = m;
+    return HOP_OK;
+}

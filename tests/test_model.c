@@ -1,0 +1,318 @@
+/* model: networks on disk, whole sequences, token by token. */
+#include "test.h"
+
+#include <hopbound/model.h>
+
+#include <unistd.h>
+
+static hop_model *random_model(const char *pattern, hop_norm norm, hop_mlp mlp, bool tied)
+{
+    hop_config c;
+    hop_config_init(&c);
+    assert_int_equal(hop_pattern_parse(&c.pattern, pattern, "", NULL), HOP_OK);
+    c.vocab = 23;
+    c.d_model = 12;
+    c.heads = 3;
+    c.kv_heads = 1;
+    c.max_positions = 150;
+    c.position_table = true;
+    c.norm = norm;
+    c.mlp = mlp;
+    c.mlp_hidden = 17;
+    c.tied = tied;
+    hop_model *m;
+    hop_error err = {0};
+    if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s", err.text);
+    hop_config_free(&c);
+    hop_model_init_weights(m, 42);
+    /* Larger tables than a fresh network's, so that positions and tokens matter in a comparison. */
+    const hop_weight *w = hop_model_weight(m, "model.embed_tokens.weight");
+    for (int64_t i = 0; i < w->shape[0] * w->shape[1]; i++) w->data[i] *= 50;
+    return m;
+}
+
+static void fill_tokens(int32_t *tokens, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) tokens[i] = (int32_t)((i * i + 3 * i) % 23);
+}
+
+static void token_by_token_equals_the_whole_sequence_for_every_kind_of_block(void **state)
+{
+    (void)state;
+    for (int norm = 0; norm < 3; norm++)
+        for (int mlp = 0; mlp < 4; mlp++) {
+            hop_model *m = random_model("full^3", (hop_norm)norm, (hop_mlp)mlp, mlp % 2);
+            enum { N = 70, V = 23 };
+            int32_t tokens[N];
+            float all[N * V], one[V], last[V];
+            fill_tokens(tokens, N);
+            hop_forward *f;
+            hop_decoder *d;
+            assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){0}, NULL), HOP_OK);
+            assert_int_equal(hop_decoder_new(&d, m, 0, NULL), HOP_OK);
+            assert_int_equal(hop_forward_all(f, tokens, N, all, NULL), HOP_OK);
+            double size = 0, error = 0;
+            for (int t = 0; t < N; t++) {
+                assert_int_equal(hop_decoder_step(d, tokens[t], one, NULL), HOP_OK);
+                for (int i = 0; i < V; i++) {
+                    size = fmax(size, fabs((double)all[t * V + i]));
+                    error = fmax(error, fabs((double)all[t * V + i] - (double)one[i]));
+                }
+            }
+            /* Three layers in float32 summed in different orders; 1e-5 is the mixers' law, times the depth.
+             */
+            if (!(error <= 3e-5 * size)) fail_msg("norm %d, mlp %d: off by %g of %g", norm, mlp, error, size);
+            assert_true(size > 0);
+            assert_int_equal(hop_forward_logits(f, tokens, N, last, NULL), HOP_OK);
+            for (int i = 0; i < V; i++)
+                assert_true(fabs((double)last[i] - (double)all[(N - 1) * V + i]) <= 3e-5 * size);
+            hop_forward_free(f);
+            hop_decoder_free(d);
+            hop_model_free(m);
+        }
+}
+
+static void threads_change_no_bit_of_the_logits(void **state)
+{
+    (void)state;
+    hop_model *m = random_model("full^2", HOP_NORM_RMS, HOP_MLP_SWIGLU, false);
+    hop_pool *pool = hop_pool_new(3);
+    int32_t tokens[150];
+    float one[23], three[23];
+    fill_tokens(tokens, 150);
+    hop_forward *a, *b;
+    assert_int_equal(hop_forward_new(&a, m, &(hop_forward_options){0}, NULL), HOP_OK);
+    assert_int_equal(hop_forward_new(&b, m, &(hop_forward_options){.pool = pool}, NULL), HOP_OK);
+    assert_int_equal(hop_forward_logits(a, tokens, 150, one, NULL), HOP_OK);
+    assert_int_equal(hop_forward_logits(b, tokens, 150, three, NULL), HOP_OK);
+    assert_memory_equal(one, three, sizeof one);
+    hop_forward_free(a);
+    hop_forward_free(b);
+    hop_pool_free(pool);
+    hop_model_free(m);
+}
+
+static void fewer_bits_change_the_logits_and_24_do_not(void **state)
+{
+    (void)state;
+    hop_model *m = random_model("full^2", HOP_NORM_RMS, HOP_MLP_RELU, false);
+    int32_t tokens[20];
+    float logits[3][23];
+    const int bits[] = {0, 24, 6};
+    fill_tokens(tokens, 20);
+    for (int i = 0; i < 3; i++) {
+        hop_forward *f;
+        assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){.bits = bits[i]}, NULL), HOP_OK);
+        assert_int_equal(hop_forward_logits(f, tokens, 20, logits[i], NULL), HOP_OK);
+        hop_forward_free(f);
+    }
+    assert_memory_equal(logits[0], logits[1], sizeof logits[0]);
+    assert_memory_not_equal(logits[0], logits[2], sizeof logits[0]);
+    for (int i = 0; i < 23; i++) { /* what comes out has at most 6 significant bits */
+        int e;
+        float mantissa = frexpf(logits[2][i], &e) * 64;
+        assert_true(mantissa == rintf(mantissa));
+    }
+    hop_model_free(m);
+}
+
+static void a_network_reads_back_what_it_saved(void **state)
+{
+    (void)state;
+    char dir[512];
+    test_path(dir, sizeof dir, "model_saved");
+    hop_model *m = random_model("full^2", HOP_NORM_LAYER, HOP_MLP_GELU, false), *n = NULL;
+    hop_error err = {0};
+    if (hop_model_save(m, dir, &err) != HOP_OK) fail_msg("%s", err.text);
+    if (hop_model_open(&n, dir, &err) != HOP_OK) fail_msg("%s", err.text);
+    assert_int_equal(hop_model_weight_count(m), hop_model_weight_count(n));
+    for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
+        const hop_weight *a = hop_model_weight_at(m, i), *b = hop_model_weight_at(n, i);
+        assert_string_equal(a->name, b->name);
+        assert_memory_equal(a->data, b->data,
+                            sizeof(float) * (size_t)(a->shape[0] * (a->rank == 2 ? a->shape[1] : 1)));
+        assert_ptr_equal(hop_model_weight(m, a->name), a);
+    }
+    assert_int_equal(hop_model_parameters(m), hop_model_parameters(n));
+    assert_null(hop_model_weight(m, "model.layers.01.mixer.q_proj.weight"));
+    assert_null(hop_model_weight(m, "model.layers.2.mixer.q_proj.weight"));
+    hop_model_free(m);
+    hop_model_free(n);
+}
+
+/* Saves the network's tensors, all but those that `skip` names, plus `extra`, under `file`. */
+static void write_tensors(const hop_model *m, const char *path, int64_t from, int64_t to,
+                          const hop_tensor_out *extra)
+{
+    hop_tensor_out list[100];
+    int64_t n = 0;
+    for (int64_t i = from; i < to; i++) {
+        const hop_weight *w = hop_model_weight_at(m, i);
+        list[n++] = (hop_tensor_out){
+            .name = w->name, .rank = w->rank, .shape = {w->shape[0], w->shape[1]}, .data = w->data};
+    }
+    if (extra) list[n++] = *extra;
+    assert_int_equal(hop_safetensors_write(path, list, n, NULL, NULL), HOP_OK);
+}
+
+static void refuses_to_open(const char *dir, hop_status status, const char *why)
+{
+    hop_model *m = NULL;
+    hop_error err = {0};
+    hop_status s = hop_model_open(&m, dir, &err);
+    if (s != status || !strstr(err.text, why))
+        fail_msg("status %d, \"%s\", not %d, \"%s\"", s, err.text, status, why);
+    assert_null(m);
+}
+
+static void weight_files_that_do_not_fit_are_refused_by_name(void **state)
+{
+    (void)state;
+    char dir[512], path[600], config[600];
+    test_path(dir, sizeof dir, "model_misfit");
+    hop_model *m = random_model("full", HOP_NORM_NONE, HOP_MLP_RELU, false);
+    assert_int_equal(hop_model_save(m, dir, NULL), HOP_OK);
+    snprintf(path, sizeof path, "%s/model.safetensors", dir);
+    snprintf(config, sizeof config, "%s/config.json", dir);
+    int64_t all = hop_model_weight_count(m);
+    float numbers[24 * 12] = {0};
+
+    write_tensors(m, path, 1, all, NULL);
+    refuses_to_open(dir, HOP_EFORMAT, "embed_tokens.weight\" is missing");
+    hop_tensor_out extra = {.name = "surplus", .rank = 1, .shape = {3}, .data = numbers};
+    write_tensors(m, path, 0, all, &extra);
+    refuses_to_open(dir, HOP_EFORMAT, "\"surplus\": the network has none");
+    extra =
+        (hop_tensor_out){.name = "model.embed_tokens.weight", .rank = 2, .shape = {12, 23}, .data = numbers};
+    write_tensors(m, path, 1, all, &extra);
+    refuses_to_open(dir, HOP_ESHAPE, "[12, 23], not [23, 12]");
+    extra.rank = 1;
+    write_tensors(m, path, 1, all, &extra);
+    refuses_to_open(dir, HOP_ESHAPE, "[12], not [23, 12]");
+    remove(path);
+    refuses_to_open(dir, HOP_EIO, "model.safetensors");
+    assert_int_equal(
+        hop_file_write(
+            config,
+            "{\"model_type\": \"hopbound\", \"pattern\": \"zigzag\", \"vocab_size\": 3, \"hidden_size\": 2}",
+            78, NULL),
+        HOP_OK);
+    refuses_to_open(dir, HOP_EFORMAT, "config.json");
+    const char *unknown =
+        "{\"model_type\": \"hopbound\", \"pattern\": \"zigzag\", \"vocab_size\": 3, \"hidden_size\": 2}";
+    assert_int_equal(hop_file_write(config, unknown, strlen(unknown), NULL), HOP_OK);
+    refuses_to_open(dir, HOP_EUNKNOWN, "unknown mixer \"zigzag\"");
+    const char *deep = "{\"model_type\": \"hopbound\", \"pattern\": \"F^4000000000\", \"vocab_size\": 3, "
+                       "\"hidden_size\": 2}";
+    assert_int_equal(hop_file_write(config, deep, strlen(deep), NULL), HOP_OK);
+    refuses_to_open(dir, HOP_EDOMAIN, "layers are more than");
+    remove(config);
+    refuses_to_open(dir, HOP_EIO, "config.json");
+    refuses_to_open("/nonexistent", HOP_EIO, "no such directory");
+    hop_model_free(m);
+}
+
+static void shards_are_found_through_their_index(void **state)
+{
+    (void)state;
+    char dir[512], a[600], b[600], whole[600], index[600];
+    test_path(dir, sizeof dir, "model_shards");
+    hop_model *m = random_model("full", HOP_NORM_RMS, HOP_MLP_SWIGLU, false), *n = NULL;
+    assert_int_equal(hop_model_save(m, dir, NULL), HOP_OK);
+    snprintf(whole, sizeof whole, "%s/model.safetensors", dir);
+    snprintf(a, sizeof a, "%s/part-1.safetensors", dir);
+    snprintf(b, sizeof b, "%s/part-2.safetensors", dir);
+    snprintf(index, sizeof index, "%s/model.safetensors.index.json", dir);
+    remove(whole);
+    int64_t all = hop_model_weight_count(m);
+    write_tensors(m, a, 0, 3, NULL);
+    write_tensors(m, b, 3, all, NULL);
+    const char *map = "{\"weight_map\": {\"x\": \"part-1.safetensors\", \"y\": \"part-2.safetensors\", "
+                      "\"z\": \"part-1.safetensors\"}}";
+    assert_int_equal(hop_file_write(index, map, strlen(map), NULL), HOP_OK);
+    hop_error err = {0};
+    if (hop_model_open(&n, dir, &err) != HOP_OK) fail_msg("%s", err.text);
+    hop_model_free(n);
+    write_tensors(m, b, 2, all, NULL); /* one tensor in both */
+    refuses_to_open(dir, HOP_EFORMAT, "occurs twice");
+    const char *outside = "{\"weight_map\": {\"x\": \"../part-1.safetensors\"}}";
+    assert_int_equal(hop_file_write(index, outside, strlen(outside), NULL), HOP_OK);
+    refuses_to_open(dir, HOP_EFORMAT, "names no file of this directory");
+    remove(index);
+    remove(a);
+    remove(b);
+    hop_model_free(m);
+}
+
+static void tokens_and_lengths_out_of_range_are_refused(void **state)
+{
+    (void)state;
+    hop_model *m = random_model("full", HOP_NORM_NONE, HOP_MLP_NONE, true);
+    hop_forward *f;
+    hop_decoder *d;
+    float logits[23];
+    int32_t tokens[151] = {0};
+    hop_error err = {0};
+    assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){0}, NULL), HOP_OK);
+    assert_int_equal(hop_forward_logits(f, tokens, 151, logits, &err), HOP_ERANGE);
+    assert_int_equal(hop_forward_logits(f, tokens, 0, logits, &err), HOP_ERANGE);
+    tokens[3] = 23;
+    assert_int_equal(hop_forward_logits(f, tokens, 10, logits, &err), HOP_ERANGE);
+    assert_non_null(strstr(err.text, "position 3"));
+    tokens[3] = -1;
+    assert_int_equal(hop_forward_logits(f, tokens, 10, logits, &err), HOP_ERANGE);
+    assert_int_equal(hop_decoder_new(&d, m, 2, NULL), HOP_OK);
+    assert_int_equal(hop_decoder_step(d, 99, NULL, &err), HOP_ERANGE);
+    assert_int_equal(hop_decoder_step(d, 1, NULL, &err), HOP_OK);
+    assert_int_equal(hop_decoder_step(d, 1, NULL, &err), HOP_OK);
+    assert_int_equal(hop_decoder_step(d, 1, NULL, &err), HOP_ERANGE);
+    assert_int_equal(hop_decoder_rewind(d, 3, &err), HOP_ERANGE);
+    assert_int_equal(hop_decoder_rewind(d, 1, &err), HOP_OK);
+    assert_int_equal(hop_decoder_length(d), 1);
+    hop_decoder_free(d);
+    hop_forward_free(f);
+    hop_model_free(m);
+}
+
+static void a_rewound_decoder_answers_as_a_fresh_one(void **state)
+{
+    (void)state;
+    hop_model *m = random_model("full^2", HOP_NORM_RMS, HOP_MLP_RELU, false);
+    hop_decoder *a, *b;
+    float x[23], y[23];
+    assert_int_equal(hop_decoder_new(&a, m, 20, NULL), HOP_OK);
+    assert_int_equal(hop_decoder_new(&b, m, 20, NULL), HOP_OK);
+    for (int i = 0; i < 10; i++) assert_int_equal(hop_decoder_step(a, i, NULL, NULL), HOP_OK);
+    assert_int_equal(hop_decoder_rewind(a, 4, NULL), HOP_OK);
+    for (int i = 0; i < 4; i++) assert_int_equal(hop_decoder_step(b, i, NULL, NULL), HOP_OK);
+    assert_int_equal(hop_decoder_step(a, 21, x, NULL), HOP_OK);
+    assert_int_equal(hop_decoder_step(b, 21, y, NULL), HOP_OK);
+    assert_memory_equal(x, y, sizeof x);
+    hop_decoder_free(a);
+    hop_decoder_free(b);
+    hop_model_free(m);
+}
+
+static void argmax_takes_the_first_of_equals_and_refuses_nan(void **state)
+{
+    (void)state;
+    assert_int_equal(hop_argmax((float[]){1, 3, 3, 2}, 4), 1);
+    assert_int_equal(hop_argmax((float[]){1, NAN, 3}, 3), -1);
+    assert_int_equal(hop_argmax((float[]){-INFINITY, -5}, 2), 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(token_by_token_equals_the_whole_sequence_for_every_kind_of_block),
+        cmocka_unit_test(threads_change_no_bit_of_the_logits),
+        cmocka_unit_test(fewer_bits_change_the_logits_and_24_do_not),
+        cmocka_unit_test(a_network_reads_back_what_it_saved),
+        cmocka_unit_test(weight_files_that_do_not_fit_are_refused_by_name),
+        cmocka_unit_test(shards_are_found_through_their_index),
+        cmocka_unit_test(tokens_and_lengths_out_of_range_are_refused),
+        cmocka_unit_test(a_rewound_decoder_answers_as_a_fresh_one),
+        cmocka_unit_test(argmax_takes_the_first_of_equals_and_refuses_nan),
+    };
+    return cmocka_run_group_tests_name("model", tests, NULL, NULL);
+}
