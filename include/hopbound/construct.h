@@ -54,13 +54,13 @@ typedef struct hop_margin {
 
 typedef struct hop_proof {
     hop_verdict verdict;
-    bool by_interval, by_enumeration; /* which methods reached the verdict */
+    bool by_interval, by_enumeration, by_search; /* which methods reached the verdict; search only refutes */
     double log10_inputs;              /* inputs that the verdict speaks of */
     int64_t enumerated;               /* inputs that were run one by one */
     hop_margin *margins;              /* one a layer, as far as the analysis came */
     int64_t margin_count;
     double readout_margin; /* right logit minus the best wrong one, at least */
-    char why[300];         /* undecided or refuted: where and why; "" when proved */
+    char why[400];         /* undecided or refuted: where and why; "" when proved */
     int32_t *counterexample; /* refuted: task.length tokens */
     int64_t expected, got;   /* the right answer to it, and the network's */
 } hop_proof;

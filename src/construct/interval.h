@@ -1,0 +1,84 @@
+/* Intervals of real numbers, [lo, hi], with outward rounding: the exact result of every operation lies
+ * inside.
+ *
+ * A double operation rounded to nearest errs by at most 2^-53 of its result (plus a denormal), so widening
+ * both ends by 2^-52 of themselves and a tiny constant is enough, in any rounding mode and on any IEEE
+ * machine; no switching of rounding modes, which compilers do not respect. Infinities and NaN spread, and
+ * every test that a proof relies on is written so that NaN fails it. */
+#ifndef HOP_CONSTRUCT_INTERVAL_H
+#define HOP_CONSTRUCT_INTERVAL_H
+
+#include <math.h>
+#include <stdbool.h>
+
+typedef struct ival {
+    double lo, hi;
+} ival;
+
+static inline double ival_down(double x)
+{
+    return x - (fabs(x) * 0x1p-52 + 0x1p-1000);
+}
+
+static inline double ival_up(double x)
+{
+    return x + (fabs(x) * 0x1p-52 + 0x1p-1000);
+}
+
+static inline ival ival_point(double x)
+{
+    return (ival){x, x};
+}
+
+static inline ival ival_add(ival a, ival b)
+{
+    /* Adding exact zeros happens most of the time and must not widen. */
+    if (b.lo == 0 && b.hi == 0) return a;
+    if (a.lo == 0 && a.hi == 0) return b;
+    return (ival){ival_down(a.lo + b.lo), ival_up(a.hi + b.hi)};
+}
+
+static inline ival ival_scale(ival a, double s)
+{
+    if (s == 1) return a;
+    if (s == -1) return (ival){-a.hi, -a.lo};
+    double x = a.lo * s, y = a.hi * s;
+    return x <= y ? (ival){ival_down(x), ival_up(y)} : (ival){ival_down(y), ival_up(x)};
+}
+
+static inline ival ival_mul(ival a, ival b)
+{
+    if (b.lo == b.hi) return ival_scale(a, b.lo);
+    if (a.lo == a.hi) return ival_scale(b, a.lo);
+    double p = a.lo * b.lo, q = a.lo * b.hi, r = a.hi * b.lo, s = a.hi * b.hi;
+    return (ival){ival_down(fmin(fmin(p, q), fmin(r, s))), ival_up(fmax(fmax(p, q), fmax(r, s)))};
+}
+
+/* [-r, r] around it; r >= 0. */
+static inline ival ival_widen(ival a, double r)
+{
+    return r == 0 ? a : (ival){ival_down(a.lo - r), ival_up(a.hi + r)};
+}
+
+static inline ival ival_hull(ival a, ival b)
+{
+    return (ival){a.lo < b.lo ? a.lo : b.lo, a.hi > b.hi ? a.hi : b.hi};
+}
+
+static inline double ival_mag(ival a)
+{
+    return fmax(fabs(a.lo), fabs(a.hi));
+}
+
+static inline double ival_mid(ival a)
+{
+    return 0.5 * (a.lo + a.hi);
+}
+
+/* Half the width, rounded up, so that [mid - rad, mid + rad] contains the interval. */
+static inline double ival_rad(ival a)
+{
+    return a.lo == a.hi ? 0 : ival_up(ival_up(0.5 * (a.hi - a.lo)) + 0x1p-51 * ival_mag(a));
+}
+
+#endif
