@@ -1,0 +1,80 @@
+/* What the files of this room share: escaping, numbers as people write them, shapes, the page's frame.
+ *
+ * "Rich" text is our own wording, never a caller's: it may hold _{..}, ^{..} and /{..}, which become
+ * subscripts, superscripts and variables (serif, italic) in HTML as in SVG. A caller's text goes through
+ * hop__escape and is shown as it is. */
+#ifndef HOP_REPORT_PAGE_H
+#define HOP_REPORT_PAGE_H
+
+#include <hopbound/report.h>
+
+#define HOP__DASH "\u2013" /* stands for: no such number */
+
+/* ---- format.c ------------------------------------------------------------------------------ */
+
+/* A bound must not look better than it is, so a lower one is rounded down and an upper one up. */
+typedef enum hop__round { HOP__NEAREST, HOP__LOWER_BOUND, HOP__UPPER_BOUND } hop__round;
+
+typedef struct hop__number {
+    char rich[64];
+} hop__number;
+
+hop__number hop__number_real(double x, hop__round round); /* three digits; NaN and infinity: a dash */
+hop__number hop__number_count(int64_t n);                 /* 1,170 */
+hop__number hop__number_power(double log10_n);            /* 10^log10_n, as 3.0 × 10^{20} */
+hop__number hop__number_seconds(double s);
+
+/* Any bytes (NULL: a dash) as text of HTML or XML: markup is escaped; what is not UTF-8, or may not stand in
+ * XML, becomes U+FFFD. At most max_chars characters, the last an ellipsis if some were left out; 0: all. */
+void hop__escape(hop_text *out, const char *s, int max_chars);
+
+/* Cuts rich text into runs: false at its end. */
+typedef enum hop__run_kind { HOP__PLAIN, HOP__SUB, HOP__SUP, HOP__VAR } hop__run_kind;
+typedef struct hop__run {
+    const char *s;
+    size_t len;
+    hop__run_kind kind;
+} hop__run;
+bool hop__rich_next(const char **at, hop__run *run);
+void hop__escape_run(hop_text *out, const char *s, size_t len); /* of well-formed text */
+
+/* ---- svg.c --------------------------------------------------------------------------------- */
+
+/* Classes are those of hop__svg_style. Coordinates are written with one decimal. */
+void hop__svg_open(hop_text *out, double width, double height, const char *label, bool standalone);
+void hop__svg_close(hop_text *out);
+void hop__svg_line(hop_text *out, const char *class_name, double x1, double y1, double x2, double y2);
+void hop__svg_box(hop_text *out, const char *class_name, double x, double y, double w, double h);
+void hop__svg_dot(hop_text *out, const char *class_name, double x, double y, double r);
+void hop__svg_arrow(hop_text *out, const char *class_name, double from_x, double to_x, double y);
+void hop__svg_rich(hop_text *out, const char *class_name, double x, double y, const char *rich);
+void hop__svg_plain(hop_text *out, const char *class_name, double x, double y, const char *s, int max_chars);
+/* A verdict's mark around (x, y): a disc with a tick, a diamond with a cross, a dashed ring with a question
+ * mark; a square for any other word. Told apart without colour. */
+void hop__svg_mark(hop_text *out, const char *verdict, double x, double y);
+const char *hop__svg_mark_class(const char *verdict); /* gives its colour to what stands in it */
+const char *hop__svg_style(void); /* colours, in light and dark, and the classes of drawings */
+
+/* ---- html.c -------------------------------------------------------------------------------- */
+
+void hop__html_open(hop_text *out, const char *title);
+void hop__html_close(hop_text *out);
+void hop__html_rich(hop_text *out, const char *rich);
+void hop__html_mark(hop_text *out, const char *verdict); /* the mark and the word */
+/* A table in a frame that scrolls sideways. A `cards` table turns its rows into cards where it is too wide.
+ */
+void hop__html_table_open(hop_text *out, const char *caption, bool cards);
+void hop__html_table_close(hop_text *out);
+/* A cell names its column, which a card shows before the value: cell_open, content, then "</td>". */
+void hop__html_head(hop_text *out, const char *rich, bool number);
+void hop__html_cell_open(hop_text *out, const char *label, bool number);
+void hop__html_cell(hop_text *out, const char *label, const char *rich); /* a number, whole */
+
+/* ---- ladder_draw.c, ladder_tables.c -------------------------------------------------------- */
+
+void hop__ladder_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
+void hop__ladder_main_table(hop_text *out, const hop_ladder_page *page);
+void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page);
+void hop__ladder_columns(hop_text *out); /* what each column means */
+
+#endif
