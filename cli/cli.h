@@ -1,0 +1,135 @@
+/* What the verbs share: arguments common to all, exit codes, errors, sizes of the task, output. */
+#ifndef HOPBOUND_CLI_H
+#define HOPBOUND_CLI_H
+
+#include <stdio.h>
+#include <hopbound/hopbound.h>
+#include "options.h"
+
+/* The contract with scripts. */
+typedef enum exit_code {
+    EXIT_DONE = 0,            /* done; the claim holds */
+    EXIT_FAILED = 1,          /* bad file, no space, .. */
+    EXIT_USAGE = 2,           /* wrong usage */
+    EXIT_COUNTEREXAMPLE = 10, /* a counter-example was found */
+    EXIT_EXHAUSTED = 20,      /* the search was exhausted and there is none */
+    EXIT_UNDECIDED = 30,      /* within the budget */
+} exit_code;
+
+typedef struct common_args {
+    const verb *verb;
+    const char *operand; /* NULL when the verb takes none */
+    hop_progress progress;
+    opt_value json, quiet, seed, threads, isa, help;
+} common_args;
+
+extern const opt COMMON_OPTIONS[];
+#define COMMON_GROUP                              \
+    {                                             \
+        "Common options", COMMON_OPTIONS, 0, NULL \
+    }
+
+/* ---- the task's sizes ---------------------------------------------------------------------- */
+
+typedef struct size_args {
+    opt_value task, hops, m, fan;
+} size_args;
+
+extern const opt SIZE_OPTIONS[];
+#define SIZE_GROUP(args, member)                                        \
+    {                                                                   \
+        "Sizes of the task", SIZE_OPTIONS, offsetof(args, member), NULL \
+    }
+#define NETWORK_SIZE_GROUP(args, member)                                           \
+    {                                                                              \
+        "Sizes of the task", SIZE_OPTIONS, offsetof(args, member), "the network's" \
+    }
+
+/* What the options say, the rest from `base` (a network's own sizes), or, when it is NULL, from the defaults.
+ * EXIT_DONE, or EXIT_USAGE with the line printed. */
+int sizes_from_options(const common_args *a, const size_args *s, const hop_funccomp *base, hop_funccomp *out);
+bool sizes_given(const size_args *s);
+/* The same for a network that carries the sizes it was made for. `known` is false when neither it nor the
+ * options say any. */
+int sizes_of_network(const common_args *a, const size_args *s, const hop_model *m, hop_funccomp *out,
+                     bool *known);
+/* "hops 3, m 16, fan 8,8" */
+void sizes_print(hop_text *out, const hop_funccomp *t);
+
+/* ---- errors and output --------------------------------------------------------------------- */
+
+/* Prints the one line `hopbound: VERB: ..` and returns `code`. */
+int fail(const common_args *a, exit_code code, const char *fmt, ...) HOP_PRINTF(3, 4);
+int fail_error(const common_args *a, const hop_error *err); /* or says that a signal stopped it */
+int fail_stopped(const common_args *a);
+
+/* Writes the text, or the JSON and a newline, to standard output, and frees it. EXIT_DONE or EXIT_FAILED. */
+int print_text(const common_args *a, hop_text *t);
+int print_json(const common_args *a, hop_json_writer *w);
+
+/* Lines that go to a file, which appears only when complete, or to standard output. */
+typedef struct sink {
+    const char *path; /* NULL: standard output */
+    hop_output file;
+    int error; /* errno of the first failure on standard output */
+} sink;
+
+hop_status sink_open(sink *s, const char *path, hop_error *err);
+/* Writes and empties `t`; false when there is no sense in going on. */
+bool sink_write(sink *s, hop_text *t);
+/* Commits when `keep`, else leaves no trace. */
+hop_status sink_close(sink *s, bool keep, hop_error *err);
+
+/* As many threads as --threads says. */
+int pool_open(const common_args *a, hop_pool **pool);
+
+/* ---- instances ----------------------------------------------------------------------------- */
+
+typedef struct instance {
+    int32_t *tokens; /* owned */
+    int64_t count, capacity;
+    int64_t answer; /* -1: not known */
+} instance;
+
+hop_status instance_reserve(instance *i, int64_t count, hop_error *err);
+hop_status instance_sample(instance *i, const hop_funccomp *t, uint64_t seed, uint64_t number,
+                           hop_error *err);
+/* "tokens" and "answer" of a line. */
+hop_status instance_read(instance *i, const hop_json *line, hop_error *err);
+void instance_free(instance *i);
+/* The object that `task` writes and `run --input` and `task --check` read. */
+void instance_write(hop_json_writer *w, const hop_funccomp *t, const int32_t *tokens);
+
+/* A file of JSON values, one a line; "-" is standard input. Blank lines are skipped. */
+typedef struct jsonl {
+    FILE *file;
+    const char *name;
+    char *line;
+    size_t capacity;
+    int64_t number; /* of the line read last, from 1 */
+} jsonl;
+
+hop_status jsonl_open(jsonl *j, const char *path, hop_error *err);
+/* The next line; doc->root is NULL at the end. Errors name file and line. */
+hop_status jsonl_next(jsonl *j, hop_json_doc *doc, hop_error *err);
+/* Puts "FILE:LINE: " before the reason. */
+hop_status jsonl_fail(const jsonl *j, hop_status s, hop_error *err);
+void jsonl_close(jsonl *j);
+
+/* ---- terminal.c ---------------------------------------------------------------------------- */
+
+/* From now on SIGINT and SIGTERM ask for a clean stop (a second one kills), and ticks draw on stderr unless
+ * `quiet`. Notes that must not collide with the bar call terminal_clear first. */
+hop_progress terminal_start(const char *name, bool quiet);
+void terminal_clear(void);
+void terminal_mute(void); /* no more progress: something else is being written to the terminal */
+bool terminal_stopped(void);
+
+/* ---- the verbs ----------------------------------------------------------------------------- */
+
+#define VERB_LIST(X)       X(ladder) X(task) X(build) X(run) X(prove) X(core) X(mixers) X(bench)
+#define VERB_DECLARE(name) extern const verb verb_##name;
+VERB_LIST(VERB_DECLARE)
+#undef VERB_DECLARE
+
+#endif

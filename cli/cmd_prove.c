@@ -1,0 +1,236 @@
+/* hopbound prove: is the network in a directory right on every input of the task's sizes? */
+#include "cli.h"
+
+static const char *const METHODS[] = {"auto", "interval", "enumerate",
+                                      NULL}; /* in hop_prove_method's order */
+
+typedef struct prove_args {
+    common_args common;
+    size_args sizes;
+    opt_value method, limit, counterexample;
+} prove_args;
+
+static const opt OPTIONS[] = {
+    {.name = "method",
+     .kind = OPT_CHOICE,
+     .at = offsetof(prove_args, method),
+     .initial = "auto",
+     .choices = METHODS,
+     .metavar = "NAME",
+     .help = "interval arithmetic over the weights; running every input; auto does the first, and "
+             "the second too where there are few inputs"},
+    {.name = "limit",
+     .kind = OPT_INT,
+     .at = offsetof(prove_args, limit),
+     .initial = "100000000",
+     .min = 1,
+     .max = INT64_MAX,
+     .metavar = "N",
+     .help = "auto runs every input when there are at most N"},
+    {.name = "counterexample",
+     .kind = OPT_TEXT,
+     .at = offsetof(prove_args, counterexample),
+     .metavar = "FILE",
+     .help = "when refuted, write the input there, a line for `run --input` and `task --check`"},
+    {.name = NULL},
+};
+
+static const char *method_name(const hop_proof *p)
+{
+    if (p->by_interval && p->by_enumeration) return "interval+enumeration";
+    return p->by_search ? "search" : p->by_enumeration ? "enumeration" : "interval";
+}
+
+/* ---- reports ------------------------------------------------------------------------------- */
+
+static void write_margins(hop_json_writer *w, const hop_proof *p)
+{
+    hop_json_key(w, "margins");
+    hop_json_begin_array(w);
+    for (int64_t i = 0; i < p->margin_count; i++) {
+        const hop_margin *g = &p->margins[i];
+        hop_json_begin_object(w);
+        hop_json_integer(w, "layer", g->layer);
+        hop_json_integer(w, "player", g->player);
+        hop_json_integer(w, "addresses", g->addresses);
+        hop_json_number(w, "score_gap", g->score_gap);
+        hop_json_number(w, "wrong_mass", g->wrong_mass);
+        hop_json_number(w, "clip_margin", g->clip_margin);
+        hop_json_number(w, "code_error", g->code_error);
+        hop_json_end_object(w);
+    }
+    hop_json_end_array(w);
+}
+
+static void write_counterexample(hop_json_writer *w, const hop_proof *p, const hop_funccomp *t)
+{
+    hop_json_key(w, "counterexample");
+    if (!p->counterexample) {
+        hop_json_put_null(w);
+        return;
+    }
+    hop_json_begin_object(w);
+    hop_json_key(w, "tokens");
+    hop_json_begin_array(w);
+    for (int64_t i = 0; i < t->length; i++) hop_json_put_int(w, p->counterexample[i]);
+    hop_json_end_array(w);
+    hop_json_integer(w, "answer", p->expected);
+    hop_json_integer(w, "prediction", p->got);
+    hop_json_end_object(w);
+}
+
+static int report_json(const prove_args *a, const hop_proof *p, const hop_funccomp *t, double seconds)
+{
+    hop_json_writer w = {0};
+    int64_t inputs = hop_funccomp_inputs(t);
+    hop_json_begin_object(&w);
+    hop_json_string(&w, "verdict", hop_verdict_name(p->verdict));
+    hop_json_string(&w, "method", method_name(p));
+    hop_json_key(&w, "inputs");
+    if (inputs >= 0)
+        hop_json_put_int(&w, inputs);
+    else
+        hop_json_put_null(&w);
+    hop_json_number(&w, "log10_inputs", p->log10_inputs);
+    hop_json_integer(&w, "enumerated", p->enumerated);
+    write_margins(&w, p);
+    hop_json_number(&w, "readout_margin", p->readout_margin);
+    hop_json_string(&w, "why", p->why);
+    write_counterexample(&w, p, t);
+    hop_json_key(&w, "task");
+    hop_funccomp_write(t, &w);
+    hop_json_string(&w, "dir", a->common.operand);
+    hop_json_number(&w, "seconds", seconds);
+    hop_json_end_object(&w);
+    return print_json(&a->common, &w);
+}
+
+static void print_inputs(hop_text *out, const hop_funccomp *t, double log10_inputs)
+{
+    int64_t inputs = hop_funccomp_inputs(t);
+    if (inputs >= 0 && inputs < 1000000000)
+        hop_text_printf(out, "%lld inputs of ", (long long)inputs);
+    else
+        hop_text_printf(out, "10^%.1f inputs of ", log10_inputs);
+    sizes_print(out, t);
+}
+
+static int report_text(const prove_args *a, const hop_proof *p, const hop_funccomp *t, double seconds)
+{
+    hop_text out = {0};
+    hop_text_printf(&out, "%s: %s %s ", a->common.operand, hop_verdict_name(p->verdict),
+                    p->verdict == HOP_PROVED    ? "for all"
+                    : p->verdict == HOP_REFUTED ? "by one of"
+                                                : "for the");
+    print_inputs(&out, t, p->log10_inputs);
+    hop_text_printf(&out, "\n  method %s, %.2f s", method_name(p), seconds);
+    if (p->enumerated) hop_text_printf(&out, ", %lld inputs run", (long long)p->enumerated);
+    hop_text_add(&out, "\n");
+    if (p->margin_count)
+        hop_text_printf(&out, "  %5s %5s %12s %12s %12s %12s %12s\n", "layer", "asks", "addresses",
+                        "score gap", "wrong mass", "clip margin", "code error");
+    for (int64_t i = 0; i < p->margin_count; i++) {
+        const hop_margin *g = &p->margins[i];
+        char asks[16];
+        snprintf(asks, sizeof asks, g->player >= 0 ? "z_%d" : "w", g->player);
+        hop_text_printf(&out, "  %5lld %5s %12lld %12.4g %12.3g %12.4g %12.3g\n", (long long)g->layer, asks,
+                        (long long)g->addresses, g->score_gap, g->wrong_mass, g->clip_margin, g->code_error);
+    }
+    if (p->margin_count && p->verdict == HOP_PROVED && p->by_interval)
+        hop_text_printf(&out, "  read-out margin %.4g\n", p->readout_margin);
+    if (p->why[0]) hop_text_printf(&out, "  why: %s\n", p->why);
+    if (p->counterexample)
+        hop_text_printf(&out, "  counter-example: the answer is %lld, the network says %lld\n",
+                        (long long)p->expected, (long long)p->got);
+    return print_text(&a->common, &out);
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+static hop_status save_counterexample(const prove_args *a, const hop_proof *p, const hop_funccomp *t,
+                                      hop_error *err)
+{
+    if (!p->counterexample || !a->counterexample.text) return HOP_OK;
+    hop_json_writer w = {0};
+    instance_write(&w, t, p->counterexample);
+    hop_text_add(&w.text, "\n");
+    hop_status s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", a->counterexample.text)
+                                 : hop_file_write(a->counterexample.text, w.text.s, w.text.len, err);
+    hop_text_free(&w.text);
+    return s;
+}
+
+static int prove(const prove_args *a, const hop_model *m, const hop_funccomp *t, hop_pool *pool)
+{
+    static const int codes[] = {
+        [HOP_PROVED] = EXIT_DONE, [HOP_REFUTED] = EXIT_COUNTEREXAMPLE, [HOP_UNDECIDED] = EXIT_UNDECIDED};
+    const hop_prove_options o = {.method = (hop_prove_method)a->method.choice,
+                                 .enumerate_limit = a->limit.integer,
+                                 .seed = (uint64_t)a->common.seed.integer,
+                                 .pool = pool,
+                                 .progress = &a->common.progress};
+    hop_proof p = {0};
+    hop_error err = {0};
+    double began = hop_now();
+    if (hop_prove(&p, m, t, &o, &err) != HOP_OK) return fail_error(&a->common, &err);
+    double seconds = hop_now() - began;
+    int code = codes[p.verdict];
+    if (save_counterexample(a, &p, t, &err) != HOP_OK)
+        code = fail_error(&a->common, &err);
+    else if ((a->common.json.flag ? report_json : report_text)(a, &p, t, seconds) != EXIT_DONE)
+        code = EXIT_FAILED;
+    hop_proof_free(&p);
+    return code;
+}
+
+static int cmd_prove(common_args *common)
+{
+    const prove_args *a = (const prove_args *)common;
+    hop_error err = {0};
+    hop_model *m = NULL;
+    hop_funccomp t;
+    hop_pool *pool = NULL;
+    bool known = false;
+    if (hop_model_open(&m, common->operand, &err) != HOP_OK) return fail_error(common, &err);
+    int code = sizes_of_network(common, &a->sizes, m, &t, &known);
+    if (code == EXIT_DONE && !known)
+        code = fail(common, EXIT_USAGE, "--hops: missing, and %.200s names no task", common->operand);
+    if (code == EXIT_DONE) code = pool_open(common, &pool);
+    if (code == EXIT_DONE) code = prove(a, m, &t, pool);
+    hop_pool_free(pool);
+    hop_model_free(m);
+    return code;
+}
+
+/* clang-format off */
+static const opt_group GROUPS[] = {
+    {.title = "Options", .opts = OPTIONS},
+    NETWORK_SIZE_GROUP(prove_args, sizes),
+    COMMON_GROUP,
+    {0},
+};
+static const example EXAMPLES[] = {
+    {"hopbound prove net",
+     "Proved (exit 0), refuted with an input (exit 10), or undecided (exit 30)."},
+    {"hopbound prove net --counterexample bad.jsonl || hopbound run net --input bad.jsonl",
+     "Keeps the input on which the network errs, and shows the error."},
+    {0},
+};
+const verb verb_prove = {
+    .name = "prove",
+    .summary = "decides whether a network is right on every input of the task's sizes",
+    .operand = "DIR",
+    .operand_help = "the network: config.json and model.safetensors",
+    .description =
+        "Works on the weights in the file, not on the formula that made them: interval arithmetic, with "
+        "the rounding of the program's own kernels included, bounds the score gap, the attention on "
+        "wrong tokens and the margin of the clip, layer by layer, for every address that the last token "
+        "can ask for. Where there are few inputs it also runs each of them.\n\n"
+        "Exit 0: proved. Exit 10: refuted, with an input that `hopbound run` gets wrong. Exit 30: "
+        "undecided.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .args_size = sizeof(prove_args),
+    .run = cmd_prove,
+};
+/* clang-format on */

@@ -1,0 +1,298 @@
+/* hopbound task: samples instances, or checks the answers in a file. */
+#include "cli.h"
+
+#include <string.h>
+
+static const char *const FORMATS[] = {"text", "json", "jsonl", NULL};
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_JSONL };
+
+typedef struct task_args {
+    common_args common;
+    size_args sizes;
+    opt_value count, format, output, check;
+} task_args;
+
+static const opt OPTIONS[] = {
+    {.name = "count",
+     .letter = 'n',
+     .kind = OPT_INT,
+     .at = offsetof(task_args, count),
+     .initial = "1",
+     .min = 0,
+     .max = INT64_MAX,
+     .metavar = "N",
+     .help = "how many instances to sample; the first of more are the same"},
+    {.name = "format",
+     .kind = OPT_CHOICE,
+     .at = offsetof(task_args, format),
+     .initial = "text",
+     .choices = FORMATS,
+     .metavar = "NAME",
+     .help = "text for people, json one object with all instances, jsonl an object a line; "
+             "--json alone means json"},
+    {.name = "output",
+     .letter = 'o',
+     .kind = OPT_TEXT,
+     .at = offsetof(task_args, output),
+     .initial_help = "standard output",
+     .metavar = "FILE",
+     .help = "where the instances go"},
+    {.name = "check",
+     .kind = OPT_TEXT,
+     .at = offsetof(task_args, check),
+     .metavar = "FILE",
+     .help = "instead of sampling, check the answers in FILE, an instance a line; - is standard input"},
+    {.name = NULL },
+};
+
+/* ---- sampling ------------------------------------------------------------------------------ */
+
+static void write_segment(hop_text *out, const hop_funccomp *t, const int32_t *tokens, int l)
+{
+    hop_text_printf(out, "  z_%d =", l);
+    int64_t count = l ? t->size[l - 1] : 1;
+    for (int64_t i = 0; i < count; i++) hop_text_printf(out, " %ld", (long)tokens[t->start[l] + i]);
+    hop_text_add(out, "\n");
+}
+
+static void write_readable(hop_text *out, const hop_funccomp *t, const int32_t *tokens, int64_t number)
+{
+    int64_t chain[HOP_MAX_HOPS + 1], w = tokens[t->length - 1];
+    int64_t answer = hop_funccomp_solve(t, tokens, chain);
+    hop_text_printf(out, "instance %lld (", (long long)number);
+    sizes_print(out, t);
+    hop_text_add(out, ")\n");
+    for (int l = t->hops; l >= 0; l--) write_segment(out, t, tokens, l);
+    hop_text_printf(out, "  w = %lld", (long long)w);
+    for (int l = 1; l < t->hops; l++)
+        hop_text_printf(out, "%sw_%d=%lld", l == 1 ? " (" : ", ", l, (long long)hop_funccomp_digit(t, w, l));
+    hop_text_add(out, t->hops > 1 ? ")\n  chain " : "\n  chain ");
+    for (int l = 0; l <= t->hops; l++) hop_text_printf(out, "%s%lld", l ? " -> " : "", (long long)chain[l]);
+    hop_text_printf(out, "\n  answer %lld\n", (long long)answer);
+}
+
+/* Everything is written through one JSON writer, emptied after each instance: memory does not grow. */
+static hop_status sample_all(const task_args *a, const hop_funccomp *t, int format, sink *out, hop_error *err)
+{
+    hop_json_writer w = {0};
+    instance one = {0};
+    hop_status s = HOP_OK;
+    bool going = true;
+    if (format == FORMAT_JSON) {
+        hop_json_begin_object(&w);
+        hop_json_key(&w, "task");
+        hop_funccomp_write(t, &w);
+        hop_json_integer(&w, "seed", a->common.seed.integer);
+        hop_json_integer(&w, "count", a->count.integer);
+        hop_json_key(&w, "instances");
+        hop_json_begin_array(&w);
+    }
+    hop_progress_tick(&a->common.progress, "instances", 0,
+                      (double)a->count.integer); /* the rate counts from here */
+    for (int64_t i = 0; s == HOP_OK && going && i < a->count.integer; i++) {
+        s = instance_sample(&one, t, (uint64_t)a->common.seed.integer, (uint64_t)i, err);
+        if (s != HOP_OK) break;
+        if (format == FORMAT_TEXT) {
+            write_readable(&w.text, t, one.tokens, i);
+        } else {
+            if (format == FORMAT_JSONL) w.comma = false; /* lines are documents of their own */
+            instance_write(&w, t, one.tokens);
+            if (format == FORMAT_JSONL) hop_text_add(&w.text, "\n");
+        }
+        going = sink_write(out, &w.text);
+        if (!hop_progress_tick(&a->common.progress, "instances", (double)i + 1, (double)a->count.integer))
+            s = hop_fail(err, HOP_ESTOPPED, "stopped: on request");
+    }
+    if (s == HOP_OK && format == FORMAT_JSON) {
+        hop_json_end_array(&w);
+        hop_json_end_object(&w);
+        hop_text_add(&w.text, "\n");
+        sink_write(out, &w.text);
+    }
+    instance_free(&one);
+    hop_text_free(&w.text);
+    return s;
+}
+
+/* With -o, standard output says what was written where. */
+static int report_sampled(const task_args *a, const hop_funccomp *t, int format)
+{
+    if (a->common.json.flag) {
+        hop_json_writer w = {0};
+        hop_json_begin_object(&w);
+        hop_json_key(&w, "task");
+        hop_funccomp_write(t, &w);
+        hop_json_integer(&w, "count", a->count.integer);
+        hop_json_string(&w, "format", FORMATS[format]);
+        hop_json_string(&w, "file", a->output.text);
+        hop_json_end_object(&w);
+        return print_json(&a->common, &w);
+    }
+    hop_text out = {0};
+    hop_text_printf(&out, "%s: %lld instances of ", a->output.text, (long long)a->count.integer);
+    sizes_print(&out, t);
+    hop_text_add(&out, "\n");
+    return print_text(&a->common, &out);
+}
+
+static int sample(const task_args *a, const hop_funccomp *t)
+{
+    hop_error err = {0};
+    sink out;
+    int format = a->format.choice;
+    if (a->common.json.flag && (!a->output.text || !a->format.given)) format = FORMAT_JSON;
+    if (sink_open(&out, a->output.text, &err) != HOP_OK) return fail_error(&a->common, &err);
+    hop_status s = sample_all(a, t, format, &out, &err);
+    hop_status closed = sink_close(&out, s == HOP_OK, &err);
+    if (s != HOP_OK || closed != HOP_OK) return fail_error(&a->common, &err);
+    return a->output.text ? report_sampled(a, t, format) : EXIT_DONE;
+}
+
+/* ---- checking ------------------------------------------------------------------------------ */
+
+typedef struct tally {
+    int64_t checked, right, wrong, first_wrong; /* its line, 0: none */
+} tally;
+
+/* The line's chain, where it has one, must be the solver's. */
+static hop_status check_chain(const hop_json *line, const int64_t *chain, int hops, bool *right,
+                              hop_error *err)
+{
+    const hop_json *given = hop_json_get(line, "chain");
+    if (!given) return HOP_OK;
+    if (given->type != HOP_JSON_ARRAY) return hop_fail(err, HOP_EFORMAT, "chain: not a list of numbers");
+    if (given->count != (size_t)hops + 1) *right = false;
+    int l = 0;
+    for (const hop_json *e = given->child; e; e = e->next, l++) {
+        int64_t value = 0;
+        if (!hop_json_int(e, INT64_MIN, INT64_MAX, &value))
+            return hop_fail(err, HOP_EFORMAT, "chain: number %d is no integer", l);
+        if (l <= hops && value != chain[l]) *right = false;
+    }
+    return HOP_OK;
+}
+
+static hop_status check_line(const hop_json *line, const hop_funccomp *sizes, instance *one, bool *right,
+                             hop_error *err)
+{
+    hop_funccomp t = *sizes;
+    hop_status s = HOP_OK;
+    if (hop_json_get(line, "hops") || hop_json_get(line, "m") || hop_json_get(line, "fan"))
+        s = hop_funccomp_read(&t, line, err);
+    if (s == HOP_OK) s = instance_read(one, line, err);
+    if (s == HOP_OK && one->answer < 0) s = hop_fail(err, HOP_EFORMAT, "answer: missing");
+    if (s == HOP_OK) s = hop_funccomp_check(&t, one->tokens, one->count, err);
+    if (s != HOP_OK) return s;
+    int64_t chain[HOP_MAX_HOPS + 1];
+    *right = hop_funccomp_solve(&t, one->tokens, chain) == one->answer;
+    return check_chain(line, chain, t.hops, right, err);
+}
+
+static hop_status check_all(const task_args *a, const hop_funccomp *sizes, jsonl *in, tally *sum,
+                            hop_error *err)
+{
+    instance one = {0};
+    hop_json_doc doc = {0};
+    hop_status s;
+    while ((s = jsonl_next(in, &doc, err)) == HOP_OK && doc.root) {
+        bool right = false;
+        s = check_line(doc.root, sizes, &one, &right, err);
+        hop_json_free(&doc);
+        if (s != HOP_OK) {
+            s = jsonl_fail(in, s, err);
+            break;
+        }
+        sum->checked++;
+        sum->right += right;
+        sum->wrong += !right;
+        if (!right && !sum->first_wrong) sum->first_wrong = in->number;
+        if (!hop_progress_tick(&a->common.progress, "checked", (double)sum->checked, 0)) {
+            s = hop_fail(err, HOP_ESTOPPED, "stopped: on request");
+            break;
+        }
+    }
+    instance_free(&one);
+    return s;
+}
+
+static int report_checked(const task_args *a, const tally *sum)
+{
+    int printed;
+    if (a->common.json.flag) {
+        hop_json_writer w = {0};
+        hop_json_begin_object(&w);
+        hop_json_string(&w, "file", a->check.text);
+        hop_json_integer(&w, "checked", sum->checked);
+        hop_json_integer(&w, "right", sum->right);
+        hop_json_integer(&w, "wrong", sum->wrong);
+        hop_json_key(&w, "first_wrong");
+        if (sum->first_wrong)
+            hop_json_put_int(&w, sum->first_wrong);
+        else
+            hop_json_put_null(&w);
+        hop_json_end_object(&w);
+        printed = print_json(&a->common, &w);
+    } else {
+        hop_text out = {0};
+        hop_text_printf(&out, "checked %lld: %lld right, %lld wrong", (long long)sum->checked,
+                        (long long)sum->right, (long long)sum->wrong);
+        if (sum->first_wrong) hop_text_printf(&out, ", the first in line %lld", (long long)sum->first_wrong);
+        hop_text_add(&out, "\n");
+        printed = print_text(&a->common, &out);
+    }
+    return printed != EXIT_DONE ? printed : sum->wrong ? EXIT_COUNTEREXAMPLE : EXIT_DONE;
+}
+
+static int check(const task_args *a, const hop_funccomp *sizes)
+{
+    hop_error err = {0};
+    jsonl in;
+    tally sum = {0};
+    if (jsonl_open(&in, a->check.text, &err) != HOP_OK) return fail_error(&a->common, &err);
+    hop_status s = check_all(a, sizes, &in, &sum, &err);
+    jsonl_close(&in);
+    return s == HOP_OK ? report_checked(a, &sum) : fail_error(&a->common, &err);
+}
+
+static int cmd_task(common_args *common)
+{
+    const task_args *a = (const task_args *)common;
+    hop_funccomp sizes;
+    int code = sizes_from_options(common, &a->sizes, NULL, &sizes);
+    if (code != EXIT_DONE) return code;
+    return a->check.text ? check(a, &sizes) : sample(a, &sizes);
+}
+
+/* clang-format off */
+static const opt_group GROUPS[] = {
+    {.title = "Options", .opts = OPTIONS},
+    SIZE_GROUP(task_args, sizes),
+    COMMON_GROUP,
+    {0},
+};
+static const example EXAMPLES[] = {
+    {"hopbound task --hops 2 --m 2 --fan 2",
+     "One small instance, for people."},
+    {"hopbound task --count 1000 --format jsonl -o test.jsonl",
+     "A thousand instances, one a line."},
+    {"hopbound task --check answers.jsonl",
+     "Says how many answers in the file are right."},
+    {0},
+};
+const verb verb_task = {
+    .name = "task",
+    .summary = "samples instances of the task, or checks the answers in a file",
+    .description =
+        "The task is L-sequential function composition: the prompt lists functions z_L, .., z_1, then a "
+        "start z_0 and a query w; the answer is where the start leads through all functions, each "
+        "choosing its branch by a digit of w. Instance i depends on the seed and on i only, so a "
+        "shorter list is the beginning of a longer one.\n\n"
+        "An instance has the keys tokens, answer, chain (i_0 .. i_L), hops, m and fan. With --check "
+        "every line needs tokens and answer; chain is checked where it is given; sizes come from the "
+        "line, or else from the options. Exit 10 when an answer is wrong, 1 when a line cannot be read.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .args_size = sizeof(task_args),
+    .run = cmd_task,
+};
+/* clang-format on */

@@ -1,0 +1,121 @@
+/* --help, from the tables. */
+#include "options.h"
+
+#include <string.h>
+
+#define WIDTH  100
+#define COLUMN 28 /* where the explanations start */
+
+/* Adds `text` word by word, breaking lines at WIDTH; continuation lines start at `indent`. A newline in the
+ * text is a line break. `at` is the column the text starts in. */
+static void add_wrapped(hop_text *out, const char *text, int at, int indent)
+{
+    while (*text) {
+        if (*text == '\n') {
+            hop_text_printf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
+            at = indent;
+            text++;
+            continue;
+        }
+        int word = (int)strcspn(text, " \n");
+        if (at > indent && at + word > WIDTH) {
+            hop_text_printf(out, "\n%*s", indent, "");
+            at = indent;
+        }
+        hop_text_addn(out, text, (size_t)word);
+        at += word;
+        text += word;
+        if (*text == ' ') {
+            text++;
+            if (at + 1 + (int)strcspn(text, " \n") <= WIDTH) {
+                hop_text_add(out, " ");
+                at++;
+            } else {
+                hop_text_printf(out, "\n%*s", indent, "");
+                at = indent;
+            }
+        }
+    }
+}
+
+void option_facts(hop_text *out, const opt_group *g, const opt *o)
+{
+    hop_text facts = {0};
+    const char *initial = o->initial_help && g->initial_help ? g->initial_help : o->initial_help;
+    if (o->required) hop_text_add(&facts, "required");
+    if (o->initial || initial) hop_text_printf(&facts, "default %s", initial ? initial : o->initial);
+    if (o->kind == OPT_CHOICE) {
+        hop_text_add(&facts, facts.len ? "; one of " : "one of ");
+        for (int i = 0; o->choices[i]; i++) hop_text_printf(&facts, "%s%s", i ? ", " : "", o->choices[i]);
+    }
+    if ((o->kind == OPT_INT || o->kind == OPT_LIST) && o->max != INT64_MAX)
+        hop_text_printf(&facts, "%s%lld to %lld", facts.len ? "; " : "", (long long)o->min,
+                        (long long)o->max);
+    if (facts.len) hop_text_printf(out, " (%s)", facts.s);
+    hop_text_free(&facts);
+}
+
+static void help_option(hop_text *out, const opt_group *g, const opt *o)
+{
+    hop_text left = {0}, right = {0};
+    if (o->letter)
+        hop_text_printf(&left, "  -%c, ", o->letter);
+    else
+        hop_text_add(&left, "      ");
+    hop_text_printf(&left, "--%s%s%s", o->name, o->metavar ? " " : "", o->metavar ? o->metavar : "");
+    hop_text_add(&right, o->help);
+    option_facts(&right, g, o);
+    if (left.s && right.s) {
+        hop_text_add(out, left.s);
+        if (left.len + 2 > COLUMN)
+            hop_text_printf(out, "\n%*s", COLUMN, "");
+        else
+            hop_text_printf(out, "%*s", COLUMN - (int)left.len, "");
+        add_wrapped(out, right.s, COLUMN, COLUMN);
+        hop_text_add(out, "\n");
+    }
+    hop_text_free(&left);
+    hop_text_free(&right);
+}
+
+void help_verb(hop_text *out, const verb *v)
+{
+    hop_text_printf(out, "Usage: hopbound %s%s%s [OPTIONS]\n\n", v->name, v->operand ? " " : "",
+                    v->operand ? v->operand : "");
+    hop_text_printf(out, "%c", v->summary[0] - 'a' + 'A'); /* a sentence here, a phrase in the man page */
+    add_wrapped(out, v->summary + 1, 1, 0);
+    hop_text_add(out, ".\n\n");
+    add_wrapped(out, v->description, 0, 0);
+    hop_text_add(out, "\n");
+    if (v->operand) {
+        int left = 2 + (int)strlen(v->operand);
+        hop_text_printf(out, "\n  %s%*s", v->operand, left < COLUMN ? COLUMN - left : 1, "");
+        add_wrapped(out, v->operand_help, COLUMN, COLUMN);
+        hop_text_add(out, "\n");
+    }
+    for (const opt_group *g = v->groups; g->opts; g++) {
+        hop_text_printf(out, "\n%s:\n", g->title);
+        for (const opt *o = g->opts; o->name; o++) help_option(out, g, o);
+    }
+    hop_text_add(out, "\nExamples:\n");
+    for (const example *e = v->examples; e->command; e++)
+        hop_text_printf(out, "  %s\n      %s\n", e->command, e->says);
+}
+
+void help_all(hop_text *out, const verb *const *verbs, size_t count)
+{
+    hop_text_add(out,
+                 "Usage: hopbound VERB [OPERAND] [OPTIONS]\n\n"
+                 "How many hops can an architecture make in one forward pass? Builds networks that solve\n"
+                 "function composition, proves that they do, and measures them.\n\nVerbs:\n");
+    for (size_t i = 0; i < count; i++) {
+        const verb *v = verbs[i];
+        hop_text_printf(out, "  %-8s%-*s", v->name, 8, v->operand ? v->operand : "");
+        add_wrapped(out, v->summary, 18, 18);
+        hop_text_add(out, "\n");
+    }
+    hop_text_add(
+        out, "\n`hopbound VERB --help` explains a verb; `hopbound --version` says which version this is.\n"
+             "Exit: 0 done, or the claim holds; 1 failure; 2 wrong usage; 10 counter-example found;\n"
+             "20 search exhausted, there is none; 30 undecided within the budget.\n");
+}

@@ -1,0 +1,97 @@
+/* Options of the verbs. Each is declared once, in a table; parsing, checking, --help and the man page are
+ * made from that line alone.
+ *
+ *     typedef struct args { common_args common; opt_value count; } args;
+ *     static const opt OPTIONS[] = {
+ *         {.name = "count", .letter = 'n', .kind = OPT_INT, .at = offsetof(args, count), .initial = "100",
+ *          .min = 1, .max = INT64_MAX, .metavar = "N", .help = "how many instances"},
+ *         {.name = NULL},
+ *     };
+ */
+#ifndef HOPBOUND_CLI_OPTIONS_H
+#define HOPBOUND_CLI_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <hopbound/base.h>
+
+#define OPT_LIST_MAX 63
+
+typedef enum opt_kind { OPT_FLAG, OPT_INT, OPT_REAL, OPT_TEXT, OPT_CHOICE, OPT_LIST } opt_kind;
+
+/* What was given for an option, or its initial value. Text points into argv or into the table. */
+typedef struct opt_value {
+    bool given; /* by the user */
+    union {
+        bool flag;
+        int64_t integer;
+        double real;
+        const char *text; /* NULL: no value */
+        int choice;       /* index into the choices */
+        struct {
+            int64_t list[OPT_LIST_MAX];
+            int count;
+        };
+    };
+} opt_value;
+
+typedef struct opt {
+    const char *name; /* without the dashes */
+    char letter;      /* 0: none */
+    opt_kind kind;
+    size_t at;                /* where in the arguments' struct the opt_value stands, from the group's base */
+    const char *initial;      /* as the user would write it; NULL: zero, or no text */
+    const char *initial_help; /* said instead of `initial` where the default is not a constant */
+    int64_t min, max;         /* of integers, of each number in a list; of reals when they differ */
+    const char *const *choices; /* NULL-terminated */
+    bool required;
+    const char *metavar, *help;
+} opt;
+
+/* A table of options (ended by one without a name) and where its struct stands inside the verb's arguments.
+ */
+typedef struct opt_group {
+    const char *title;
+    const opt *opts;
+    size_t base;
+    const char *initial_help; /* said instead of the options' own, where this verb has other defaults */
+} opt_group;
+
+typedef struct example {
+    const char *command, *says;
+} example;
+
+struct common_args;
+
+/* A verb. `run` gets the arguments, whose struct starts with a common_args, and returns the exit code. */
+typedef struct verb {
+    const char *name, *summary;
+    const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none */
+    const char *description;            /* paragraphs, separated by "\n\n" */
+    const opt_group *groups;            /* ended by one without a table */
+    const example *examples;            /* ended by one without a command */
+    size_t args_size;
+    int (*run)(struct common_args *args);
+} verb;
+
+/* Fills `args` (zeroed, verb->args_size bytes) from the command line after the verb. False with the reason,
+ * "--opt: why", in `err`. Operands: at most one, NULL when there is none; whether it must be there is the
+ * caller's to check, because --help needs none. */
+bool options_parse(const verb *v, void *args, int argc, char **argv, const char **operand, hop_error *err);
+/* The first required option that is missing, or NULL. */
+const opt *options_missing(const verb *v, const void *args);
+
+/* The one of `names` (`count` of them) that was probably meant; NULL when none is close. */
+const char *closest_name(const char *given, const char *const *names, size_t count);
+
+/* ---- made from the tables (help.c, man.c) -------------------------------------------------- */
+
+void help_verb(hop_text *out, const verb *v);
+void help_all(hop_text *out, const verb *const *verbs, size_t count);
+void man_verb(hop_text *out, const verb *v);
+void man_all(hop_text *out, const verb *const *verbs, size_t count);
+/* " (default 8; 2 to 64)" and the like; nothing when there is nothing to say. */
+void option_facts(hop_text *out, const opt_group *g, const opt *o);
+
+#endif

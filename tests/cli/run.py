@@ -1,0 +1,9 @@
+#!/usr/bin/env python3
+"""Golden tests of the command line: run.py PATH_TO_HOPBOUND [PART OF A NAME]. Ends with 'N passed, M failed'."""
+import sys
+
+sys.dont_write_bytecode = True  # the source tree stays clean
+import harness
+import cases_usage, cases_task, cases_network, cases_core, cases_hostile  # noqa: F401  each registers its cases
+
+harness.main()

@@ -1,0 +1,58 @@
+#!/usr/bin/env python3
+"""Checks the prose: every relative link of *.md and docs/*.md points to a file that exists (and, with #anchor, to a
+heading of it); every `function` in backticks right after a link into tests/ is defined in that file; every "docs/X.md
+section N" in the sources names a heading. Prints what is wrong and the counts; exit 1 on any failure."""
+import pathlib, re, sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+TESTS = re.compile(r"\]\(([^)\s]*tests/[^)\s]+)\)((?:[\s,;]*(?:and\s+)?`[a-z_0-9]+`)+)")
+CITED = re.compile(r"docs/(\w+\.md) section (\d+(?:\.\d+)*)")
+
+def prose(path):
+    """The text without fenced blocks, which are replaced by empty lines so that line numbers stay."""
+    return re.sub(r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), path.read_text(), flags=re.M | re.S)
+
+def headings(path):
+    return re.findall(r"^#+\s+(.*?)\s*$", prose(path), flags=re.M)
+
+def slug(heading):  # as GitHub makes anchors
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+def main():
+    bad, links, names, cited = [], 0, 0, 0
+    pages = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+    def wrong(path, text, at, why):
+        bad.append(f"{path.relative_to(ROOT)}:{text.count(chr(10), 0, at) + 1}: {why}")
+
+    for page in pages:
+        text = prose(page)
+        for m in LINK.finditer(text):
+            target, _, anchor = m[1].partition("#")
+            if re.match(r"[a-z]+:", m[1]):
+                continue  # the web is not ours to check
+            links += 1
+            file = (page.parent / target).resolve() if target else page
+            if not file.exists():
+                wrong(page, text, m.start(), f"{m[1]}: no such file")
+            elif anchor and file.suffix == ".md" and anchor not in map(slug, headings(file)):
+                wrong(page, text, m.start(), f"{m[1]}: no such heading")
+        for m in TESTS.finditer(text):
+            file = (page.parent / m[1].partition("#")[0]).resolve()
+            for name in re.findall(r"`(\w+)`", m[2]):
+                names += 1
+                if file.is_file() and not re.search(rf"^(static void|def) {name}\(", file.read_text(), flags=re.M):
+                    wrong(page, text, m.start(), f"{m[1]} has no {name}")
+    for source in sorted(p for d in ("src", "include", "cli") for p in (ROOT / d).rglob("*.[ch]")):
+        text = source.read_text()
+        for m in CITED.finditer(text):
+            cited += 1
+            if not (ROOT / "docs" / m[1]).exists() or not any(
+                    re.match(rf"{re.escape(m[2])}\.?\s", h) for h in headings(ROOT / "docs" / m[1])):
+                wrong(source, text, m.start(), f"docs/{m[1]} has no section {m[2]}")
+    print(*bad, sep="\n", end="\n" if bad else "")
+    print(f"docs: {len(pages)} pages, {links} links, {names} tests named, {cited} sections cited, {len(bad)} wrong")
+    sys.exit(bool(bad) or not pages)
+
+main()
