@@ -1,10 +1,14 @@
 # A thin front for Meson. `make` builds, `make demo` shows, `make check` tests, `make install PREFIX=..` installs.
 BUILD  ?= build
 PREFIX ?= /usr/local
+prefix  = $(shell realpath -m "$(PREFIX)")
 
-.PHONY: all demo check install clean asan fuzz bench format setup
+# Meson's own words only when something is wrong. $(1): directory, $(2): options.
+configure = test -f $(1)/build.ninja || { mkdir -p $(1); meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log >&2; false; }; }
+
+.PHONY: all demo check install clean bench format setup
 all: setup
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix $(PREFIX) >/dev/null
+	@$(call configure,$(BUILD),--prefix "$(prefix)")
 	@ninja -C $(BUILD) $(NINJAFLAGS)
 
 setup:
@@ -13,21 +17,23 @@ setup:
 demo: all
 	$(BUILD)/hopbound ladder -o ladder
 
-# All tests, then the memory and undefined-behaviour checkers over the tests that read hostile input.
+# All tests; then those of everything that reads foreign input once more, under the memory and undefined-behaviour checkers.
 check:
 	@tools/setup.sh check
-	@test -f $(BUILD)/build.ninja || meson setup $(BUILD) --prefix $(PREFIX) >/dev/null
+	@$(call configure,$(BUILD),--prefix "$(prefix)" -Dtests=enabled)
 	@meson configure $(BUILD) -Dtests=enabled
 	@ninja -C $(BUILD) $(NINJAFLAGS)
 	@meson test -C $(BUILD) --print-errorlogs
-	@test -f $(BUILD)-asan/build.ninja || \
-	  meson setup $(BUILD)-asan --buildtype=debugoptimized -Db_sanitize=address,undefined -Dtests=enabled -Ddefault_library=static >/dev/null
+	@$(call configure,$(BUILD)-asan,--buildtype=debugoptimized -Db_sanitize=address$(comma)undefined -Dtests=enabled -Ddefault_library=static)
 	@ninja -C $(BUILD)-asan $(NINJAFLAGS)
 	@meson test -C $(BUILD)-asan --print-errorlogs --suite sanitize
 	@tools/count_tests.sh $(BUILD) $(BUILD)-asan
 
+comma := ,
+
 install: all
-	@meson configure $(BUILD) --prefix $(abspath $(PREFIX)) && meson install -C $(BUILD) $(if $(DESTDIR),--destdir $(DESTDIR))
+	@meson configure $(BUILD) --prefix "$(prefix)"
+	@meson install -C $(BUILD) $(if $(DESTDIR),--destdir "$(DESTDIR)")
 
 bench: all
 	$(BUILD)/hopbound bench
@@ -36,4 +42,4 @@ format:
 	clang-format -i $$(git ls-files '*.[ch]')
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-fuzz
+	rm -rf $(BUILD) $(BUILD)-asan

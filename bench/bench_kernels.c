@@ -96,6 +96,7 @@ static bool measure(hop_bench_row *row, const job *j, hop_pool *pool, double sec
     else
         snprintf(row->size, sizeof row->size, "T=%d H=%d d=%d", (int)j->m, (int)j->n, (int)j->k);
     row->seconds = best;
+    row->times_product = 0.0;
     row->gflops = j->flops / best * 1e-9;
     row->percent_of_peak = j->run == run_exp ? 0.0 : 100.0 * row->gflops / peak;
     return true;
@@ -132,5 +133,6 @@ int hop_bench_kernels(hop_bench_row *rows, int max, hop_pool *pool, double secon
     int count = 0;
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0] && count < max; i++, count++)
         if (!measure(&rows[count], &jobs[i], pool, seconds)) return -1;
-    return count;
+    int scans = hop_bench_scans(rows + count, max - count, pool, seconds);
+    return scans < 0 ? -1 : count + scans;
 }

@@ -29,10 +29,10 @@ extern const opt COMMON_OPTIONS[];
         "Common options", COMMON_OPTIONS, 0, NULL \
     }
 
-/* ---- the task's sizes ---------------------------------------------------------------------- */
+/* ---- the task and its sizes (sizes.c) -------------------------------------------------------- */
 
 typedef struct size_args {
-    opt_value task, hops, m, fan;
+    opt_value task, hops, m, fan, n, mod, pairs, queries, keys, values, alphabet;
 } size_args;
 
 extern const opt SIZE_OPTIONS[];
@@ -45,16 +45,20 @@ extern const opt SIZE_OPTIONS[];
         "Sizes of the task", SIZE_OPTIONS, offsetof(args, member), "the network's" \
     }
 
-/* What the options say, the rest from `base` (a network's own sizes), or, when it is NULL, from the defaults.
- * EXIT_DONE, or EXIT_USAGE with the line printed. */
-int sizes_from_options(const common_args *a, const size_args *s, const hop_funccomp *base, hop_funccomp *out);
-bool sizes_given(const size_args *s);
-/* The same for a network that carries the sizes it was made for. `known` is false when neither it nor the
+/* What the options say, the rest from `base` (a network's own task), or, when it is NULL, of the task `kind`
+ * and from the defaults. EXIT_DONE, or EXIT_USAGE with the line printed: also for a size that the task does
+ * not have. */
+int sizes_from_options(const common_args *a, const size_args *s, hop_task_kind kind, const hop_task *base,
+                       hop_task *out);
+bool sizes_given(const size_args *s); /* or the task itself */
+/* The same for a network that carries the task it was made for. `known` is false when neither it nor the
  * options say any. */
-int sizes_of_network(const common_args *a, const size_args *s, const hop_model *m, hop_funccomp *out,
+int sizes_of_network(const common_args *a, const size_args *s, const hop_model *m, hop_task *out,
                      bool *known);
-/* "hops 3, m 16, fan 8,8" */
-void sizes_print(hop_text *out, const hop_funccomp *t);
+/* "hops 3, m 16, fan 8,8"; "khop, n 32, alphabet 4, hops 2" */
+void sizes_print(hop_text *out, const hop_task *t);
+/* The members of an open object: "name" and the sizes. Not for funccomp. */
+void sizes_write(hop_json_writer *w, const hop_task *t);
 
 /* ---- errors and output --------------------------------------------------------------------- */
 
@@ -85,20 +89,26 @@ int pool_open(const common_args *a, hop_pool **pool);
 
 /* ---- instances ----------------------------------------------------------------------------- */
 
+/* A prompt and, where they are known, the answers to it. */
 typedef struct instance {
-    int32_t *tokens; /* owned */
+    int32_t *tokens, *targets; /* owned, `count` long each; targets: the answer wanted at a token, -1: none */
     int64_t count, capacity;
-    int64_t answer; /* -1: not known */
+    int64_t asked; /* targets that are not -1; 0: the answers are not known */
 } instance;
 
 hop_status instance_reserve(instance *i, int64_t count, hop_error *err);
-hop_status instance_sample(instance *i, const hop_funccomp *t, uint64_t seed, uint64_t number,
-                           hop_error *err);
-/* "tokens" and "answer" of a line. */
+hop_status instance_sample(instance *i, const hop_task *t, uint64_t seed, uint64_t number, hop_error *err);
+/* "tokens", and "answer" (to be said at the last token) or "targets" (a list, null where nothing is asked).
+ */
 hop_status instance_read(instance *i, const hop_json *line, hop_error *err);
+/* Puts the answers of the solver there, if the tokens are an input of the task. */
+void instance_solve(instance *i, const hop_task *t);
+bool instance_ends_in_answer(const instance *i); /* one answer, at the last token */
 void instance_free(instance *i);
 /* The object that `task` writes and `run --input` and `task --check` read. */
-void instance_write(hop_json_writer *w, const hop_funccomp *t, const int32_t *tokens);
+void instance_write(hop_json_writer *w, const hop_task *t, const instance *i);
+/* A list of numbers, null for those below 0. */
+void write_answers(hop_json_writer *w, const char *key, const int32_t *list, int64_t count);
 
 /* A file of JSON values, one a line; "-" is standard input. Blank lines are skipped. */
 typedef struct jsonl {

@@ -1,13 +1,7 @@
-/* hopbound build: writes a network whose weights are constructed, not trained. */
-#include "cli.h"
+/* hopbound build: writes a network whose weights are constructed, or drawn at random, not trained. */
+#include "build.h"
 
 #include <string.h>
-
-typedef struct build_args {
-    common_args common;
-    size_args sizes;
-    opt_value output;
-} build_args;
 
 static const opt OPTIONS[] = {
     {.name = "output",
@@ -17,116 +11,275 @@ static const opt OPTIONS[] = {
      .required = true,
      .metavar = "DIR",
      .help = "directory to write: config.json and model.safetensors"},
+    {.name = "mixer",
+     .kind = OPT_TEXT,
+     .at = offsetof(build_args, mixer),
+     .initial_help = "deltanet",
+     .metavar = "NAME",
+     .help = "hybrid: the linear layer; random: what L stands for in the pattern; `hopbound mixers` lists "
+             "them"},
+    {.name = "block",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, block),
+     .initial_help = "4",
+     .min = 1,
+     .max = 1 << 20,
+     .metavar = "B",
+     .help = "two-sum-sparse: tokens in a block"},
+    {.name = "topk",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, topk),
+     .initial_help = "1",
+     .min = 1,
+     .max = 1 << 20,
+     .metavar = "K",
+     .help = "two-sum-sparse: blocks that are looked into"},
     {.name = NULL},
 };
 
-/* The constructions; a new one is a line here. */
+static const opt RANDOM_OPTIONS[] = {
+    {.name = "pattern",
+     .kind = OPT_TEXT,
+     .at = offsetof(build_args, pattern),
+     .metavar = "P",
+     .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
+             "parentheses group: (gdn^3 full)^12; required"},
+    {.name = "vocab",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, vocab),
+     .initial_help = "the task's, else 64",
+     .min = 1,
+     .max = (int64_t)1 << 31,
+     .metavar = "N",
+     .help = "different tokens"},
+    {.name = "d-model",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, d_model),
+     .initial = "64",
+     .min = 1,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "width of the residual stream"},
+    {.name = "heads",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, heads),
+     .initial = "1",
+     .min = 1,
+     .max = 1 << 20,
+     .metavar = "H",
+     .help = "heads"},
+    {.name = "head-dim",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, head_dim),
+     .initial_help = "d-model over heads",
+     .min = 1,
+     .max = 1 << 20,
+     .metavar = "D",
+     .help = "numbers in a head's key"},
+    {.name = "positions",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, positions),
+     .initial_help = "the task's length, else 1024",
+     .min = 1,
+     .max = (int64_t)1 << 31,
+     .metavar = "T",
+     .help = "the longest sequence"},
+    {.name = "norm",
+     .kind = OPT_CHOICE,
+     .at = offsetof(build_args, norm),
+     .initial = "rms",
+     .choices = NORM_NAMES,
+     .metavar = "NAME",
+     .help = "normalisation before mixers and MLPs"},
+    {.name = "mlp",
+     .kind = OPT_CHOICE,
+     .at = offsetof(build_args, mlp),
+     .initial = "swiglu",
+     .choices = MLP_NAMES,
+     .metavar = "NAME",
+     .help = "the MLP after each mixer"},
+    {.name = "mlp-hidden",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, mlp_hidden),
+     .initial_help = "4 times d-model",
+     .min = 1,
+     .max = 1 << 20,
+     .metavar = "N",
+     .help = "its hidden units"},
+    {.name = "seeded",
+     .kind = OPT_FLAG,
+     .at = offsetof(build_args, seeded),
+     .help = "store no layers: they are drawn from the seed when they are needed, so that depth costs no "
+             "memory"},
+    {.name = "tie",
+     .kind = OPT_INT,
+     .at = offsetof(build_args, tie),
+     .initial_help = "0: all differ",
+     .min = 0,
+     .max = HOP_MAX_LAYERS,
+     .metavar = "K",
+     .help = "with --seeded: layer i has the weights of layer i modulo K"},
+    {.name = NULL},
+};
+
+/* ---- kinds ---------------------------------------------------------------------------------- */
+
+enum { TAKES_MIXER = 1, TAKES_BLOCKS = 2, TAKES_SHAPE = 4 };
+
+/* What each kind takes. Those that the library builds are known by hop_construct_kinds, too. */
 static const struct kind {
     const char *name;
-    hop_status (*construct)(hop_model **out, const hop_funccomp *task, hop_error *err);
+    hop_task_kind task;
+    unsigned takes;
 } KINDS[] = {
-    {"full", hop_construct_full},
+    {"full", HOP_TASK_FUNCCOMP, 0},
+    {"hybrid", HOP_TASK_FUNCCOMP, TAKES_MIXER},
+    {"linear", HOP_TASK_FUNCCOMP, 0},
+    {"cot", HOP_TASK_FUNCCOMP, 0},
+    {"encoder", HOP_TASK_FUNCCOMP, 0},
+    {"two-sum-full", HOP_TASK_TWOSUM, 0},
+    {"two-sum-sparse", HOP_TASK_TWOSUM, TAKES_BLOCKS},
+    {"random", HOP_TASK_FUNCCOMP, TAKES_MIXER | TAKES_SHAPE},
 };
 #define KIND_COUNT (sizeof KINDS / sizeof KINDS[0])
+
+static bool is_random(const struct kind *k)
+{
+    return (k->takes & TAKES_SHAPE) != 0;
+}
+
+static bool is_built(const struct kind *k)
+{
+    if (is_random(k)) return true;
+    for (const char *const *name = hop_construct_kinds(); *name; name++)
+        if (strcmp(*name, k->name) == 0) return true;
+    return false;
+}
 
 static const struct kind *find_kind(const char *name)
 {
     for (size_t i = 0; i < KIND_COUNT; i++)
-        if (strcmp(KINDS[i].name, name) == 0) return &KINDS[i];
+        if (strcmp(KINDS[i].name, name) == 0 && is_built(&KINDS[i])) return &KINDS[i];
     return NULL;
 }
 
 static int unknown_kind(const common_args *a)
 {
     hop_text known = {0};
-    for (size_t i = 0; i < KIND_COUNT; i++) hop_text_printf(&known, "%s%s", i ? ", " : "", KINDS[i].name);
+    for (size_t i = 0; i < KIND_COUNT; i++)
+        if (is_built(&KINDS[i])) hop_text_printf(&known, "%s%s", known.len ? ", " : "", KINDS[i].name);
     int code = fail(a, EXIT_USAGE, "%.60s: unknown kind (known: %s)", a->operand, known.s ? known.s : "");
     hop_text_free(&known);
     return code;
 }
 
-/* What was built. Numbers that the two forms share are listed once. */
-static int report(const build_args *a, const hop_model *m, const hop_funccomp *task)
+/* An option that was given and that the kind does not take, or one that it lacks: exit 2. */
+static int check_options(const build_args *a, const struct kind *k)
 {
-    const hop_config *c = hop_model_config(m);
     const struct {
-        const char *key;
-        int64_t value;
-    } numbers[] = {
-        {"layers",     c->pattern.layers      },
-        {"d_model",    c->d_model             },
-        {"heads",      c->heads               },
-        {"head_dim",   c->head_dim            },
-        {"mlp_hidden", c->mlp_hidden          },
-        {"parameters", hop_model_parameters(m)},
-        {"n",          task->length           }
+        const char *name;
+        const opt_value *value;
+        unsigned of;
+    } options[] = {
+        {"mixer", &a->mixer, TAKES_MIXER},
+        {"block", &a->block, TAKES_BLOCKS},
+        {"topk", &a->topk, TAKES_BLOCKS},
+        {"pattern", &a->pattern, TAKES_SHAPE},
+        {"vocab", &a->vocab, TAKES_SHAPE},
+        {"d-model", &a->d_model, TAKES_SHAPE},
+        {"heads", &a->heads, TAKES_SHAPE},
+        {"head-dim", &a->head_dim, TAKES_SHAPE},
+        {"positions", &a->positions, TAKES_SHAPE},
+        {"norm", &a->norm, TAKES_SHAPE},
+        {"mlp", &a->mlp, TAKES_SHAPE},
+        {"mlp-hidden", &a->mlp_hidden, TAKES_SHAPE},
+        {"seeded", &a->seeded, TAKES_SHAPE},
+        {"tie", &a->tie, TAKES_SHAPE},
     };
-    hop_text pattern = {0};
-    hop_pattern_print(&c->pattern, &pattern);
-    hop_json_writer w = {0};
-    hop_text out = {0}, sizes = {0};
-    sizes_print(&sizes, task);
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
+        if (options[i].value->given && !(options[i].of & k->takes))
+            return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", options[i].name, k->name);
+    if (is_random(k) && !a->pattern.text) return fail(&a->common, EXIT_USAGE, "--pattern: missing");
+    if (a->tie.given && !a->seeded.flag) return fail(&a->common, EXIT_USAGE, "--tie: needs --seeded");
+    return EXIT_DONE;
+}
 
-    hop_json_begin_object(&w);
-    hop_json_string(&w, "kind", a->common.operand);
-    hop_json_string(&w, "pattern", pattern.s ? pattern.s : "");
-    hop_text_printf(&out, "%s: built %s for %s\n  %-11s %s\n", a->output.text, a->common.operand,
-                    sizes.s ? sizes.s : "", "pattern", pattern.s ? pattern.s : "");
-    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        hop_json_integer(&w, numbers[i].key, numbers[i].value);
-        hop_text_printf(&out, "  %-11s %lld\n", numbers[i].key, (long long)numbers[i].value);
-    }
-    hop_json_string(&w, "dir", a->output.text);
-    hop_json_key(&w, "task");
-    hop_funccomp_write(task, &w);
-    hop_json_end_object(&w);
+/* ---- the verb ------------------------------------------------------------------------------- */
 
-    int code = a->common.json.flag ? print_json(&a->common, &w) : print_text(&a->common, &out);
-    hop_text_free(&w.text);
-    hop_text_free(&out);
-    hop_text_free(&sizes);
-    hop_text_free(&pattern);
+/* What the options ask for and what cannot be made of it is wrong usage; the rest is failure. */
+static int fail_built(const common_args *a, const hop_error *err)
+{
+    bool asked = err->status == HOP_EUNKNOWN || err->status == HOP_EDOMAIN || err->status == HOP_EFORMAT ||
+                 err->status == HOP_ERANGE;
+    return asked ? fail(a, EXIT_USAGE, "%s", err->text) : fail_error(a, err);
+}
+
+static int build(const build_args *a, const struct kind *k, const hop_task *task)
+{
+    const hop_construct_options o = {
+        .mixer = a->mixer.text, .block = a->block.integer, .topk = a->topk.integer};
+    hop_model *m = NULL;
+    hop_error err = {0};
+    hop_status s =
+        is_random(k) ? build_random(&m, a, task, &err) : hop_construct(&m, k->name, task, &o, &err);
+    if (s != HOP_OK) return fail_built(&a->common, &err);
+    int code = hop_model_save(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task)
+                                                                 : fail_error(&a->common, &err);
+    hop_model_free(m);
     return code;
 }
 
 static int cmd_build(common_args *common)
 {
     const build_args *a = (const build_args *)common;
-    const struct kind *kind = find_kind(common->operand);
-    hop_funccomp task;
-    hop_model *m = NULL;
-    hop_error err = {0};
-    if (!kind) return unknown_kind(common);
-    int code = sizes_from_options(common, &a->sizes, NULL, &task);
+    const struct kind *k = find_kind(common->operand);
+    hop_task task;
+    if (!k) return unknown_kind(common);
+    int code = check_options(a, k);
+    if (code == EXIT_DONE) code = sizes_from_options(common, &a->sizes, k->task, NULL, &task);
     if (code != EXIT_DONE) return code;
-    if (kind->construct(&m, &task, &err) != HOP_OK) return fail_error(common, &err);
-    code = hop_model_save(m, a->output.text, &err) == HOP_OK ? report(a, m, &task) : fail_error(common, &err);
-    hop_model_free(m);
-    return code;
+    if (!is_random(k) && task.kind != k->task)
+        return fail(common, EXIT_USAGE, "--task: %s is for %s", k->name, hop_task_name(k->task));
+    return build(a, k, is_random(k) && !sizes_given(&a->sizes) ? NULL : &task);
 }
 
 /* clang-format off */
 static const opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SIZE_GROUP(build_args, sizes),
+    {.title = "Shape of a random network", .opts = RANDOM_OPTIONS},
     COMMON_GROUP,
     {0},
 };
 static const example EXAMPLES[] = {
     {"hopbound build full --hops 3 --m 16 --fan 8,8 -o net",
      "Four full-attention layers that compose three functions."},
+    {"hopbound build hybrid --mixer mamba2 --hops 3 -o net",
+     "One Mamba-2 layer and three full-attention layers that do the same."},
+    {"hopbound build two-sum-sparse --n 64 --mod 32 --block 8 --topk 1 -o net",
+     "Sparse attention that solves 2-Sum with as many heads as a block has tokens."},
+    {"hopbound build random --pattern 'L^4096 F L^4096' --mixer gdn --d-model 16 --seeded -o deep",
+     "Random weights, none of them stored but the tables."},
     {0},
 };
 const verb verb_build = {
     .name = "build",
-    .summary = "writes a network with exact weights for the task",
+    .summary = "writes a network with exact weights for the task, or with random ones",
     .operand = "KIND",
-    .operand_help = "the construction: full (L+1 full-attention layers, one head each)",
+    .operand_help =
+        "for funccomp: full (L+1 full-attention layers), hybrid (one linear layer, L full ones), linear (no "
+        "full layer: tables are kept in states), cot (one full layer and a generated chain), encoder (looks "
+        "both ways, about log2 L layers); for two-sum: two-sum-full, two-sum-sparse; random: any pattern",
     .description =
         "The weights are written down, not trained: every layer is one look-up, and a clip restores "
         "exact codes, so the network is right on every input of the sizes it was built for. `hopbound "
         "prove` checks that from the file. The directory has the layout of Hugging Face: config.json "
-        "and model.safetensors.",
+        "and model.safetensors.\n\n"
+        "state_bits is what the recurrent layers' states hold, 32 bits a number. p2_bits is what a network "
+        "without full layers needs at least for these sizes: N log2 N, N being the entries of the last "
+        "function; state_ratio is their quotient, for such a network.\n\n"
+        "random draws weights from --seed as the mixers' papers have it; if sizes of a task are given, they "
+        "are stored with it.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(build_args),

@@ -32,29 +32,32 @@ static const opt OPTIONS[] = {
      .initial = "chunked",
      .choices = FORMS,
      .metavar = "NAME",
-     .help = "how to compute: the whole sequence at once; token by token in the plain arithmetic "
-             "of the ref kernels, whatever --isa says; token by token with the kernels chosen"},
+     .help =
+         "how to compute: the whole sequence in blocks; the recurrence, over the whole sequence "
+         "(attention has none: token by token with the ref kernels); one token a call, through the state"},
     {.name = "scale",
      .kind = OPT_REAL,
      .at = offsetof(core_args, scale),
-     .initial_help = "the file's, else K^(-1/2)",
+     .initial_help = "the file's, else K^(-1/2), or 1 for dplr",
      .metavar = "S",
-     .help = "factor of the scores"},
-    {.name = NULL                },
+     .help = "factor of the queries"},
+    {.name = NULL},
 };
 
-static const struct {
+static const struct core {
     const char *name;
     core_fn *compute;
+    bool plain; /* its recurrent form is the ref kernels' */
 } CORES[] = {
-    {"attention", core_attention},
+    {"attention", core_attention, true}, {"decay", core_decay, false},         {"delta", core_delta, false},
+    {"dplr", core_dplr, false},          {"selective", core_selective, false}, {"mlstm", core_mlstm, false},
 };
 #define CORE_COUNT (sizeof CORES / sizeof CORES[0])
 
-static core_fn *find_core(const char *name)
+static const struct core *find_core(const char *name)
 {
     for (size_t i = 0; i < CORE_COUNT; i++)
-        if (strcmp(CORES[i].name, name) == 0) return CORES[i].compute;
+        if (strcmp(CORES[i].name, name) == 0) return &CORES[i];
     return NULL;
 }
 
@@ -115,7 +118,7 @@ static void describe(hop_json_writer *w, hop_text *text, const core_output *out,
     hop_json_string(w, "name", t->name);
     hop_json_key(w, "shape");
     hop_json_begin_array(w);
-    hop_text_printf(text, "  %-4s [", t->name);
+    hop_text_printf(text, "  %-11s [", t->name);
     for (int r = 0; r < t->rank; r++) {
         n *= t->shape[r];
         hop_json_put_int(w, t->shape[r]);
@@ -197,11 +200,11 @@ static hop_status find_scale(const core_args *a, core_job *job, hop_error *err)
                : hop_fail(err, HOP_EFORMAT, "scale: \"%.40s\" is not a number", text);
 }
 
-static hop_status compute(const core_args *a, core_job *job, core_fn *core, hop_error *err)
+static hop_status compute(const core_args *a, core_job *job, const struct core *core, hop_error *err)
 {
     hop_status s = find_scale(a, job, err);
-    if (s == HOP_OK && job->form == CORE_RECURRENT) s = hop_kernels_select(HOP_ISA_REF, err);
-    if (s == HOP_OK) s = core(job, err);
+    if (s == HOP_OK && job->form == CORE_RECURRENT && core->plain) s = hop_kernels_select(HOP_ISA_REF, err);
+    if (s == HOP_OK) s = core->compute(job, err);
     if (s != HOP_OK) return hop_fail_in(err, s, a->input.text);
     return save(a, job, err);
 }
@@ -209,7 +212,7 @@ static hop_status compute(const core_args *a, core_job *job, core_fn *core, hop_
 static int cmd_core(common_args *common)
 {
     const core_args *a = (const core_args *)common;
-    core_fn *core = find_core(common->operand);
+    const struct core *core = find_core(common->operand);
     hop_error err = {0};
     hop_safetensors in = {0};
     if (!core) return unknown_core(common);
@@ -233,19 +236,34 @@ static const opt_group GROUPS[] = {
 static const example EXAMPLES[] = {
     {"hopbound core attention --input attention.safetensors --json",
      "Compares with the expected tensors in the file: max_error of each output."},
+    {"hopbound core delta --input delta.safetensors --form step --isa scalar -o out.safetensors",
+     "The delta rule, a token at a time, with the portable kernels."},
     {0},
 };
 const verb verb_core = {
     .name = "core",
     .summary = "runs one kernel on tensors from a safetensors file",
     .operand = "NAME",
-    .operand_help = "attention: causal softmax attention",
+    .operand_help =
+        "attention: causal softmax attention; decay: S = diag(e^g) S + k v', o = q'S; delta: S = "
+        "diag(e^g) S, then S += beta k (v - S'k)', o = q'S; dplr: S = diag(e^g) S + b (a'S) + k v', o = "
+        "q'S; mlstm: decay with an input gate, a normaliser and a stabiliser; selective: h = e^(delta A) "
+        "h + delta B x, o = C h + D x",
     .description =
-        "attention takes q [B,T,H,K], k [B,T,G,K] and v [B,T,G,V], where H is a multiple of G and "
-        "consecutive query heads share a key head, and gives o [B,T,H,V]; when the file also has do, "
-        "shaped as o, it gives the gradients dq, dk and dv of the sum of o times do. Where the input "
-        "holds tensors named as the outputs, each output's max_error is the largest difference from "
-        "them over their largest number.",
+        "All tensors are float32. attention takes q [B,T,H,K], k [B,T,G,K] and v [B,T,G,V], where H is a "
+        "multiple of G and consecutive query heads share a key head, and gives o [B,T,H,V]. The "
+        "recurrences take q, k [B,T,G,K] and v [B,T,H,V], where H is a multiple of G (equal for dplr) and "
+        "consecutive heads share a key head, and give o [B,T,H,V] and final_state [B,H,K,V]. decay, delta "
+        "and dplr take g, the log decay, [H], [B,T,H] or [B,T,H,K], if it is there; delta needs beta "
+        "[B,T,H]; dplr a, b [B,T,H,K]; mlstm i, f [B,T,H], before their activations; decay takes u [H,K], "
+        "with which the output reads the state before the update plus diag(u) k v'. They start at "
+        "initial_state [B,H,K,V], if it is there; mlstm also at initial_n [B,H,K] and initial_m [B,H], "
+        "and gives final_n and final_m. selective takes x, delta [B,T,D], A [D,N], B, C [B,T,N], and D "
+        "[D] and initial_state [B,D,N] if they are there.\n\n"
+        "When the file also has do, shaped as o, the gradients of the sum of o times do follow, named as "
+        "the inputs with a d before: dq, dk, .., dinitial_state. Where the input holds tensors named as "
+        "the outputs, each output's max_error is the largest difference from them over their largest "
+        "number.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(core_args),

@@ -78,26 +78,26 @@ typedef struct ladder {
 /* ---- one rung ------------------------------------------------------------------------------- */
 
 /* Builds, writes, and reads back: what is proved and run is the file. */
-static hop_status build_rung(const ladder *l, const hop_funccomp *t, hop_model **out, hop_error *err)
+static hop_status build_rung(const ladder *l, const hop_task *t, hop_model **out, hop_error *err)
 {
     char name[32], dir[4096];
     hop_model *built = NULL;
-    snprintf(name, sizeof name, "full-%d", t->hops);
+    snprintf(name, sizeof name, "full-%d", t->funccomp.hops);
     hop_status s = hop_path_join(dir, sizeof dir, l->args->output.text, name, err);
-    if (s == HOP_OK) s = hop_construct_full(&built, t, err);
+    if (s == HOP_OK) s = hop_construct(&built, "full", t, NULL, err);
     if (s == HOP_OK) s = hop_model_save(built, dir, err);
     hop_model_free(built);
     return s == HOP_OK ? hop_model_open(out, dir, err) : s;
 }
 
-static void describe(hop_rung *r, const hop_model *m, const hop_funccomp *t)
+static void describe(hop_rung *r, const hop_model *m, const hop_task *t)
 {
     const hop_config *c = hop_model_config(m);
     hop_text sizes = {0}, pattern = {0};
     sizes_print(&sizes, t);
     hop_pattern_print(&c->pattern, &pattern);
-    *r = (hop_rung){.hops = t->hops,
-                    .m = t->m,
+    *r = (hop_rung){.hops = t->funccomp.hops,
+                    .m = t->funccomp.m,
                     .tokens = t->length,
                     .kind = "full",
                     .layers = c->pattern.layers,
@@ -112,8 +112,7 @@ static void describe(hop_rung *r, const hop_model *m, const hop_funccomp *t)
     hop_text_free(&pattern);
 }
 
-static hop_status prove_rung(ladder *l, hop_rung *r, const hop_model *m, const hop_funccomp *t,
-                             hop_error *err)
+static hop_status prove_rung(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, hop_error *err)
 {
     const hop_prove_options o = {.seed = (uint64_t)l->args->common.seed.integer,
                                  .pool = l->pool,
@@ -134,7 +133,7 @@ static hop_status prove_rung(ladder *l, hop_rung *r, const hop_model *m, const h
         r->score_gap = fmin(r->score_gap, g->score_gap);
         r->clip_margin = fmin(r->clip_margin, g->clip_margin);
         r->wrong_mass = fmax(r->wrong_mass, g->wrong_mass);
-        l->layers[l->layer_count++] = (hop_rung_layer){.hops = t->hops,
+        l->layers[l->layer_count++] = (hop_rung_layer){.hops = t->funccomp.hops,
                                                        .layer = g->layer,
                                                        .addresses = g->addresses,
                                                        .player = g->player,
@@ -148,19 +147,20 @@ static hop_status prove_rung(ladder *l, hop_rung *r, const hop_model *m, const h
 }
 
 /* Right answers out of --count, computed in `bits` bits (0: float32). */
-static hop_status run_with(ladder *l, const hop_model *m, const hop_funccomp *t, int bits, int64_t *correct,
+static hop_status run_with(ladder *l, const hop_model *m, const hop_task *t, int bits, int64_t *correct,
                            hop_error *err)
 {
     const common_args *a = &l->args->common;
     char label[40];
     predictor p = {.model = m, .pool = l->pool, .bits = bits, .progress = &a->progress, .label = label};
-    snprintf(label, sizeof label, bits ? "%d hops: running with %d bits" : "%d hops: running", t->hops, bits);
+    snprintf(label, sizeof label, bits ? "%d hops: running with %d bits" : "%d hops: running",
+             t->funccomp.hops, bits);
     hop_status s = predictor_sampled(&p, t, l->args->count.integer, (uint64_t)a->seed.integer, correct, err);
     predictor_close(&p);
     return s;
 }
 
-static hop_status run_rung(ladder *l, hop_rung *r, const hop_model *m, const hop_funccomp *t, hop_error *err)
+static hop_status run_rung(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, hop_error *err)
 {
     r->instances = r->cut_instances = l->args->count.integer;
     r->cut_bits = (int)l->args->precision.integer;
@@ -172,11 +172,12 @@ static hop_status climb(ladder *l, int hops, hop_error *err)
 {
     int64_t fan[MOST_RUNGS];
     for (int i = 0; i < hops; i++) fan[i] = l->args->fan.integer;
-    hop_funccomp t;
+    hop_task t = {.kind = HOP_TASK_FUNCCOMP};
     hop_model *m = NULL;
     double began = hop_now();
     hop_rung *r = &l->rungs[l->rung_count];
-    hop_status s = hop_funccomp_init(&t, hops, l->args->m.integer, fan, err);
+    hop_status s = hop_funccomp_init(&t.funccomp, hops, l->args->m.integer, fan, err);
+    if (s == HOP_OK) s = hop_task_ready(&t, err);
     if (s == HOP_OK) s = build_rung(l, &t, &m, err);
     if (s == HOP_OK) {
         describe(r, m, &t);
@@ -345,10 +346,11 @@ const verb verb_ladder = {
     .name = "ladder",
     .summary = "builds, proves and runs the hierarchy hop by hop; one table and a report",
     .description =
-        "For each number of hops L it builds the network of L+1 full-attention layers, writes it, reads it "
-        "back, proves from the file that it answers every input rightly, and runs it on sampled inputs, in "
-        "float32 and with everything cut to a few significant bits. The page DIR/report.html shows the "
-        "ladder and explains every column; DIR/ladder.svg is its drawing, DIR/ladder.json holds the same numbers, DIR/full-L are the networks.\n\n"
+        "For each number of hops L it builds the network of L+1 full-attention layers, writes it, reads "
+        "it back, proves from the file that it answers every input rightly, and runs it on sampled "
+        "inputs, in float32 and with everything cut to a few significant bits. The page DIR/report.html "
+        "shows the ladder and explains every column; DIR/ladder.svg is its drawing, DIR/ladder.json holds "
+        "the same numbers, DIR/full-L are the networks.\n\n"
         "Exit 0: every rung is proved. Exit 10: one is refuted. Exit 30: one is undecided.",
     .groups = GROUPS,
     .examples = EXAMPLES,

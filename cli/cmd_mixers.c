@@ -42,76 +42,148 @@ static const opt OPTIONS[] = {
     {.name = NULL},
 };
 
+/* A mixer at the sizes that were asked for, or why it cannot be built there. */
+typedef struct entry {
+    const hop_mixer_ops *ops;
+    hop_mixer_config config;
+    hop_param params[HOP_MIXER_MAX_PARAMS];
+    int param_count;
+    int64_t weights, state;
+    bool built;
+    hop_error err;
+} entry;
+
 static int64_t param_elements(const hop_param *p)
 {
     return p->shape[0] * (p->shape[1] ? p->shape[1] : 1);
 }
 
-static void write_mixer(hop_json_writer *w, const hop_mixer_ops *ops, const hop_mixer_config *c,
-                        int64_t tokens)
+static void entry_make(entry *e, const hop_mixer_ops *ops, const mixers_args *a)
 {
-    hop_param params[HOP_MIXER_MAX_PARAMS];
-    int count = ops->params(c, params);
-    int64_t total = 0;
-    hop_json_begin_object(w);
-    hop_json_string(w, "name", ops->name);
-    hop_json_string(w, "equation", ops->equation);
-    hop_json_boolean(w, "recurrent", ops->recurrent);
+    *e = (entry){.ops = ops};
+    hop_mixer_config *c = &e->config;
+    hop_mixer_config_init(c);
+    c->d_model = a->d_model.integer;
+    c->heads = c->kv_heads = a->heads.integer;
+    c->head_dim = a->head_dim.integer;
+    c->layers = 1;
+    e->built = hop_mixer_config_ready(c, ops, &e->err) == HOP_OK;
+    if (!e->built) return;
+    e->param_count = ops->params(c, e->params);
+    for (int i = 0; i < e->param_count; i++) e->weights += param_elements(&e->params[i]);
+    e->state = ops->state_floats(c, a->tokens.integer);
+}
+
+/* ---- for scripts ---------------------------------------------------------------------------- */
+
+static void write_options(hop_json_writer *w, const entry *e)
+{
+    hop_json_key(w, "options");
+    hop_json_begin_array(w);
+    for (const struct hop_option_default *o = e->ops->options; o && o->option != HOP_OPTION_COUNT; o++) {
+        hop_json_begin_object(w);
+        hop_json_string(w, "name", hop_option_name(o->option));
+        hop_json_key(w, "default");
+        int64_t value = e->built ? e->config.option[o->option] : o->value; /* some follow from the widths */
+        if (value == HOP_OPTION_UNSET)
+            hop_json_put_null(w);
+        else
+            hop_json_put_int(w, value);
+        hop_json_string(w, "help", hop_option_help(o->option));
+        hop_json_end_object(w);
+    }
+    hop_json_end_array(w);
+}
+
+static void write_tensors(hop_json_writer *w, const entry *e)
+{
     hop_json_key(w, "tensors");
     hop_json_begin_array(w);
-    for (int i = 0; i < count; i++) {
-        total += param_elements(&params[i]);
+    for (int i = 0; i < e->param_count; i++) {
+        const hop_param *p = &e->params[i];
         hop_json_begin_object(w);
-        hop_json_string(w, "name", params[i].name);
+        hop_json_string(w, "name", p->name);
         hop_json_key(w, "shape");
         hop_json_begin_array(w);
-        for (int r = 0; r < 2 && params[i].shape[r]; r++) hop_json_put_int(w, params[i].shape[r]);
+        for (int r = 0; r < 2 && p->shape[r]; r++) hop_json_put_int(w, p->shape[r]);
         hop_json_end_array(w);
         hop_json_end_object(w);
     }
     hop_json_end_array(w);
-    hop_json_integer(w, "parameters", total);
-    hop_json_integer(w, "state_floats", ops->state_floats(c, tokens));
+}
+
+static void write_entry(hop_json_writer *w, const entry *e)
+{
+    hop_json_begin_object(w);
+    hop_json_string(w, "name", e->ops->name);
+    hop_json_string(w, "equation", e->ops->equation);
+    hop_json_boolean(w, "recurrent", e->ops->recurrent);
+    write_options(w, e);
+    if (e->built) {
+        write_tensors(w, e);
+        hop_json_integer(w, "parameters", e->weights);
+        hop_json_integer(w, "state_floats", e->state);
+        hop_json_integer(w, "state_bytes", e->state * (int64_t)sizeof(float));
+    } else {
+        hop_json_string(w, "why", e->err.text);
+    }
     hop_json_end_object(w);
 }
 
-static void print_mixer(hop_text *out, const hop_mixer_ops *ops, const hop_mixer_config *c, int64_t tokens)
+/* ---- for people ----------------------------------------------------------------------------- */
+
+static void print_built(hop_text *out, const entry *e, int64_t tokens)
 {
-    hop_param params[HOP_MIXER_MAX_PARAMS];
-    int count = ops->params(c, params);
-    int64_t total = 0;
-    hop_text_printf(out, "%s\n  %s\n  weights", ops->name, ops->equation);
-    for (int i = 0; i < count; i++) {
-        total += param_elements(&params[i]);
-        hop_text_printf(out, " %s[%lld", params[i].name, (long long)params[i].shape[0]);
-        if (params[i].shape[1]) hop_text_printf(out, ",%lld", (long long)params[i].shape[1]);
+    hop_text_add(out, "  weights");
+    for (int i = 0; i < e->param_count; i++) {
+        hop_text_printf(out, " %s[%lld", e->params[i].name, (long long)e->params[i].shape[0]);
+        if (e->params[i].shape[1]) hop_text_printf(out, ",%lld", (long long)e->params[i].shape[1]);
         hop_text_add(out, "]");
     }
-    hop_text_printf(out, ", %lld numbers\n  state   %lld numbers after %lld tokens, %s\n", (long long)total,
-                    (long long)ops->state_floats(c, tokens), (long long)tokens,
-                    ops->recurrent ? "whatever their number" : "growing with them");
+    hop_text_printf(out, ", %lld numbers\n  state   %lld numbers after %lld tokens, %s\n",
+                    (long long)e->weights, (long long)e->state, (long long)tokens,
+                    e->ops->recurrent ? "whatever their number" : "depending on their number");
+}
+
+static void print_options(hop_text *out, const entry *e)
+{
+    for (const struct hop_option_default *o = e->ops->options; o && o->option != HOP_OPTION_COUNT; o++) {
+        int64_t value = e->built ? e->config.option[o->option] : o->value;
+        char text[24] = "-";
+        if (value != HOP_OPTION_UNSET) snprintf(text, sizeof text, "%lld", (long long)value);
+        hop_text_printf(out, "  %-7s %-10s %6s  %s\n", o == e->ops->options ? "options" : "",
+                        hop_option_name(o->option), text, hop_option_help(o->option));
+    }
+}
+
+static void print_entry(hop_text *out, const entry *e, int64_t tokens)
+{
+    hop_text_printf(out, "%s\n  %s\n", e->ops->name, e->ops->equation);
+    if (e->built)
+        print_built(out, e, tokens);
+    else
+        hop_text_printf(out, "  cannot be built at these sizes: %s\n", e->err.text);
+    print_options(out, e);
 }
 
 static int cmd_mixers(common_args *common)
 {
     const mixers_args *a = (const mixers_args *)common;
-    const hop_mixer_config c = {.d_model = a->d_model.integer,
-                                .heads = a->heads.integer,
-                                .kv_heads = a->heads.integer,
-                                .head_dim = a->head_dim.integer};
     hop_json_writer w = {0};
     hop_text out = {0};
     hop_json_begin_object(&w);
-    hop_json_integer(&w, "d_model", c.d_model);
-    hop_json_integer(&w, "heads", c.heads);
-    hop_json_integer(&w, "head_dim", c.head_dim);
+    hop_json_integer(&w, "d_model", a->d_model.integer);
+    hop_json_integer(&w, "heads", a->heads.integer);
+    hop_json_integer(&w, "head_dim", a->head_dim.integer);
     hop_json_integer(&w, "tokens", a->tokens.integer);
     hop_json_key(&w, "mixers");
     hop_json_begin_array(&w);
     const hop_mixer_ops *ops;
     for (int i = 0; (ops = hop_mixer_at(i)); i++) {
-        write_mixer(&w, ops, &c, a->tokens.integer);
-        print_mixer(&out, ops, &c, a->tokens.integer);
+        entry e;
+        entry_make(&e, ops, a);
+        write_entry(&w, &e);
+        print_entry(&out, &e, a->tokens.integer);
     }
     hop_json_end_array(&w);
     hop_json_end_object(&w);
@@ -138,8 +210,10 @@ const verb verb_mixers = {
     .name = "mixers",
     .summary = "lists the token mixers: their recurrences, parameters and state sizes",
     .description =
-        "A mixer is a rule that lets a position use earlier ones. The state is what crosses a cut of "
-        "the sequence: it is all that later tokens can know of earlier ones through that layer.",
+        "A mixer is a rule that lets a position use earlier ones. The state is what crosses a cut of the "
+        "sequence: it is all that later tokens can know of earlier ones through that layer. Options are "
+        "set in config.json, for a mixer or for one layer; the defaults shown are those at these sizes. A "
+        "mixer that cannot be built at these sizes says why.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(mixers_args),

@@ -1,6 +1,8 @@
 /* hopbound prove: is the network in a directory right on every input of the task's sizes? */
 #include "cli.h"
 
+#include <string.h>
+
 static const char *const METHODS[] = {"auto", "interval", "enumerate",
                                       NULL}; /* in hop_prove_method's order */
 
@@ -62,7 +64,7 @@ static void write_margins(hop_json_writer *w, const hop_proof *p)
     hop_json_end_array(w);
 }
 
-static void write_counterexample(hop_json_writer *w, const hop_proof *p, const hop_funccomp *t)
+static void write_counterexample(hop_json_writer *w, const hop_proof *p, const hop_task *t)
 {
     hop_json_key(w, "counterexample");
     if (!p->counterexample) {
@@ -74,15 +76,16 @@ static void write_counterexample(hop_json_writer *w, const hop_proof *p, const h
     hop_json_begin_array(w);
     for (int64_t i = 0; i < t->length; i++) hop_json_put_int(w, p->counterexample[i]);
     hop_json_end_array(w);
+    hop_json_integer(w, "position", p->position);
     hop_json_integer(w, "answer", p->expected);
     hop_json_integer(w, "prediction", p->got);
     hop_json_end_object(w);
 }
 
-static int report_json(const prove_args *a, const hop_proof *p, const hop_funccomp *t, double seconds)
+static int report_json(const prove_args *a, const hop_proof *p, const hop_task *t, double seconds)
 {
     hop_json_writer w = {0};
-    int64_t inputs = hop_funccomp_inputs(t);
+    int64_t inputs = hop_task_inputs(t);
     hop_json_begin_object(&w);
     hop_json_string(&w, "verdict", hop_verdict_name(p->verdict));
     hop_json_string(&w, "method", method_name(p));
@@ -98,16 +101,16 @@ static int report_json(const prove_args *a, const hop_proof *p, const hop_funcco
     hop_json_string(&w, "why", p->why);
     write_counterexample(&w, p, t);
     hop_json_key(&w, "task");
-    hop_funccomp_write(t, &w);
+    hop_task_write(t, &w);
     hop_json_string(&w, "dir", a->common.operand);
     hop_json_number(&w, "seconds", seconds);
     hop_json_end_object(&w);
     return print_json(&a->common, &w);
 }
 
-static void print_inputs(hop_text *out, const hop_funccomp *t, double log10_inputs)
+static void print_inputs(hop_text *out, const hop_task *t, double log10_inputs)
 {
-    int64_t inputs = hop_funccomp_inputs(t);
+    int64_t inputs = hop_task_inputs(t);
     if (inputs >= 0 && inputs < 1000000000)
         hop_text_printf(out, "%lld inputs of ", (long long)inputs);
     else
@@ -115,7 +118,7 @@ static void print_inputs(hop_text *out, const hop_funccomp *t, double log10_inpu
     sizes_print(out, t);
 }
 
-static int report_text(const prove_args *a, const hop_proof *p, const hop_funccomp *t, double seconds)
+static int report_text(const prove_args *a, const hop_proof *p, const hop_task *t, double seconds)
 {
     hop_text out = {0};
     hop_text_printf(&out, "%s: %s %s ", a->common.operand, hop_verdict_name(p->verdict),
@@ -132,7 +135,11 @@ static int report_text(const prove_args *a, const hop_proof *p, const hop_funcco
     for (int64_t i = 0; i < p->margin_count; i++) {
         const hop_margin *g = &p->margins[i];
         char asks[16];
-        snprintf(asks, sizeof asks, g->player >= 0 ? "z_%d" : "w", g->player);
+        snprintf(asks, sizeof asks,
+                 t->kind != HOP_TASK_FUNCCOMP ? "token"
+                 : g->player >= 0             ? "z_%d"
+                                              : "w",
+                 g->player);
         hop_text_printf(&out, "  %5lld %5s %12lld %12.4g %12.3g %12.4g %12.3g\n", (long long)g->layer, asks,
                         (long long)g->addresses, g->score_gap, g->wrong_mass, g->clip_margin, g->code_error);
     }
@@ -140,27 +147,34 @@ static int report_text(const prove_args *a, const hop_proof *p, const hop_funcco
         hop_text_printf(&out, "  read-out margin %.4g\n", p->readout_margin);
     if (p->why[0]) hop_text_printf(&out, "  why: %s\n", p->why);
     if (p->counterexample)
-        hop_text_printf(&out, "  counter-example: the answer is %lld, the network says %lld\n",
-                        (long long)p->expected, (long long)p->got);
+        hop_text_printf(&out, "  counter-example: the answer at token %lld is %lld, the network says %lld\n",
+                        (long long)p->position, (long long)p->expected, (long long)p->got);
     return print_text(&a->common, &out);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static hop_status save_counterexample(const prove_args *a, const hop_proof *p, const hop_funccomp *t,
+static hop_status save_counterexample(const prove_args *a, const hop_proof *p, const hop_task *t,
                                       hop_error *err)
 {
     if (!p->counterexample || !a->counterexample.text) return HOP_OK;
     hop_json_writer w = {0};
-    instance_write(&w, t, p->counterexample);
-    hop_text_add(&w.text, "\n");
-    hop_status s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", a->counterexample.text)
-                                 : hop_file_write(a->counterexample.text, w.text.s, w.text.len, err);
+    instance one = {0};
+    hop_status s = instance_reserve(&one, t->length, err);
+    if (s == HOP_OK) {
+        memcpy(one.tokens, p->counterexample, (size_t)t->length * sizeof *one.tokens);
+        hop_task_solve(t, one.tokens, one.targets);
+        instance_write(&w, t, &one);
+        hop_text_add(&w.text, "\n");
+        s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", a->counterexample.text)
+                          : hop_file_write(a->counterexample.text, w.text.s, w.text.len, err);
+    }
+    instance_free(&one);
     hop_text_free(&w.text);
     return s;
 }
 
-static int prove(const prove_args *a, const hop_model *m, const hop_funccomp *t, hop_pool *pool)
+static int prove(const prove_args *a, const hop_model *m, const hop_task *t, hop_pool *pool)
 {
     static const int codes[] = {
         [HOP_PROVED] = EXIT_DONE, [HOP_REFUTED] = EXIT_COUNTEREXAMPLE, [HOP_UNDECIDED] = EXIT_UNDECIDED};
@@ -188,13 +202,13 @@ static int cmd_prove(common_args *common)
     const prove_args *a = (const prove_args *)common;
     hop_error err = {0};
     hop_model *m = NULL;
-    hop_funccomp t;
+    hop_task t;
     hop_pool *pool = NULL;
     bool known = false;
     if (hop_model_open(&m, common->operand, &err) != HOP_OK) return fail_error(common, &err);
     int code = sizes_of_network(common, &a->sizes, m, &t, &known);
     if (code == EXIT_DONE && !known)
-        code = fail(common, EXIT_USAGE, "--hops: missing, and %.200s names no task", common->operand);
+        code = fail(common, EXIT_USAGE, "--task: missing, and %.200s names none", common->operand);
     if (code == EXIT_DONE) code = pool_open(common, &pool);
     if (code == EXIT_DONE) code = prove(a, m, &t, pool);
     hop_pool_free(pool);

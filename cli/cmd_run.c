@@ -4,6 +4,7 @@
 #include "evaluate.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #define BATCH_TOKENS ((int64_t)1 << 22) /* a batch of long instances ends earlier */
 #define ALL_BITS     24                 /* float32's own precision: nothing is cut */
@@ -11,7 +12,7 @@
 typedef struct run_args {
     common_args common;
     size_args sizes;
-    opt_value count, input, predictions, precision;
+    opt_value count, input, predictions, precision, checkpoint;
 } run_args;
 
 static const opt OPTIONS[] = {
@@ -30,14 +31,15 @@ static const opt OPTIONS[] = {
      .kind = OPT_TEXT,
      .at = offsetof(run_args, input),
      .metavar = "FILE",
-     .help = "read instances from FILE, an object a line with \"tokens\" and, if known, \"answer\"; - is "
-             "standard input"},
+     .help = "read instances from FILE, an object a line with \"tokens\" and, if known, \"answer\" or "
+             "\"targets\"; - is standard input"},
     {.name = "predictions",
      .letter = 'p',
      .kind = OPT_TEXT,
      .at = offsetof(run_args, predictions),
      .metavar = "FILE",
-     .help = "write index, prediction, answer and correct of every instance, an object a line"},
+     .help = "write index, prediction, answer and correct of every instance, an object a line; "
+             "predictions and targets where there are several, chain where there is one"},
     {.name = "precision",
      .kind = OPT_INT,
      .at = offsetof(run_args, precision),
@@ -47,14 +49,22 @@ static const opt OPTIONS[] = {
      .metavar = "BITS",
      .help = "cut tables, activations and attention weights to BITS significant "
              "bits; 24 is all of float32"},
+    {.name = "checkpoint",
+     .kind = OPT_TEXT,
+     .at = offsetof(run_args, checkpoint),
+     .metavar = "FILE",
+     .help = "for networks of thousands of layers: when it is stopped, keep there how far it came, and go "
+             "on from there the next time; instances go one after another, those after the first in "
+             "FILE.1, .."},
     {.name = NULL},
 };
 
 typedef struct evaluation {
     const run_args *args;
     const hop_model *model;
-    hop_funccomp sizes;
-    bool sized; /* the sizes are known */
+    hop_task task;
+    bool sized;       /* the task is known */
+    int64_t generate; /* tokens, by networks that think aloud */
     hop_pool *pool;
     jsonl in; /* its file is NULL when instances are sampled */
     bool ended;
@@ -62,6 +72,7 @@ typedef struct evaluation {
     prediction slots[PREDICTION_BATCH];
     int64_t filled;
     int64_t instances, with_answer, correct, tokens;
+    int64_t targets, targets_correct;
     bool keep; /* predictions are wanted */
     sink predictions;
     hop_json_writer line;
@@ -80,9 +91,7 @@ static hop_status read_one(evaluation *e, prediction *s, hop_error *err)
     hop_json_free(&doc);
     if (got != HOP_OK) return jsonl_fail(&e->in, got, err);
     s->line = e->in.number;
-    if (s->one.answer < 0 && e->sized &&
-        hop_funccomp_check(&e->sizes, s->one.tokens, s->one.count, NULL) == HOP_OK)
-        s->one.answer = hop_funccomp_solve(&e->sizes, s->one.tokens, NULL);
+    if (s->one.asked == 0 && e->sized) instance_solve(&s->one, &e->task);
     return HOP_OK;
 }
 
@@ -100,7 +109,7 @@ static hop_status fill(evaluation *e, hop_error *err)
         }
         hop_status got = e->in.file
                              ? read_one(e, s, err)
-                             : instance_sample(&s->one, &e->sizes, (uint64_t)e->args->common.seed.integer,
+                             : instance_sample(&s->one, &e->task, (uint64_t)e->args->common.seed.integer,
                                                (uint64_t)number, err);
         if (got != HOP_OK) return got;
         if (e->ended) break;
@@ -112,22 +121,51 @@ static hop_status fill(evaluation *e, hop_error *err)
 
 /* ---- scoring ------------------------------------------------------------------------------- */
 
-static bool write_prediction(evaluation *e, const prediction *s)
+static void write_null(hop_json_writer *w, const char *key)
+{
+    hop_json_key(w, key);
+    hop_json_put_null(w);
+}
+
+/* Members "predictions" and "targets": what the network says at each token, null where it was not asked. */
+static void write_several(hop_json_writer *w, const prediction *x)
+{
+    hop_json_key(w, "predictions");
+    hop_json_begin_array(w);
+    for (int64_t t = 0; t < x->one.count; t++)
+        if (x->answers[t] == NOT_READ)
+            hop_json_put_null(w);
+        else
+            hop_json_put_int(w, x->answers[t]);
+    hop_json_end_array(w);
+    if (x->one.asked)
+        write_answers(w, "targets", x->one.targets, x->one.count);
+    else
+        write_null(w, "targets");
+}
+
+static void write_single(hop_json_writer *w, const prediction *x)
+{
+    int64_t last = x->one.count - 1;
+    hop_json_integer(w, "prediction", x->answers[last]);
+    if (x->one.asked)
+        hop_json_integer(w, "answer", x->one.targets[last]);
+    else
+        write_null(w, "answer");
+}
+
+static bool write_prediction(evaluation *e, const prediction *x)
 {
     hop_json_writer *w = &e->line;
     w->comma = false; /* lines are documents of their own */
     hop_json_begin_object(w);
     hop_json_integer(w, "index", e->instances);
-    hop_json_integer(w, "prediction", s->answer);
-    if (s->one.answer >= 0) {
-        hop_json_integer(w, "answer", s->one.answer);
-        hop_json_boolean(w, "correct", s->answer == s->one.answer);
-    } else {
-        hop_json_key(w, "answer");
-        hop_json_put_null(w);
-        hop_json_key(w, "correct");
-        hop_json_put_null(w);
-    }
+    (prediction_has_several(&e->predictor, x) ? write_several : write_single)(w, x);
+    if (x->one.asked)
+        hop_json_boolean(w, "correct", prediction_correct(x));
+    else
+        write_null(w, "correct");
+    if (x->chain) write_answers(w, "chain", x->chain, e->predictor.generate);
     hop_json_end_object(w);
     hop_text_add(&w->text, "\n");
     return sink_write(&e->predictions, &w->text);
@@ -144,13 +182,20 @@ static hop_status score_batch(evaluation *e, hop_error *err)
             jsonl at = {.name = e->in.name, .number = s->line};
             return jsonl_fail(&at, s->status, err);
         }
-        e->tokens += s->one.count;
-        e->with_answer += s->one.answer >= 0;
-        e->correct += s->one.answer >= 0 && s->answer == s->one.answer;
+        e->tokens += s->one.count + e->predictor.generate;
+        e->with_answer += s->one.asked > 0;
+        e->correct += prediction_correct(s);
+        e->targets += s->one.asked;
+        e->targets_correct += s->right;
         if (e->keep && !write_prediction(e, s)) return HOP_OK; /* closing the sink says why */
         e->instances++;
     }
     return HOP_OK;
+}
+
+static bool asks_everywhere(const hop_task *t)
+{
+    return t->kind == HOP_TASK_TWOSUM || t->kind == HOP_TASK_RECALL;
 }
 
 static hop_status evaluate(evaluation *e, hop_error *err)
@@ -162,7 +207,10 @@ static hop_status evaluate(evaluation *e, hop_error *err)
                                .bits = bits == ALL_BITS ? 0 : (int)bits,
                                .progress = &a->common.progress,
                                .label = "instances",
-                               .total = e->in.file && !a->count.given ? 0 : (double)a->count.integer};
+                               .total = e->in.file && !a->count.given ? 0 : (double)a->count.integer,
+                               .everywhere = e->sized && asks_everywhere(&e->task),
+                               .generate = e->generate,
+                               .checkpoint = a->checkpoint.text};
     hop_status s = HOP_OK;
     while (s == HOP_OK && !e->ended && !e->predictions.error) {
         s = fill(e, err);
@@ -175,46 +223,69 @@ static hop_status evaluate(evaluation *e, hop_error *err)
 static void evaluation_free(evaluation *e)
 {
     predictor_close(&e->predictor);
-    for (int i = 0; i < PREDICTION_BATCH; i++) instance_free(&e->slots[i].one);
+    for (int i = 0; i < PREDICTION_BATCH; i++) prediction_free(&e->slots[i]);
     hop_text_free(&e->line.text);
     jsonl_close(&e->in);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
+static int report_json(const evaluation *e, double seconds, double tokens_rate, double layers_rate)
+{
+    const common_args *a = &e->args->common;
+    hop_json_writer w = {0};
+    hop_json_begin_object(&w);
+    hop_json_integer(&w, "instances", e->instances);
+    hop_json_integer(&w, "with_answer", e->with_answer);
+    hop_json_integer(&w, "correct", e->correct);
+    if (e->with_answer)
+        hop_json_number(&w, "accuracy", (double)e->correct / (double)e->with_answer);
+    else
+        write_null(&w, "accuracy");
+    hop_json_integer(&w, "targets", e->targets);
+    hop_json_integer(&w, "targets_correct", e->targets_correct);
+    hop_json_number(&w, "tokens_per_second", tokens_rate);
+    hop_json_number(&w, "layers_per_second", layers_rate);
+    hop_json_number(&w, "seconds", seconds);
+    hop_json_integer(&w, "layers", hop_model_config(e->model)->pattern.layers);
+    hop_json_integer(&w, "generated", e->generate);
+    hop_json_integer(&w, "precision", e->args->precision.integer);
+    hop_json_integer(&w, "threads", hop_pool_threads(e->pool));
+    hop_json_string(&w, "isa", hop_isa_name(hop_kernels_selected()));
+    hop_json_string(&w, "dir", a->operand);
+    hop_json_end_object(&w);
+    return print_json(a, &w);
+}
+
 static int report(const evaluation *e, double seconds)
 {
     const common_args *a = &e->args->common;
-    double rate = seconds > 0 ? (double)e->tokens / seconds : 0;
-    if (a->json.flag) {
-        hop_json_writer w = {0};
-        hop_json_begin_object(&w);
-        hop_json_integer(&w, "instances", e->instances);
-        hop_json_integer(&w, "with_answer", e->with_answer);
-        hop_json_integer(&w, "correct", e->correct);
-        hop_json_key(&w, "accuracy");
-        if (e->with_answer)
-            hop_json_put_real(&w, (double)e->correct / (double)e->with_answer);
-        else
-            hop_json_put_null(&w);
-        hop_json_number(&w, "tokens_per_second", rate);
-        hop_json_number(&w, "seconds", seconds);
-        hop_json_integer(&w, "precision", e->args->precision.integer);
-        hop_json_integer(&w, "threads", hop_pool_threads(e->pool));
-        hop_json_string(&w, "isa", hop_isa_name(hop_kernels_selected()));
-        hop_json_string(&w, "dir", a->operand);
-        hop_json_end_object(&w);
-        return print_json(a, &w);
-    }
+    int64_t layers = hop_model_config(e->model)->pattern.layers;
+    double tokens_rate = seconds > 0 ? (double)e->tokens / seconds : 0;
+    double layers_rate = seconds > 0 ? (double)layers * (double)e->instances / seconds : 0;
+    if (a->json.flag) return report_json(e, seconds, tokens_rate, layers_rate);
     hop_text out = {0};
     hop_text_printf(&out, "%s: %lld instances", a->operand, (long long)e->instances);
     if (e->with_answer)
         hop_text_printf(&out, ", %lld of %lld correct, accuracy %.6g", (long long)e->correct,
                         (long long)e->with_answer, (double)e->correct / (double)e->with_answer);
+    if (e->targets > e->with_answer)
+        hop_text_printf(&out, "; %lld of %lld targets", (long long)e->targets_correct, (long long)e->targets);
     hop_text_printf(&out, "\n  %lld tokens in %.2f s, %.0f tokens/s, %d threads, %s kernels, %lld bits\n",
-                    (long long)e->tokens, seconds, rate, hop_pool_threads(e->pool),
+                    (long long)e->tokens, seconds, tokens_rate, hop_pool_threads(e->pool),
                     hop_isa_name(hop_kernels_selected()), (long long)e->args->precision.integer);
+    hop_text_printf(&out, "  %lld layers, %.0f layers/s\n", (long long)layers, layers_rate);
     return print_text(a, &out);
+}
+
+/* A pass that was stopped and kept can be taken up again. */
+static int stopped(const evaluation *e, const hop_error *err)
+{
+    const common_args *a = &e->args->common;
+    const char *kept = e->predictor.path;
+    if (err->status == HOP_ESTOPPED && e->args->checkpoint.text && *kept && access(kept, F_OK) == 0)
+        return fail(a, EXIT_FAILED, "stopped: by a signal; the same command resumes from %s", kept);
+    return fail_error(a, err);
 }
 
 /* Opens what is read and written, evaluates, and closes; the predictions appear only when all went well. */
@@ -234,7 +305,24 @@ static int run(evaluation *e)
         hop_status closed = sink_close(&e->predictions, s == HOP_OK, &err);
         if (s == HOP_OK) s = closed;
     }
-    return s == HOP_OK ? report(e, seconds) : fail_error(&a->common, &err);
+    return s == HOP_OK ? report(e, seconds) : stopped(e, &err);
+}
+
+/* What the network says of itself, and whether that goes with the options. */
+static int ask_network(evaluation *e)
+{
+    const run_args *a = e->args;
+    hop_error err = {0};
+    int code = sizes_of_network(&a->common, &a->sizes, e->model, &e->task, &e->sized);
+    if (code != EXIT_DONE) return code;
+    if (!e->sized && !a->input.text)
+        return fail(&a->common, EXIT_USAGE, "--task: missing, and %.200s names none", a->common.operand);
+    if (generated_tokens(e->model, &e->generate, &err) != HOP_OK) return fail_error(&a->common, &err);
+    if (e->generate && a->precision.integer != ALL_BITS)
+        return fail(&a->common, EXIT_USAGE, "--precision: a network that generates runs in float32 only");
+    if (e->generate && a->checkpoint.text)
+        return fail(&a->common, EXIT_USAGE, "--checkpoint: a network that generates is not kept");
+    return EXIT_DONE;
 }
 
 static int cmd_run(common_args *common)
@@ -247,9 +335,7 @@ static int cmd_run(common_args *common)
     e->args = (const run_args *)common;
     if (hop_model_open(&m, common->operand, &err) != HOP_OK) code = fail_error(common, &err);
     e->model = m;
-    if (code == EXIT_DONE) code = sizes_of_network(common, &e->args->sizes, m, &e->sizes, &e->sized);
-    if (code == EXIT_DONE && !e->sized && !e->args->input.text)
-        code = fail(common, EXIT_USAGE, "--hops: missing, and %.200s names no task", common->operand);
+    if (code == EXIT_DONE) code = ask_network(e);
     if (code == EXIT_DONE) code = pool_open(common, &e->pool);
     if (code == EXIT_DONE) code = run(e);
     evaluation_free(e);
@@ -273,6 +359,8 @@ static const example EXAMPLES[] = {
      "The same with everything cut to bfloat16's precision."},
     {"hopbound run net --input test.jsonl --predictions out.jsonl",
      "Answers to a file of instances, in its order."},
+    {"hopbound run deep --count 1 --checkpoint deep.part",
+     "A network of millions of layers; stopped and started again, it goes on where it was."},
     {0},
 };
 const verb verb_run = {
@@ -281,10 +369,14 @@ const verb verb_run = {
     .operand = "DIR",
     .operand_help = "the network: config.json and model.safetensors",
     .description =
-        "The answer is read at the last token: the largest logit. Sizes of sampled instances are those "
-        "the network was made for, unless the options say others. A line of --input that has no answer "
-        "gets the right one from the solver when its tokens fit the sizes; else it is only predicted. "
-        "Accuracy is over the instances whose answer is known; it does not change the exit code.",
+        "The answer is read at the last token: the largest logit. Tasks that ask at several tokens are read "
+        "at each of them, and an instance is correct when all its answers are. A network that was built to "
+        "generate (kind cot) continues the prompt with the likeliest token, again and again; the last is the "
+        "answer.\n\n"
+        "Sizes of sampled instances are those the network was made for, unless the options say others. A "
+        "line of --input without answers gets the right ones from the solver when its tokens fit the task; "
+        "else it is only predicted. Accuracy is over the instances whose answers are known; it does not "
+        "change the exit code.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(run_args),

@@ -1,6 +1,7 @@
 /* hopbound task: samples instances, or checks the answers in a file. */
 #include "cli.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const FORMATS[] = {"text", "json", "jsonl", NULL};
@@ -42,7 +43,7 @@ static const opt OPTIONS[] = {
      .at = offsetof(task_args, check),
      .metavar = "FILE",
      .help = "instead of sampling, check the answers in FILE, an instance a line; - is standard input"},
-    {.name = NULL },
+    {.name = NULL},
 };
 
 /* ---- sampling ------------------------------------------------------------------------------ */
@@ -55,13 +56,10 @@ static void write_segment(hop_text *out, const hop_funccomp *t, const int32_t *t
     hop_text_add(out, "\n");
 }
 
-static void write_readable(hop_text *out, const hop_funccomp *t, const int32_t *tokens, int64_t number)
+static void write_funccomp(hop_text *out, const hop_funccomp *t, const int32_t *tokens)
 {
     int64_t chain[HOP_MAX_HOPS + 1], w = tokens[t->length - 1];
     int64_t answer = hop_funccomp_solve(t, tokens, chain);
-    hop_text_printf(out, "instance %lld (", (long long)number);
-    sizes_print(out, t);
-    hop_text_add(out, ")\n");
     for (int l = t->hops; l >= 0; l--) write_segment(out, t, tokens, l);
     hop_text_printf(out, "  w = %lld", (long long)w);
     for (int l = 1; l < t->hops; l++)
@@ -71,8 +69,34 @@ static void write_readable(hop_text *out, const hop_funccomp *t, const int32_t *
     hop_text_printf(out, "\n  answer %lld\n", (long long)answer);
 }
 
+/* A line of tokens and a line of targets, - where nothing is asked; columns as wide as the largest token. */
+static void write_lines(hop_text *out, const hop_task *t, const instance *i)
+{
+    int width = snprintf(NULL, 0, "%lld", (long long)(t->vocab - 1));
+    hop_text_add(out, "  tokens ");
+    for (int64_t p = 0; p < i->count; p++) hop_text_printf(out, " %*ld", width, (long)i->tokens[p]);
+    hop_text_add(out, "\n  targets");
+    for (int64_t p = 0; p < i->count; p++)
+        if (i->targets[p] < 0)
+            hop_text_printf(out, " %*s", width, "-");
+        else
+            hop_text_printf(out, " %*ld", width, (long)i->targets[p]);
+    hop_text_add(out, "\n");
+}
+
+static void write_readable(hop_text *out, const hop_task *t, const instance *i, int64_t number)
+{
+    hop_text_printf(out, "instance %lld (", (long long)number);
+    sizes_print(out, t);
+    hop_text_add(out, ")\n");
+    if (t->kind == HOP_TASK_FUNCCOMP)
+        write_funccomp(out, &t->funccomp, i->tokens);
+    else
+        write_lines(out, t, i);
+}
+
 /* Everything is written through one JSON writer, emptied after each instance: memory does not grow. */
-static hop_status sample_all(const task_args *a, const hop_funccomp *t, int format, sink *out, hop_error *err)
+static hop_status sample_all(const task_args *a, const hop_task *t, int format, sink *out, hop_error *err)
 {
     hop_json_writer w = {0};
     instance one = {0};
@@ -81,7 +105,7 @@ static hop_status sample_all(const task_args *a, const hop_funccomp *t, int form
     if (format == FORMAT_JSON) {
         hop_json_begin_object(&w);
         hop_json_key(&w, "task");
-        hop_funccomp_write(t, &w);
+        hop_task_write(t, &w);
         hop_json_integer(&w, "seed", a->common.seed.integer);
         hop_json_integer(&w, "count", a->count.integer);
         hop_json_key(&w, "instances");
@@ -93,10 +117,10 @@ static hop_status sample_all(const task_args *a, const hop_funccomp *t, int form
         s = instance_sample(&one, t, (uint64_t)a->common.seed.integer, (uint64_t)i, err);
         if (s != HOP_OK) break;
         if (format == FORMAT_TEXT) {
-            write_readable(&w.text, t, one.tokens, i);
+            write_readable(&w.text, t, &one, i);
         } else {
             if (format == FORMAT_JSONL) w.comma = false; /* lines are documents of their own */
-            instance_write(&w, t, one.tokens);
+            instance_write(&w, t, &one);
             if (format == FORMAT_JSONL) hop_text_add(&w.text, "\n");
         }
         going = sink_write(out, &w.text);
@@ -115,13 +139,13 @@ static hop_status sample_all(const task_args *a, const hop_funccomp *t, int form
 }
 
 /* With -o, standard output says what was written where. */
-static int report_sampled(const task_args *a, const hop_funccomp *t, int format)
+static int report_sampled(const task_args *a, const hop_task *t, int format)
 {
     if (a->common.json.flag) {
         hop_json_writer w = {0};
         hop_json_begin_object(&w);
         hop_json_key(&w, "task");
-        hop_funccomp_write(t, &w);
+        hop_task_write(t, &w);
         hop_json_integer(&w, "count", a->count.integer);
         hop_json_string(&w, "format", FORMATS[format]);
         hop_json_string(&w, "file", a->output.text);
@@ -135,7 +159,7 @@ static int report_sampled(const task_args *a, const hop_funccomp *t, int format)
     return print_text(&a->common, &out);
 }
 
-static int sample(const task_args *a, const hop_funccomp *t)
+static int sample(const task_args *a, const hop_task *t)
 {
     hop_error err = {0};
     sink out;
@@ -172,24 +196,37 @@ static hop_status check_chain(const hop_json *line, const int64_t *chain, int ho
     return HOP_OK;
 }
 
-static hop_status check_line(const hop_json *line, const hop_funccomp *sizes, instance *one, bool *right,
-                             hop_error *err)
+/* The line's own sizes where it has some, else those of the options. */
+static hop_status sizes_of_line(const hop_json *line, const hop_task *sizes, hop_task *out, hop_error *err)
 {
-    hop_funccomp t = *sizes;
-    hop_status s = HOP_OK;
-    if (hop_json_get(line, "hops") || hop_json_get(line, "m") || hop_json_get(line, "fan"))
-        s = hop_funccomp_read(&t, line, err);
-    if (s == HOP_OK) s = instance_read(one, line, err);
-    if (s == HOP_OK && one->answer < 0) s = hop_fail(err, HOP_EFORMAT, "answer: missing");
-    if (s == HOP_OK) s = hop_funccomp_check(&t, one->tokens, one->count, err);
-    if (s != HOP_OK) return s;
-    int64_t chain[HOP_MAX_HOPS + 1];
-    *right = hop_funccomp_solve(&t, one->tokens, chain) == one->answer;
-    return check_chain(line, chain, t.hops, right, err);
+    bool named = hop_json_get(line, "name") != NULL;
+    bool first = hop_json_get(line, "hops") || hop_json_get(line, "m") || hop_json_get(line, "fan");
+    *out = *sizes;
+    return named || (first && sizes->kind == HOP_TASK_FUNCCOMP) ? hop_task_read(out, line, err) : HOP_OK;
 }
 
-static hop_status check_all(const task_args *a, const hop_funccomp *sizes, jsonl *in, tally *sum,
-                            hop_error *err)
+static hop_status check_line(const hop_json *line, const hop_task *sizes, instance *one, bool *right,
+                             hop_error *err)
+{
+    hop_task t;
+    hop_status s = sizes_of_line(line, sizes, &t, err);
+    if (s == HOP_OK) s = instance_read(one, line, err);
+    if (s == HOP_OK && one->asked == 0)
+        s = hop_fail(err, HOP_EFORMAT, "%s: missing", t.kind == HOP_TASK_FUNCCOMP ? "answer" : "targets");
+    if (s == HOP_OK) s = hop_task_check(&t, one->tokens, one->count, err);
+    if (s != HOP_OK) return s;
+    int32_t *solved = malloc((size_t)t.length * sizeof *solved);
+    if (!solved) return hop_fail(err, HOP_ENOMEM, "%lld tokens: out of memory", (long long)t.length);
+    hop_task_solve(&t, one->tokens, solved);
+    *right = memcmp(solved, one->targets, (size_t)t.length * sizeof *solved) == 0;
+    free(solved);
+    if (t.kind != HOP_TASK_FUNCCOMP) return HOP_OK;
+    int64_t chain[HOP_MAX_HOPS + 1];
+    hop_funccomp_solve(&t.funccomp, one->tokens, chain);
+    return check_chain(line, chain, t.funccomp.hops, right, err);
+}
+
+static hop_status check_all(const task_args *a, const hop_task *sizes, jsonl *in, tally *sum, hop_error *err)
 {
     instance one = {0};
     hop_json_doc doc = {0};
@@ -243,7 +280,7 @@ static int report_checked(const task_args *a, const tally *sum)
     return printed != EXIT_DONE ? printed : sum->wrong ? EXIT_COUNTEREXAMPLE : EXIT_DONE;
 }
 
-static int check(const task_args *a, const hop_funccomp *sizes)
+static int check(const task_args *a, const hop_task *sizes)
 {
     hop_error err = {0};
     jsonl in;
@@ -257,8 +294,8 @@ static int check(const task_args *a, const hop_funccomp *sizes)
 static int cmd_task(common_args *common)
 {
     const task_args *a = (const task_args *)common;
-    hop_funccomp sizes;
-    int code = sizes_from_options(common, &a->sizes, NULL, &sizes);
+    hop_task sizes;
+    int code = sizes_from_options(common, &a->sizes, HOP_TASK_FUNCCOMP, NULL, &sizes);
     if (code != EXIT_DONE) return code;
     return a->check.text ? check(a, &sizes) : sample(a, &sizes);
 }
@@ -273,6 +310,8 @@ static const opt_group GROUPS[] = {
 static const example EXAMPLES[] = {
     {"hopbound task --hops 2 --m 2 --fan 2",
      "One small instance, for people."},
+    {"hopbound task --task khop --n 64 --alphabet 8 --hops 3",
+     "Another task; each has sizes of its own."},
     {"hopbound task --count 1000 --format jsonl -o test.jsonl",
      "A thousand instances, one a line."},
     {"hopbound task --check answers.jsonl",
@@ -283,13 +322,19 @@ const verb verb_task = {
     .name = "task",
     .summary = "samples instances of the task, or checks the answers in a file",
     .description =
-        "The task is L-sequential function composition: the prompt lists functions z_L, .., z_1, then a "
+        "funccomp is L-sequential function composition: the prompt lists functions z_L, .., z_1, then a "
         "start z_0 and a query w; the answer is where the start leads through all functions, each "
-        "choosing its branch by a digit of w. Instance i depends on the seed and on i only, so a "
-        "shorter list is the beginning of a longer one.\n\n"
-        "An instance has the keys tokens, answer, chain (i_0 .. i_L), hops, m and fan. With --check "
-        "every line needs tokens and answer; chain is checked where it is given; sizes come from the "
-        "line, or else from the options. Exit 10 when an answer is wrong, 1 when a line cannot be read.",
+        "choosing its branch by a digit of w. two-sum asks at every token whether one so far, itself "
+        "included, adds up with it to 0 modulo M: 1 or 0. recall lists pairs of a key and a value, with "
+        "different keys, then asks for the values of some keys. khop goes, from the last token, to the "
+        "token behind the last earlier occurrence of the same one, again and again; the answer is the "
+        "token it ends at, or the number of the alphabet's tokens when a step leads nowhere. Instance i "
+        "depends on the seed and on i only, so a shorter list is the beginning of a longer one.\n\n"
+        "An instance of funccomp has the keys tokens, answer, chain (i_0 .. i_L), hops, m and fan; of the "
+        "others tokens, targets (the answer at each token, null where nothing is asked), name and their "
+        "sizes. With --check every line needs tokens and answer or targets; chain is checked where it is "
+        "given; task and sizes come from the line, or else from the options. Exit 10 when an answer is "
+        "wrong, 1 when a line cannot be read.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(task_args),

@@ -1,4 +1,4 @@
-/* What the verbs share: common options, sizes of the task, errors, standard output. */
+/* What the verbs share: common options, errors, standard output. */
 #include "cli.h"
 
 #include <errno.h>
@@ -46,100 +46,8 @@ const opt COMMON_OPTIONS[] = {
      .kind = OPT_FLAG,
      .at = offsetof(common_args, help),
      .help = "explain this verb"},
-    {.name = NULL                                      },
+    {.name = NULL},
 };
-
-/* ---- sizes --------------------------------------------------------------------------------- */
-
-static const char *const TASK_NAMES[] = {"funccomp", NULL};
-
-#define DEFAULT_HOPS 2
-#define DEFAULT_M    8
-#define DEFAULT_FAN  4
-
-const opt SIZE_OPTIONS[] = {
-    {.name = "task",
-     .kind = OPT_CHOICE,
-     .at = offsetof(size_args, task),
-     .initial = "funccomp",
-     .choices = TASK_NAMES,
-     .metavar = "NAME",
-     .help = "the task"},
-    {.name = "hops",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, hops),
-     .initial_help = "2",
-     .min = 1,
-     .max = HOP_MAX_HOPS - 1,
-     .metavar = "L",
-     .help = "functions to compose"},
-    {.name = "m",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, m),
-     .initial_help = "8",
-     .min = 2,
-     .max = (int64_t)1 << 31,
-     .metavar = "M",
-     .help = "entries of the first function"},
-    {.name = "fan",
-     .kind = OPT_LIST,
-     .at = offsetof(size_args, fan),
-     .initial_help = "4 each",
-     .min = 2,
-     .max = (int64_t)1 << 31,
-     .metavar = "N1,..",
-     .help = "how many times larger each next function is: L-1 numbers, "
-             "or one that is repeated"},
-    {.name = NULL                       },
-};
-
-bool sizes_given(const size_args *s)
-{
-    return s->hops.given || s->m.given || s->fan.given;
-}
-
-int sizes_from_options(const common_args *a, const size_args *s, const hop_funccomp *base, hop_funccomp *out)
-{
-    int64_t fan[HOP_MAX_HOPS], m = s->m.given ? s->m.integer : base ? base->m : DEFAULT_M;
-    int hops = s->hops.given ? (int)s->hops.integer : base ? base->hops : DEFAULT_HOPS;
-    bool repeat = s->fan.given && s->fan.count == 1;
-    if (s->fan.given && !repeat && s->fan.count != hops - 1)
-        return fail(a, EXIT_USAGE, "--fan: %d numbers where %d hops need %d", s->fan.count, hops, hops - 1);
-    for (int l = 0; l < hops - 1; l++)
-        fan[l] = s->fan.given                 ? s->fan.list[repeat ? 0 : l]
-                 : base && base->hops == hops ? base->fan[l + 1]
-                                              : DEFAULT_FAN;
-    hop_error err = {0};
-    if (hop_funccomp_init(out, hops, m, fan, &err) != HOP_OK)
-        return fail(a, EXIT_USAGE, "sizes: %s", err.text);
-    return EXIT_DONE;
-}
-
-int sizes_of_network(const common_args *a, const size_args *s, const hop_model *m, hop_funccomp *out,
-                     bool *known)
-{
-    const char *text = hop_model_config(m)->task_json;
-    hop_error err = {0};
-    hop_json_doc doc = {0};
-    hop_funccomp own;
-    *known = true;
-    if (!text || !*text) {
-        *known = sizes_given(s);
-        return *known ? sizes_from_options(a, s, NULL, out) : EXIT_DONE;
-    }
-    hop_status got = hop_json_parse(&doc, text, strlen(text), &err);
-    if (got == HOP_OK) got = hop_funccomp_read(&own, doc.root, &err);
-    hop_json_free(&doc);
-    if (got != HOP_OK) return fail(a, EXIT_FAILED, "%s: its task: %s", a->operand, err.text);
-    return sizes_from_options(a, s, &own, out);
-}
-
-void sizes_print(hop_text *out, const hop_funccomp *t)
-{
-    hop_text_printf(out, "hops %d, m %lld", t->hops, (long long)t->m);
-    for (int l = 1; l < t->hops; l++)
-        hop_text_printf(out, "%s%lld", l > 1 ? "," : ", fan ", (long long)t->fan[l]);
-}
 
 /* ---- errors -------------------------------------------------------------------------------- */
 

@@ -4,49 +4,6 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- tensors, for every core --------------------------------------------------------------- */
-
-float *core_output_new(core_job *job, const char *name, int rank, const int64_t *shape, hop_error *err)
-{
-    core_output *o = &job->outputs[job->output_count];
-    *o = (core_output){
-        .tensor = {.name = name, .rank = rank}
-    };
-    size_t bytes = sizeof(float);
-    bool fits = job->output_count < CORE_MAX_OUTPUTS;
-    for (int r = 0; r < rank; r++) {
-        o->tensor.shape[r] = shape[r];
-        fits = fits && hop_mul_size(bytes, (size_t)shape[r], &bytes);
-    }
-    o->data = fits ? hop_alloc(bytes) : NULL;
-    if (!o->data) {
-        hop_fail(err, HOP_ENOMEM, "%s: out of memory", name);
-        return NULL;
-    }
-    job->output_count++;
-    return o->data;
-}
-
-hop_status core_input(const core_job *job, const char *name, int rank, float **data, int64_t *shape,
-                      hop_error *err)
-{
-    const hop_tensor *t = hop_safetensors_find(job->in, name);
-    if (!t) return hop_fail(err, HOP_EFORMAT, "%s: missing", name);
-    if (t->rank != rank)
-        return hop_fail(err, HOP_ESHAPE, "%s: %d dimensions where %d are needed", name, t->rank, rank);
-    for (int r = 0; r < rank; r++) {
-        if (t->shape[r] < 1) return hop_fail(err, HOP_ESHAPE, "%s: dimension %d is empty", name, r);
-        shape[r] = t->shape[r];
-    }
-    size_t bytes;
-    *data = hop_mul_size((size_t)t->elements, sizeof(float), &bytes) ? hop_alloc(bytes) : NULL;
-    if (!*data) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", name);
-    hop_status s = hop_tensor_floats(t, *data, err);
-    return s == HOP_OK ? s : hop_fail_in(err, s, name);
-}
-
-/* ---- attention ----------------------------------------------------------------------------- */
-
 enum { Q, K, V, DO, INPUTS };
 static const char *const NAMES[INPUTS] = {"q", "k", "v", "do"};
 

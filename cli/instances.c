@@ -7,32 +7,65 @@
 
 /* ---- instances ----------------------------------------------------------------------------- */
 
+static bool grow(int32_t **list, int64_t count)
+{
+    int32_t *more = realloc(*list, (size_t)count * sizeof *more);
+    if (more) *list = more;
+    return more != NULL;
+}
+
 hop_status instance_reserve(instance *i, int64_t count, hop_error *err)
 {
     if (count > i->capacity) {
-        int32_t *more = realloc(i->tokens, (size_t)count * sizeof *more);
-        if (!more) return hop_fail(err, HOP_ENOMEM, "%lld tokens: out of memory", (long long)count);
-        i->tokens = more;
+        if (!grow(&i->tokens, count) || !grow(&i->targets, count))
+            return hop_fail(err, HOP_ENOMEM, "%lld tokens: out of memory", (long long)count);
         i->capacity = count;
     }
     i->count = count;
     return HOP_OK;
 }
 
-hop_status instance_sample(instance *i, const hop_funccomp *t, uint64_t seed, uint64_t number, hop_error *err)
+hop_status instance_sample(instance *i, const hop_task *t, uint64_t seed, uint64_t number, hop_error *err)
 {
     hop_status s = instance_reserve(i, t->length, err);
     if (s != HOP_OK) return s;
     hop_rng rng;
     hop_rng_init(&rng, seed, number);
-    hop_funccomp_sample(t, &rng, i->tokens);
-    i->answer = hop_funccomp_solve(t, i->tokens, NULL);
+    hop_task_sample(t, &rng, i->tokens);
+    i->asked = hop_task_solve(t, i->tokens, i->targets);
     return HOP_OK;
+}
+
+static hop_status read_targets(instance *i, const hop_json *list, hop_error *err)
+{
+    if (list->type != HOP_JSON_ARRAY || (int64_t)list->count != i->count)
+        return hop_fail(err, HOP_EFORMAT, "targets: not a list as long as tokens");
+    int64_t at = 0;
+    for (const hop_json *e = list->child; e; e = e->next, at++) {
+        int64_t value = -1;
+        if (e->type != HOP_JSON_NULL && !hop_json_int(e, -1, INT32_MAX, &value))
+            return hop_fail(err, HOP_EFORMAT, "targets: number %lld is no token", (long long)at);
+        i->targets[at] = (int32_t)value;
+        i->asked += value >= 0;
+    }
+    return HOP_OK;
+}
+
+static hop_status read_answers(instance *i, const hop_json *line, hop_error *err)
+{
+    const hop_json *targets = hop_json_get(line, "targets");
+    int64_t answer = -1;
+    i->asked = 0;
+    for (int64_t p = 0; p < i->count; p++) i->targets[p] = -1;
+    if (targets) return read_targets(i, targets, err);
+    hop_status s = hop_json_read_int(line, "answer", 0, INT32_MAX, &answer, err);
+    i->targets[i->count - 1] = (int32_t)answer;
+    i->asked = answer >= 0;
+    return s;
 }
 
 hop_status instance_read(instance *i, const hop_json *line, hop_error *err)
 {
-    i->answer = -1;
     const hop_json *tokens = hop_json_get(line, "tokens");
     if (!tokens || tokens->type != HOP_JSON_ARRAY || tokens->count == 0)
         return hop_fail(err, HOP_EFORMAT, "tokens: not a list of numbers");
@@ -44,13 +77,37 @@ hop_status instance_read(instance *i, const hop_json *line, hop_error *err)
             return hop_fail(err, HOP_EFORMAT, "tokens: number %lld is no token", (long long)at);
         i->tokens[at++] = (int32_t)value;
     }
-    return hop_json_read_int(line, "answer", 0, INT32_MAX, &i->answer, err);
+    return read_answers(i, line, err);
+}
+
+void instance_solve(instance *i, const hop_task *t)
+{
+    if (hop_task_check(t, i->tokens, i->count, NULL) == HOP_OK)
+        i->asked = hop_task_solve(t, i->tokens, i->targets);
+}
+
+bool instance_ends_in_answer(const instance *i)
+{
+    return i->asked == 1 && i->targets[i->count - 1] >= 0;
 }
 
 void instance_free(instance *i)
 {
     free(i->tokens);
+    free(i->targets);
     *i = (instance){0};
+}
+
+void write_answers(hop_json_writer *w, const char *key, const int32_t *list, int64_t count)
+{
+    hop_json_key(w, key);
+    hop_json_begin_array(w);
+    for (int64_t i = 0; i < count; i++)
+        if (list[i] < 0)
+            hop_json_put_null(w);
+        else
+            hop_json_put_int(w, list[i]);
+    hop_json_end_array(w);
 }
 
 static void write_list(hop_json_writer *w, const char *key, const int64_t *list, int count)
@@ -61,20 +118,22 @@ static void write_list(hop_json_writer *w, const char *key, const int64_t *list,
     hop_json_end_array(w);
 }
 
-void instance_write(hop_json_writer *w, const hop_funccomp *t, const int32_t *tokens)
+void instance_write(hop_json_writer *w, const hop_task *t, const instance *i)
 {
-    int64_t chain[HOP_MAX_HOPS + 1];
-    int64_t answer = hop_funccomp_solve(t, tokens, chain);
     hop_json_begin_object(w);
-    hop_json_key(w, "tokens");
-    hop_json_begin_array(w);
-    for (int64_t p = 0; p < t->length; p++) hop_json_put_int(w, tokens[p]);
-    hop_json_end_array(w);
-    hop_json_integer(w, "answer", answer);
-    write_list(w, "chain", chain, t->hops + 1);
-    hop_json_integer(w, "hops", t->hops);
-    hop_json_integer(w, "m", t->m);
-    write_list(w, "fan", t->fan + 1, t->hops - 1);
+    write_answers(w, "tokens", i->tokens, i->count);
+    if (t->kind == HOP_TASK_FUNCCOMP) {
+        const hop_funccomp *f = &t->funccomp;
+        int64_t chain[HOP_MAX_HOPS + 1];
+        hop_json_integer(w, "answer", hop_funccomp_solve(f, i->tokens, chain));
+        write_list(w, "chain", chain, f->hops + 1);
+        hop_json_integer(w, "hops", f->hops);
+        hop_json_integer(w, "m", f->m);
+        write_list(w, "fan", f->fan + 1, f->hops - 1);
+    } else {
+        write_answers(w, "targets", i->targets, i->count);
+        sizes_write(w, t);
+    }
     hop_json_end_object(w);
 }
 

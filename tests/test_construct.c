@@ -11,23 +11,29 @@ typedef struct sizes {
     int64_t m, fan[8];
 } sizes;
 
-static hop_funccomp task_of(const sizes *s)
+static hop_task task_of(const sizes *s)
 {
-    hop_funccomp t;
+    hop_task t = {.kind = HOP_TASK_FUNCCOMP};
     hop_error err = {0};
-    if (hop_funccomp_init(&t, s->hops, s->m, s->fan, &err) != HOP_OK) fail_msg("%s", err.text);
+    if (hop_funccomp_init(&t.funccomp, s->hops, s->m, s->fan, &err) != HOP_OK) fail_msg("%s", err.text);
+    if (hop_task_ready(&t, &err) != HOP_OK) fail_msg("%s", err.text);
     return t;
 }
 
-static hop_model *full_network(const hop_funccomp *t)
+static hop_model *build(const char *kind, const char *mixer, const hop_task *t)
 {
     hop_model *m = NULL;
     hop_error err = {0};
-    if (hop_construct_full(&m, t, &err) != HOP_OK) fail_msg("%s", err.text);
+    if (hop_construct(&m, kind, t, &(hop_construct_options){.mixer = mixer}, &err) != HOP_OK) fail_msg("%s", err.text);
     return m;
 }
 
-static int64_t answer_of(hop_forward *f, const hop_funccomp *t, const int32_t *tokens, float *logits)
+static hop_model *full_network(const hop_task *t)
+{
+    return build("full", NULL, t);
+}
+
+static int64_t answer_of(hop_forward *f, const hop_task *t, const int32_t *tokens, float *logits)
 {
     hop_error err = {0};
     if (hop_forward_logits(f, tokens, t->length, logits, &err) != HOP_OK) fail_msg("%s", err.text);
@@ -36,7 +42,7 @@ static int64_t answer_of(hop_forward *f, const hop_funccomp *t, const int32_t *t
 
 /* Runs every input as a whole sequence and counts the wrong ones. Shares nothing with hop_prove's
  * enumeration. */
-static int64_t wrong_inputs(const hop_model *m, const hop_funccomp *t, int64_t *count)
+static int64_t wrong_inputs(const hop_model *m, const hop_task *t, int64_t *count)
 {
     int32_t tokens[64] = {0};
     float logits[64];
@@ -47,8 +53,8 @@ static int64_t wrong_inputs(const hop_model *m, const hop_funccomp *t, int64_t *
     *count = 0;
     while (p >= 0) {
         ++*count;
-        wrong += answer_of(f, t, tokens, logits) != hop_funccomp_solve(t, tokens, NULL);
-        for (p = t->length - 1; p >= 0 && ++tokens[p] == hop_funccomp_values(t, p); p--) tokens[p] = 0;
+        wrong += answer_of(f, t, tokens, logits) != hop_funccomp_solve(&t->funccomp, tokens, NULL);
+        for (p = t->length - 1; p >= 0 && ++tokens[p] == hop_task_values(t, p); p--) tokens[p] = 0;
     }
     hop_forward_free(f);
     return wrong;
@@ -62,12 +68,12 @@ static void the_constructed_network_is_right_on_every_small_input(void **state)
     const sizes all[] = {{1, 2, {0}}, {1, 3, {0}}, {1, 4, {0}}, {1, 5, {0}}, {2, 2, {2}}};
     const int64_t counts[] = {8, 81, 1024, 15625, 4096};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        hop_funccomp t = task_of(&all[i]);
+        hop_task t = task_of(&all[i]);
         hop_model *m = full_network(&t);
         int64_t count;
         assert_int_equal(wrong_inputs(m, &t, &count), 0);
         assert_int_equal(count, counts[i]);
-        assert_int_equal(count, hop_funccomp_inputs(&t));
+        assert_int_equal(count, hop_task_inputs(&t));
         hop_model_free(m);
     }
 }
@@ -77,7 +83,7 @@ static void it_is_right_on_random_inputs_in_float32_and_with_8_bits(void **state
     (void)state;
     const sizes all[] = {{3, 16, {8, 8}}, {5, 3, {2, 5, 2, 3}}, {2, 6, {5}}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        hop_funccomp t = task_of(&all[i]);
+        hop_task t = task_of(&all[i]);
         hop_model *m = full_network(&t);
         int32_t *tokens = malloc(sizeof *tokens * (size_t)t.length);
         float *logits = malloc(sizeof *logits * (size_t)t.vocab);
@@ -87,8 +93,8 @@ static void it_is_right_on_random_inputs_in_float32_and_with_8_bits(void **state
             for (uint64_t k = 0; k < 20; k++) {
                 hop_rng rng;
                 hop_rng_init(&rng, 9, k);
-                hop_funccomp_sample(&t, &rng, tokens);
-                assert_int_equal(answer_of(f, &t, tokens, logits), hop_funccomp_solve(&t, tokens, NULL));
+                hop_task_sample(&t, &rng, tokens);
+                assert_int_equal(answer_of(f, &t, tokens, logits), hop_funccomp_solve(&t.funccomp, tokens, NULL));
             }
             hop_forward_free(f);
         }
@@ -103,7 +109,7 @@ static void widths_grow_like_hops_plus_log_n_with_one_head(void **state)
     (void)state;
     for (int hops = 1; hops <= 6; hops++) {
         sizes s = {hops, 8, {4, 4, 4, 4, 4, 4}};
-        hop_funccomp t = task_of(&s);
+        hop_task t = task_of(&s);
         hop_model *m = full_network(&t);
         const hop_config *c = hop_model_config(m);
         int64_t bits = 3 + 2 * (hops - 1); /* log2 N_{L-1} */
@@ -131,7 +137,7 @@ static void the_residual_stream_clips_exactly(void **state)
 
 /* ---- proofs --------------------------------------------------------------------------------- */
 
-static hop_proof prove(const hop_model *m, const hop_funccomp *t, hop_prove_method method)
+static hop_proof prove(const hop_model *m, const hop_task *t, hop_prove_method method)
 {
     hop_proof p;
     hop_error err = {0};
@@ -153,14 +159,14 @@ static void every_hop_count_from_1_to_8_is_proved(void **state)
                          {8, 2, {2, 2, 2, 2, 2, 2, 2}},
                          {3, 16, {8, 8}}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        hop_funccomp t = task_of(&all[i]);
+        hop_task t = task_of(&all[i]);
         hop_model *m = full_network(&t);
         hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
-        if (p.verdict != HOP_PROVED) fail_msg("hops %d: %s", t.hops, p.why);
+        if (p.verdict != HOP_PROVED) fail_msg("hops %d: %s", t.funccomp.hops, p.why);
         assert_true(p.by_interval && !p.by_enumeration);
-        assert_int_equal(p.margin_count, t.hops + 1);
+        assert_int_equal(p.margin_count, t.funccomp.hops + 1);
         for (int64_t e = 0; e < p.margin_count; e++) {
-            int64_t addresses = e == 0 ? 1 : t.size[e - 1]; /* N_{e-1}, not N^N */
+            int64_t addresses = e == 0 ? 1 : t.funccomp.size[e - 1]; /* N_{e-1}, not N^N */
             assert_int_equal(p.margins[e].addresses, addresses);
             assert_true(p.margins[e].score_gap > 1 && p.margins[e].wrong_mass < 0.1 &&
                         p.margins[e].clip_margin > 1);
@@ -174,14 +180,14 @@ static void every_hop_count_from_1_to_8_is_proved(void **state)
 static void enumeration_and_intervals_agree_on_small_networks(void **state)
 {
     (void)state;
-    sizes s = {2, 2, {3}};
-    hop_funccomp t = task_of(&s);
+    sizes s = {1, 6, {0}};
+    hop_task t = task_of(&s);
     hop_model *m = full_network(&t);
     hop_proof p;
     hop_prove_options o = {.method = HOP_PROVE_ENUMERATE, .pool = hop_pool_new(2)};
     assert_int_equal(hop_prove(&p, m, &t, &o, NULL), HOP_OK);
     assert_int_equal(p.verdict, HOP_PROVED);
-    assert_int_equal(p.enumerated, hop_funccomp_inputs(&t)); /* 6^6 2^2 2 3 = 1,119,744 */
+    assert_int_equal(p.enumerated, hop_task_inputs(&t)); /* 6^6 · 6 = 279,936 */
     assert_true(p.by_enumeration && !p.by_interval);
     hop_proof_free(&p);
     hop_pool_free(o.pool);
@@ -215,7 +221,7 @@ static void damage(hop_model *m, hop_rng *rng)
  * really gets wrong. */
 static void try_damage(const sizes *s, int trials, int *proved, int *refuted, int *undecided)
 {
-    hop_funccomp t = task_of(s);
+    hop_task t = task_of(s);
     for (int k = 0; k < trials; k++) {
         hop_rng rng;
         hop_rng_init(&rng, 77, (uint64_t)k);
@@ -230,7 +236,7 @@ static void try_damage(const sizes *s, int trials, int *proved, int *refuted, in
             hop_forward *f;
             assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){0}, NULL), HOP_OK);
             assert_int_equal(answer_of(f, &t, p.counterexample, logits), p.got);
-            assert_int_equal(hop_funccomp_solve(&t, p.counterexample, NULL), p.expected);
+            assert_int_equal(hop_funccomp_solve(&t.funccomp, p.counterexample, NULL), p.expected);
             assert_int_not_equal(p.got, p.expected);
             assert_true(wrong > 0);
             hop_forward_free(f);
@@ -263,7 +269,7 @@ static void a_broken_query_key_value_or_clip_is_refuted_with_its_layer(void **st
     const char *const parts[] = {"mixer.q_proj.weight", "mixer.k_proj.weight", "mixer.v_proj.weight",
                                  "mixer.o_proj.weight", "mlp.up_proj.weight"};
     sizes s = {3, 6, {5, 3}};
-    hop_funccomp t = task_of(&s);
+    hop_task t = task_of(&s);
     for (int part = 0; part < 5; part++)
         for (int layer = 1; layer <= 3; layer++) {
             hop_model *m = full_network(&t);
@@ -271,7 +277,7 @@ static void a_broken_query_key_value_or_clip_is_refuted_with_its_layer(void **st
             /* The first address bit: row hops+2 of the projections, unit 0 of the clip. */
             int64_t row = part == 4   ? 0
                           : part == 3 ? w->shape[0] - hop_model_config(m)->mlp_hidden / 2
-                                      : t.hops + 2;
+                                      : t.funccomp.hops + 2;
             for (int64_t c = 0; c < w->shape[1]; c++) w->data[row * w->shape[1] + c] = 0;
             if (part == 4) /* without its unit the clip leaves the register too large: hurts only if the sign
                               is lost too */
@@ -302,11 +308,11 @@ static void a_network_that_overflows_is_not_proved(void **state)
 {
     (void)state;
     sizes s = {2, 2, {2}};
-    hop_funccomp t = task_of(&s);
+    hop_task t = task_of(&s);
     hop_model *m = full_network(&t);
-    int64_t who = t.hops + 2, count;
+    int64_t who = t.funccomp.hops + 2, count;
     scale_weight(m, -1, "model.embed_positions.weight", 0, who, 1e8f);
-    for (int e = 0; e <= t.hops; e++) {
+    for (int e = 0; e <= t.funccomp.hops; e++) {
         scale_weight(m, e, "mixer.q_proj.weight", who, who, e ? 1e-8f : 4e10f);
         scale_weight(m, e, "mixer.k_proj.weight", who, who, e ? 1e-8f : 9e11f);
     }
@@ -324,7 +330,7 @@ static void a_network_that_underflows_is_not_proved(void **state)
 {
     (void)state;
     sizes s = {1, 2, {0}};
-    hop_funccomp t = task_of(&s);
+    hop_task t = task_of(&s);
     hop_model *m = full_network(&t);
     int64_t count;
     scale_weight(m, 0, "mixer.v_proj.weight", 0, 0, 1e-16f);
@@ -345,11 +351,164 @@ static void a_network_that_underflows_is_not_proved(void **state)
     hop_model_free(m);
 }
 
+/* Scores of tokens other than the last one overflow: their NaN reaches every later key through 0 · NaN. */
+static void other_tokens_scores_count_too(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *m = full_network(&t);
+    int64_t count;
+    /* Tokens of z_1 (who = 1 is coordinate 2) ask with 1e11 · 1e11 · 1e11 · 1e11. */
+    const hop_weight *q = hop_model_layer_weight(m, 0, "mixer.q_proj.weight"), *k = hop_model_layer_weight(m, 0, "mixer.k_proj.weight");
+    const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
+    for (int64_t p = 0; p < 3; p++) positions->data[p * positions->shape[1] + 2] = 1e11f;
+    q->data[2 * q->shape[1] + 2] = 1e11f;
+    k->data[2 * k->shape[1] + 2] = 1e11f;
+    hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
+    assert_int_not_equal(p.verdict, HOP_PROVED);
+    assert_true(wrong_inputs(m, &t, &count) > 0);
+    hop_proof_free(&p);
+    hop_model_free(m);
+}
+
+/* A network that is right token by token and wrong as a whole sequence: 1e8 + v - 1e8 depends on the order of the sum. */
+static void enumeration_alone_runs_what_run_runs(void **state)
+{
+    (void)state;
+    sizes s = {1, 4, {0}};
+    hop_task t = task_of(&s);
+    hop_model *m = full_network(&t);
+    /* Two coordinates of the last token that cancel, through both layers' values. */
+    const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
+    int64_t d = positions->shape[1], count;
+    for (int64_t p = 0; p < t.length; p++) positions->data[p * d] += 1; /* who = -1 at every token: a constant */
+    for (int e = 0; e < 2; e++) {
+        const hop_weight *v = hop_model_layer_weight(m, e, "mixer.v_proj.weight");
+        for (int64_t r = 3; r < v->shape[0]; r++) {
+            v->data[r * d + 0] = 1e8f;
+            v->data[r * d + d - 1] = 0;
+        }
+    }
+    hop_proof p = prove(m, &t, HOP_PROVE_ENUMERATE);
+    int64_t wrong = wrong_inputs(m, &t, &count);
+    assert_true((p.verdict == HOP_PROVED) == (wrong == 0));
+    hop_proof_free(&p);
+    hop_model_free(m);
+}
+
+/* ---- other constructions ------------------------------------------------------------------------- */
+
+static const char *const LINEAR_MIXERS[] = {"linear", "retnet", "lightning", "gla", "hgrn2", "mamba", "mamba2", "deltanet",
+                                            "gdn", "kda", "deltaproduct", "rwkv6", "rwkv7", "mlstm", "rglru", "based"};
+
+static void every_linear_mixer_makes_a_hybrid_that_is_proved(void **state)
+{
+    (void)state;
+    int listed = 0;
+    for (int i = 0; hop_mixer_at(i); i++) listed += hop_mixer_at(i)->recurrent;
+    assert_int_equal(listed, sizeof LINEAR_MIXERS / sizeof *LINEAR_MIXERS); /* a new one needs its line */
+    const sizes all[] = {{1, 16, {0}}, {2, 16, {4}}, {3, 6, {5, 3}}, {4, 16, {4, 4, 4}}};
+    for (size_t k = 0; k < sizeof LINEAR_MIXERS / sizeof *LINEAR_MIXERS; k++)
+        for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+            hop_task t = task_of(&all[i]);
+            hop_model *m = build("hybrid", LINEAR_MIXERS[k], &t);
+            hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
+            if (p.verdict != HOP_PROVED) fail_msg("%s, %d hops: %s", LINEAR_MIXERS[k], t.funccomp.hops, p.why);
+            hop_proof_free(&p);
+            hop_model_free(m);
+        }
+}
+
+static void hybrids_chains_and_linear_stacks_are_right_on_every_small_input(void **state)
+{
+    (void)state;
+    const sizes all[] = {{1, 3, {0}}, {2, 2, {2}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_task t = task_of(&all[i]);
+        for (size_t k = 0; k < sizeof LINEAR_MIXERS / sizeof *LINEAR_MIXERS + 2; k++) {
+            size_t mixers = sizeof LINEAR_MIXERS / sizeof *LINEAR_MIXERS;
+            const char *kind = k < mixers ? "hybrid" : k == mixers ? "linear" : "cot";
+            hop_model *m = build(kind, k < mixers ? LINEAR_MIXERS[k] : NULL, &t);
+            hop_proof p = prove(m, &t, HOP_PROVE_ENUMERATE);
+            if (p.verdict != HOP_PROVED) fail_msg("%s %s: %s", kind, k < mixers ? LINEAR_MIXERS[k] : "", p.why);
+            hop_proof_free(&p);
+            p = prove(m, &t, HOP_PROVE_AUTO); /* intervals, and the decoder beside them */
+            if (!p.by_interval || !p.by_enumeration) fail_msg("%s %s: %s", kind, k < mixers ? LINEAR_MIXERS[k] : "", p.why);
+            hop_proof_free(&p);
+            hop_model_free(m);
+        }
+    }
+}
+
+static void chains_of_thought_are_proved_for_1_to_6_hops(void **state)
+{
+    (void)state;
+    const sizes all[] = {{1, 5, {0}}, {2, 6, {5}}, {3, 4, {3, 2}}, {4, 3, {2, 3, 2}}, {5, 2, {2, 3, 2, 2}}, {6, 2, {2, 2, 2, 2, 2}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_task t = task_of(&all[i]);
+        hop_model *m = build("cot", NULL, &t);
+        assert_int_equal(hop_model_config(m)->pattern.layers, 1);
+        hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
+        if (p.verdict != HOP_PROVED) fail_msg("%d hops: %s", t.funccomp.hops, p.why);
+        assert_int_equal(p.margin_count, t.funccomp.hops + 1);
+        hop_proof_free(&p);
+        hop_model_free(m);
+    }
+}
+
+static void linear_stacks_are_proved_and_cost_the_state_that_p2_demands(void **state)
+{
+    (void)state;
+    const sizes all[] = {{1, 7, {0}}, {2, 6, {5}}, {3, 4, {3, 2}}, {2, 16, {16}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_task t = task_of(&all[i]);
+        hop_model *m = build("linear", NULL, &t);
+        hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
+        if (p.verdict != HOP_PROVED) fail_msg("%d hops: %s", t.funccomp.hops, p.why);
+        hop_proof_free(&p);
+        int64_t floats = 0;
+        for (int64_t l = 0; l < hop_model_config(m)->pattern.layers; l++) {
+            hop_mixer_config c = hop_model_mixer_config(m, l);
+            floats += hop_mixer_find("linear")->state_floats(&c, 1);
+        }
+        double n = (double)t.vocab;
+        assert_true(32.0 * (double)floats >= n * log2(n)); /* theorem P2 */
+        hop_model_free(m);
+    }
+}
+
+/* As above for the full network: one weight of a hybrid, a chain or a linear stack is changed at random. */
+static void damaged_hybrids_chains_and_linear_stacks_are_never_proved_if_they_err(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    int refuted = 0, proved = 0;
+    for (int k = 0; k < 400; k++) {
+        hop_rng rng;
+        hop_rng_init(&rng, 78, (uint64_t)k);
+        size_t mixers = sizeof LINEAR_MIXERS / sizeof *LINEAR_MIXERS, which = (size_t)k % (mixers + 4);
+        const char *kind = which < mixers ? "hybrid" : which < mixers + 2 ? "linear" : "cot";
+        hop_model *m = build(kind, which < mixers ? LINEAR_MIXERS[which] : NULL, &t);
+        damage(m, &rng);
+        hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL), truth = prove(m, &t, HOP_PROVE_ENUMERATE);
+        if (p.verdict == HOP_PROVED && truth.verdict != HOP_PROVED)
+            fail_msg("trial %d, %s %s: proved, but %s", k, kind, which < mixers ? LINEAR_MIXERS[which] : "", truth.why);
+        refuted += p.verdict == HOP_REFUTED;
+        proved += p.verdict == HOP_PROVED;
+        hop_proof_free(&p);
+        hop_proof_free(&truth);
+        hop_model_free(m);
+    }
+    assert_true(refuted > 50 && proved > 50);
+}
+
 static void networks_of_another_kind_are_undecided_not_wrong(void **state)
 {
     (void)state;
     sizes s = {1, 4, {0}};
-    hop_funccomp t = task_of(&s);
+    hop_task t = task_of(&s);
     hop_model *good = full_network(&t), *m;
     hop_config c;
     assert_int_equal(hop_config_copy(&c, hop_model_config(good), NULL), HOP_OK);
@@ -379,7 +538,7 @@ static void sixty_thousand_tokens_are_proved(void **state)
 {
     (void)state;
     sizes s = {2, 250, {241}};
-    hop_funccomp t = task_of(&s);
+    hop_task t = task_of(&s);
     assert_true(t.length >= 60000);
     hop_model *m = full_network(&t);
     hop_proof p;
@@ -459,6 +618,13 @@ int main(void)
         cmocka_unit_test(a_broken_query_key_value_or_clip_is_refuted_with_its_layer),
         cmocka_unit_test(a_network_that_overflows_is_not_proved),
         cmocka_unit_test(a_network_that_underflows_is_not_proved),
+        cmocka_unit_test(other_tokens_scores_count_too),
+        cmocka_unit_test(enumeration_alone_runs_what_run_runs),
+        cmocka_unit_test(every_linear_mixer_makes_a_hybrid_that_is_proved),
+        cmocka_unit_test(hybrids_chains_and_linear_stacks_are_right_on_every_small_input),
+        cmocka_unit_test(chains_of_thought_are_proved_for_1_to_6_hops),
+        cmocka_unit_test(linear_stacks_are_proved_and_cost_the_state_that_p2_demands),
+        cmocka_unit_test(damaged_hybrids_chains_and_linear_stacks_are_never_proved_if_they_err),
         cmocka_unit_test(networks_of_another_kind_are_undecided_not_wrong),
         cmocka_unit_test(sixty_thousand_tokens_are_proved),
         cmocka_unit_test(interval_operations_contain_the_exact_results),

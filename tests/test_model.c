@@ -49,7 +49,7 @@ static void token_by_token_equals_the_whole_sequence_for_every_kind_of_block(voi
             hop_forward *f;
             hop_decoder *d;
             assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){0}, NULL), HOP_OK);
-            assert_int_equal(hop_decoder_new(&d, m, 0, NULL), HOP_OK);
+            assert_int_equal(hop_decoder_new(&d, m, 0, false, NULL), HOP_OK);
             assert_int_equal(hop_forward_all(f, tokens, N, all, NULL), HOP_OK);
             double size = 0, error = 0;
             for (int t = 0; t < N; t++) {
@@ -261,7 +261,7 @@ static void tokens_and_lengths_out_of_range_are_refused(void **state)
     assert_non_null(strstr(err.text, "position 3"));
     tokens[3] = -1;
     assert_int_equal(hop_forward_logits(f, tokens, 10, logits, &err), HOP_ERANGE);
-    assert_int_equal(hop_decoder_new(&d, m, 2, NULL), HOP_OK);
+    assert_int_equal(hop_decoder_new(&d, m, 2, false, NULL), HOP_OK);
     assert_int_equal(hop_decoder_step(d, 99, NULL, &err), HOP_ERANGE);
     assert_int_equal(hop_decoder_step(d, 1, NULL, &err), HOP_OK);
     assert_int_equal(hop_decoder_step(d, 1, NULL, &err), HOP_OK);
@@ -280,8 +280,8 @@ static void a_rewound_decoder_answers_as_a_fresh_one(void **state)
     hop_model *m = random_model("full^2", HOP_NORM_RMS, HOP_MLP_RELU, false);
     hop_decoder *a, *b;
     float x[23], y[23];
-    assert_int_equal(hop_decoder_new(&a, m, 20, NULL), HOP_OK);
-    assert_int_equal(hop_decoder_new(&b, m, 20, NULL), HOP_OK);
+    assert_int_equal(hop_decoder_new(&a, m, 20, false, NULL), HOP_OK);
+    assert_int_equal(hop_decoder_new(&b, m, 20, false, NULL), HOP_OK);
     for (int i = 0; i < 10; i++) assert_int_equal(hop_decoder_step(a, i, NULL, NULL), HOP_OK);
     assert_int_equal(hop_decoder_rewind(a, 4, NULL), HOP_OK);
     for (int i = 0; i < 4; i++) assert_int_equal(hop_decoder_step(b, i, NULL, NULL), HOP_OK);

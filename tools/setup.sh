@@ -3,13 +3,14 @@
 # usage: tools/setup.sh [build|check]
 set -eu
 
-want="meson ninja-build pkg-config gcc"
+want="meson ninja-build pkg-config gcc libc6-dev"
 [ "${1:-build}" = check ] && want="$want libcmocka-dev python3"
 
 # Present: by command or header, so that a hand-installed tool counts too.
 have() {
     case $1 in
     ninja-build) command -v ninja ;;
+    libc6-dev) echo '#include <stdint.h>' | cc -E - ;;
     libcmocka-dev) [ -f /usr/include/cmocka.h ] || pkg-config --exists cmocka ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1

@@ -1,7 +1,7 @@
 /* hopbound/construct.h - networks whose weights are written down, and proofs that a network is right.
  *
  *     hop_model *m;
- *     hop_construct_full(&m, &task, &err);        // L+1 full-attention layers, exact on every input
+ *     hop_construct(&m, "full", &task, NULL, &err);   // L+1 full-attention layers, exact on every input
  *     hop_proof proof;
  *     hop_prove(&proof, m, &task, &(hop_prove_options){0}, &err);
  *     // proof.verdict == HOP_PROVED
@@ -17,8 +17,29 @@
 extern "C" {
 #endif
 
-/* docs/THEORY.md section 5.1: one head a layer, d_model and head_dim grow like L + log n. */
-hop_status hop_construct_full(hop_model **out, const hop_funccomp *task, hop_error *err);
+/* ---- constructions --------------------------------------------------------------------------- */
+
+/* docs/THEORY.md section 5: what each kind is, for which task, and why it is exact. */
+#define HOP_CONSTRUCT_LIST(X)                                                                         \
+    X(full, "L+1 full-attention layers, one head each")                                              \
+    X(hybrid, "one linear layer (--mixer), then L full-attention layers")                            \
+    X(linear, "linear layers only: every table is kept in a state")                                  \
+    X(cot, "one full-attention layer with two heads, and a chain of L+1 generated tokens")           \
+    X(encoder, "attention that looks both ways, ceil(log2 L)+2 layers")                              \
+    X(two_sum_full, "2-Sum by one full-attention layer")                                             \
+    X(two_sum_sparse, "2-Sum by (B,k)-sparse attention with B heads (--block, --topk)")
+
+typedef struct hop_construct_options {
+    const char *mixer;   /* hybrid: the linear layer; NULL: deltanet */
+    int64_t block, topk; /* two-sum-sparse; 0: 4 and 1 */
+} hop_construct_options;
+
+/* Kinds are named as in CLI.md: "two-sum-full". HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for this task or
+ * these sizes. `o` may be NULL. */
+hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task, const hop_construct_options *o,
+                         hop_error *err);
+const char *const *hop_construct_kinds(void);           /* NULL-terminated */
+const char *hop_construct_summary(const char *kind);    /* NULL: unknown */
 
 /* ---- proofs -------------------------------------------------------------------------------- */
 
@@ -44,7 +65,7 @@ typedef struct hop_prove_options {
 /* The smallest margins over all inputs at one layer. What each means: docs/THEORY.md section 6. */
 typedef struct hop_margin {
     int64_t layer;
-    int player;         /* whose token the last token asks for */
+    int player;         /* whose token is asked for */
     int64_t addresses;  /* different queries that had to be looked at */
     double score_gap;   /* right token's score minus the best wrong one's, at least */
     double wrong_mass;  /* attention on all wrong tokens together, at most */
@@ -62,14 +83,15 @@ typedef struct hop_proof {
     double readout_margin; /* right logit minus the best wrong one, at least */
     char why[400];         /* undecided or refuted: where and why; "" when proved */
     int32_t *counterexample; /* refuted: task.length tokens */
-    int64_t expected, got;   /* the right answer to it, and the network's */
+    int64_t position;        /* where the network's answer is wrong */
+    int64_t expected, got;   /* the right answer there, and the network's */
 } hop_proof;
 
 /* Is every input of these sizes answered rightly by this network, as this program computes it in float32?
  * HOP_EDOMAIN when the network cannot take the task at all (vocabulary or length too small). A bound that
  * fails is no failure of the call: the verdict says undecided, or refuted with an input on which
  * hop_forward_logits errs. */
-hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_funccomp *task, const hop_prove_options *o, hop_error *err);
+hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o, hop_error *err);
 void hop_proof_free(hop_proof *p);
 
 #ifdef __cplusplus

@@ -89,7 +89,7 @@ const hop_config *hop_model_config(const hop_model *m);
 int64_t hop_model_parameters(const hop_model *m);
 hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer);
 
-/* A weight tensor by its name in the file; NULL when the network has none of that name. */
+/* A weight tensor by its name in the file; NULL when the network has none of that name (seeded layers have none). */
 typedef struct hop_weight {
     char name[96];
     int rank;
@@ -110,11 +110,16 @@ typedef struct hop_forward_options {
     int64_t max_tokens; /* 0: the network's max_positions */
     int bits;           /* cut tables, activations, attention weights to that many significant bits; 0: do not */
     hop_pool *pool;     /* shares the work inside one sequence; may be NULL */
+    const hop_progress *progress; /* deep networks tick layer by layer; may be NULL */
+    /* A file that keeps where a pass stands: written now and then and when it is stopped, taken up by the next pass over
+     * the same tokens, removed when that is done. NULL: none. The result has the same bits either way. */
+    const char *checkpoint;
 } hop_forward_options;
 
 hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o, hop_error *err);
 void hop_forward_free(hop_forward *f);
-/* Logits at the last token: [vocab]. HOP_ERANGE for a token or a length that the network does not take. */
+/* Logits at the last token: [vocab]. HOP_ERANGE for a token or a length that the network does not take, HOP_ESTOPPED
+ * when the progress says so, HOP_EFORMAT when the checkpoint is of another pass. */
 hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t count, float *logits, hop_error *err);
 /* Logits at every token: [count, vocab]. */
 hop_status hop_forward_all(hop_forward *f, const int32_t *tokens, int64_t count, float *logits, hop_error *err);
@@ -125,12 +130,14 @@ int64_t hop_argmax(const float *x, int64_t n);
 
 typedef struct hop_decoder hop_decoder;
 
-hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, hop_error *err);
+/* `keep`: the states after every token are kept, so that recurrent layers can be rewound too; costs their size a token.
+ * HOP_EDOMAIN for networks that look both ways or whose layers are seeded. */
+hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, bool keep, hop_error *err);
 void hop_decoder_free(hop_decoder *d);
 /* Takes one token; logits [vocab], or NULL when they are not wanted. */
 hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_error *err);
 int64_t hop_decoder_length(const hop_decoder *d);
-/* Forgets all tokens from `length` on. Every mixer whose state only grows can; HOP_EDOMAIN if one cannot. */
+/* Forgets all tokens from `length` on. HOP_EDOMAIN for recurrent layers whose states were not kept, unless length is 0. */
 hop_status hop_decoder_rewind(hop_decoder *d, int64_t length, hop_error *err);
 
 #ifdef __cplusplus

@@ -54,6 +54,65 @@ int64_t hop_funccomp_inputs(const hop_funccomp *t);
 hop_status hop_funccomp_read(hop_funccomp *t, const hop_json *v, hop_error *err);
 void hop_funccomp_write(const hop_funccomp *t, hop_json_writer *w);
 
+/* ---- the other tasks ------------------------------------------------------------------------ */
+
+/* 2-Sum (Match2): tokens x_1 .. x_n in [mod]; at every position i: is there j <= i with x_i + x_j = 0 (mod mod)? The
+ * answer is the token 1 or 0. */
+typedef struct hop_twosum {
+    int64_t n, mod; /* n >= 1, mod >= 2 */
+} hop_twosum;
+
+/* Multi-query associative recall: `pairs` pairs (key, value) with different keys, then `queries` keys out of them; at each
+ * of these the answer is the key's value. Keys are tokens 0 .. keys-1, values keys .. keys+values-1. */
+typedef struct hop_recall {
+    int64_t pairs, queries, keys, values; /* keys >= pairs >= 1 */
+} hop_recall;
+
+/* k-hop induction: n tokens over an alphabet. hop(i) = the last j <= i with j >= 1 whose left neighbour x_{j-1} equals
+ * x_i; the answer, at the last position, is the token where `hops` such steps lead, or the token `alphabet` when a step
+ * leads nowhere. */
+typedef struct hop_khop {
+    int64_t n, alphabet;
+    int hops;
+} hop_khop;
+
+/* ---- any task -------------------------------------------------------------------------------- */
+
+#define HOP_TASK_LIST(X) X(FUNCCOMP, "funccomp") X(TWOSUM, "two-sum") X(RECALL, "recall") X(KHOP, "khop")
+
+typedef enum hop_task_kind {
+#define HOP_TASK_ENUM(id, name) HOP_TASK_##id,
+    HOP_TASK_LIST(HOP_TASK_ENUM)
+#undef HOP_TASK_ENUM
+} hop_task_kind;
+
+typedef struct hop_task {
+    hop_task_kind kind;
+    int64_t length, vocab; /* of an input; answers are tokens too */
+    union {
+        hop_funccomp funccomp;
+        hop_twosum twosum;
+        hop_recall recall;
+        hop_khop khop;
+    };
+} hop_task;
+
+const char *hop_task_name(hop_task_kind kind);
+bool hop_task_from_name(const char *name, hop_task_kind *out);
+/* Fills length and vocab from the sizes of its kind, which must be set. HOP_EDOMAIN when they make no task. For
+ * funccomp call hop_funccomp_init on the member first. */
+hop_status hop_task_ready(hop_task *t, hop_error *err);
+int64_t hop_task_values(const hop_task *t, int64_t position); /* tokens that may stand there: 0 .. result-1 */
+void hop_task_sample(const hop_task *t, hop_rng *rng, int32_t *tokens);
+/* targets[length]: the answer wanted at each position, -1 where none is. Returns how many are. */
+int64_t hop_task_solve(const hop_task *t, const int32_t *tokens, int32_t *targets);
+hop_status hop_task_check(const hop_task *t, const int32_t *tokens, int64_t count, hop_error *err);
+double hop_task_log10_inputs(const hop_task *t);
+int64_t hop_task_inputs(const hop_task *t); /* -1: more than 2^62 */
+/* {"name": "two-sum", "n": .., "mod": ..}, {"name": "recall", "pairs": ..}, {"name": "khop", "n": .., "alphabet": .., ..} */
+hop_status hop_task_read(hop_task *t, const hop_json *v, hop_error *err);
+void hop_task_write(const hop_task *t, hop_json_writer *w);
+
 #ifdef __cplusplus
 }
 #endif

@@ -122,23 +122,37 @@ static FILE *open_temp(hop_output *o)
 #endif
 }
 
+/* A device, a pipe, or a name for an open file (/dev/stdout) cannot be replaced by renaming: it is written directly. */
+static bool replaceable(const char *path)
+{
+#if POSIX
+    struct stat st;
+    if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return false;
+    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+#else
+    (void)path;
+    return true;
+#endif
+}
+
+/* Where a symbolic link leads, so that the file is replaced and not the link; a dangling one stays what it is. */
+static char *real_path(const char *path)
+{
+#if POSIX
+    struct stat st;
+    char *real = lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
+    if (real) return real;
+#endif
+    return copy_string(path, "");
+}
+
 hop_status hop_output_open(hop_output *o, const char *path, hop_error *err)
 {
     *o = (hop_output){0};
-    o->path = copy_string(path, "");
+    if (hop_is_dir(path)) return hop_fail(err, HOP_EIO, "%s: is a directory", path);
+    o->path = real_path(path);
     if (!o->path) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
-#if POSIX
-    /* A device or a pipe cannot be replaced by renaming; write to it directly. */
-    struct stat st;
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
-        output_forget(o);
-        return hop_fail(err, HOP_EIO, "%s: is a directory", path);
-    }
-    if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-        o->stream = fopen(path, "wb");
-    else
-#endif
-        o->stream = open_temp(o);
+    o->stream = replaceable(path) ? open_temp(o) : fopen(path, "wb");
     if (!o->stream) {
         int why = errno;
         output_forget(o);
@@ -229,7 +243,11 @@ bool hop_is_dir(const char *path)
 static bool make_one_dir(const char *path)
 {
 #if POSIX
-    return mkdir(path, 0777) == 0 || hop_is_dir(path);
+    if (mkdir(path, 0777) == 0) return true;
+    int why = errno; /* asking whether it is there would overwrite it */
+    bool there = hop_is_dir(path);
+    errno = why;
+    return there;
 #else
     return hop_is_dir(path);
 #endif

@@ -2,6 +2,7 @@
 #include <hopbound/config.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -43,24 +44,46 @@ void hop_config_init(hop_config *c)
 void hop_config_free(hop_config *c)
 {
     hop_pattern_free(&c->pattern);
+    free(c->settings);
     free(c->task_json);
     free(c->construction_json);
     *c = (hop_config){0};
 }
 
+/* `bytes` of memory, copied; at least one byte, so that NULL means failure. */
+static void *copy_bytes(const void *from, size_t bytes)
+{
+    void *to = malloc(bytes ? bytes : 1);
+    if (to && bytes) memcpy(to, from, bytes);
+    return to;
+}
+
 hop_status hop_config_copy(hop_config *to, const hop_config *from, hop_error *err)
 {
     *to = *from;
-    size_t bytes = sizeof(hop_run) * (size_t)from->pattern.run_count;
-    to->pattern.runs = malloc(bytes ? bytes : 1);
+    to->pattern.runs = copy_bytes(from->pattern.runs, sizeof(hop_run) * (size_t)from->pattern.run_count);
+    to->settings = copy_bytes(from->settings, sizeof(hop_setting) * (size_t)from->setting_count);
     to->task_json = from->task_json ? copy_text(from->task_json) : NULL;
     to->construction_json = from->construction_json ? copy_text(from->construction_json) : NULL;
-    if (!to->pattern.runs || (from->task_json && !to->task_json) ||
-        (from->construction_json && !to->construction_json)) {
-        hop_config_free(to);
-        return hop_fail(err, HOP_ENOMEM, "config: out of memory");
-    }
-    if (bytes) memcpy(to->pattern.runs, from->pattern.runs, bytes);
+    if (to->pattern.runs && to->settings && !from->task_json == !to->task_json &&
+        !from->construction_json == !to->construction_json)
+        return HOP_OK;
+    hop_config_free(to);
+    return hop_fail(err, HOP_ENOMEM, "config: out of memory");
+}
+
+hop_status hop_config_set(hop_config *c, int64_t layer, const char *mixer, const char *name, double value,
+                          hop_error *err)
+{
+    if (strlen(mixer) >= HOP_MIXER_NAME_SIZE || strlen(name) >= HOP_MIXER_NAME_SIZE || !*name)
+        return hop_fail(err, HOP_EFORMAT, "\"%.40s\" of \"%.40s\": no name of an option", name, mixer);
+    hop_setting *more = realloc(c->settings, sizeof *more * (size_t)(c->setting_count + 1));
+    if (!more) return hop_fail(err, HOP_ENOMEM, "config: out of memory");
+    c->settings = more;
+    hop_setting *s = &more[c->setting_count++];
+    *s = (hop_setting){.layer = layer, .value = value};
+    strcpy(s->mixer, mixer);
+    strcpy(s->name, name);
     return HOP_OK;
 }
 
@@ -173,6 +196,48 @@ static hop_status read_sizes(hop_config *c, const hop_json *root, hop_error *err
     return HOP_OK;
 }
 
+/* {"deltanet": {"conv": 0, ..}, ..} or {"0": {..}, ..} */
+static hop_status read_settings(hop_config *c, const hop_json *root, const char *key, bool by_layer, hop_error *err)
+{
+    const hop_json *all = hop_json_get(root, key);
+    if (!all) return HOP_OK;
+    if (all->type != HOP_JSON_OBJECT) return hop_fail(err, HOP_EFORMAT, "%s: not an object", key);
+    for (const hop_json *group = all->child; group; group = group->next) {
+        char *end = NULL;
+        int64_t layer = by_layer ? strtoll(group->key, &end, 10) : -1;
+        if (by_layer && (end == group->key || *end || layer < 0 || layer >= c->pattern.layers))
+            return hop_fail(err, HOP_EFORMAT, "%s: \"%.40s\" is not a layer", key, group->key);
+        if (group->type != HOP_JSON_OBJECT)
+            return hop_fail(err, HOP_EFORMAT, "%s: \"%.40s\": not an object", key, group->key);
+        for (const hop_json *v = group->child; v; v = v->next) {
+            double value = 0;
+            hop_status s = v->type == HOP_JSON_BOOL ? HOP_OK : hop_json_read_real(group, v->key, &value, err);
+            if (v->type == HOP_JSON_BOOL) value = v->boolean;
+            if (s == HOP_OK) s = hop_config_set(c, layer, by_layer ? "" : group->key, v->key, value, err);
+            if (s != HOP_OK) return hop_fail_in(err, s, key);
+        }
+    }
+    return HOP_OK;
+}
+
+/* {"kind": "seeded", "seed": 1, "tie": 64} */
+static hop_status read_weights(hop_config *c, const hop_json *root, hop_error *err)
+{
+    const hop_json *w = hop_json_get(root, "weights");
+    const char *kind = "stored";
+    int64_t seed = 0;
+    if (!w) return HOP_OK;
+    if (w->type != HOP_JSON_OBJECT) return hop_fail(err, HOP_EFORMAT, "weights: not an object");
+    hop_status s = hop_json_read_string(w, "kind", &kind, err);
+    if (s == HOP_OK && strcmp(kind, "stored") != 0 && strcmp(kind, "seeded") != 0)
+        s = hop_fail(err, HOP_EFORMAT, "weights: unknown kind \"%.40s\"", kind);
+    if (s == HOP_OK) s = hop_json_read_int(w, "seed", 0, INT64_MAX, &seed, err);
+    if (s == HOP_OK) s = hop_json_read_int(w, "tie", 0, HOP_MAX_LAYERS, &c->tie, err);
+    c->seeded = strcmp(kind, "seeded") == 0;
+    c->seed = (uint64_t)seed;
+    return s;
+}
+
 static hop_status read_all(hop_config *c, const hop_json *root, hop_error *err)
 {
     const char *type = NULL, *pattern = NULL, *linear = "deltanet", *position = NULL;
@@ -204,6 +269,10 @@ static hop_status read_all(hop_config *c, const hop_json *root, hop_error *err)
     c->norm = (hop_norm)norm;
     c->mlp = (hop_mlp)mlp;
     if ((s = hop_json_read_bool(root, "tie_word_embeddings", &c->tied, err)) != HOP_OK) return s;
+    if ((s = hop_json_read_bool(root, "bidirectional", &c->bidirectional, err)) != HOP_OK) return s;
+    if ((s = read_settings(c, root, "mixer_options", false, err)) != HOP_OK) return s;
+    if ((s = read_settings(c, root, "layer_options", true, err)) != HOP_OK) return s;
+    if ((s = read_weights(c, root, err)) != HOP_OK) return s;
     if ((s = read_object_text(root, "task", &c->task_json, err)) != HOP_OK) return s;
     return read_object_text(root, "construction", &c->construction_json, err);
 }
@@ -239,6 +308,53 @@ static void write_object_text(hop_json_writer *w, const char *key, const char *t
     hop_json_free(&doc);
 }
 
+/* Settings of one kind, grouped: those of the same layer or mixer stand in one object. */
+static void write_settings(const hop_config *c, hop_json_writer *w, const char *key, bool by_layer)
+{
+    bool any = false;
+    for (int64_t i = 0; i < c->setting_count; i++) {
+        const hop_setting *s = &c->settings[i];
+        bool first = (s->layer >= 0) == by_layer; /* of its group */
+        for (int64_t j = 0; first && j < i; j++)
+            first = !(c->settings[j].layer == s->layer && strcmp(c->settings[j].mixer, s->mixer) == 0);
+        if (!first) continue;
+        if (!any) {
+            hop_json_key(w, key);
+            hop_json_begin_object(w);
+        }
+        any = true;
+        char layer[24];
+        snprintf(layer, sizeof layer, "%lld", (long long)s->layer);
+        hop_json_key(w, by_layer ? layer : s->mixer);
+        hop_json_begin_object(w);
+        for (int64_t j = i; j < c->setting_count; j++) {
+            const hop_setting *t = &c->settings[j];
+            bool last = t->layer == s->layer && strcmp(t->mixer, s->mixer) == 0; /* of its name: it wins */
+            for (int64_t k = j + 1; last && k < c->setting_count; k++)
+                last = !(c->settings[k].layer == t->layer && strcmp(c->settings[k].mixer, t->mixer) == 0 &&
+                         strcmp(c->settings[k].name, t->name) == 0);
+            if (!last) continue;
+            if (t->value == floor(t->value) && fabs(t->value) < 1e15)
+                hop_json_integer(w, t->name, (int64_t)t->value);
+            else
+                hop_json_number(w, t->name, t->value);
+        }
+        hop_json_end_object(w);
+    }
+    if (any) hop_json_end_object(w);
+}
+
+static void write_weights(const hop_config *c, hop_json_writer *w)
+{
+    if (!c->seeded) return;
+    hop_json_key(w, "weights");
+    hop_json_begin_object(w);
+    hop_json_string(w, "kind", "seeded");
+    hop_json_integer(w, "seed", (int64_t)c->seed);
+    hop_json_integer(w, "tie", c->tie);
+    hop_json_end_object(w);
+}
+
 void hop_config_write(const hop_config *c, hop_json_writer *w)
 {
     hop_text pattern = {0};
@@ -266,6 +382,10 @@ void hop_config_write(const hop_config *c, hop_json_writer *w)
     hop_json_string(w, "mlp", hop_mlp_name(c->mlp));
     hop_json_integer(w, "intermediate_size", c->mlp_hidden);
     hop_json_boolean(w, "tie_word_embeddings", c->tied);
+    if (c->bidirectional) hop_json_boolean(w, "bidirectional", true);
+    write_settings(c, w, "mixer_options", false);
+    write_settings(c, w, "layer_options", true);
+    write_weights(c, w);
     hop_json_string(w, "torch_dtype", "float32");
     write_object_text(w, "task", c->task_json);
     write_object_text(w, "construction", c->construction_json);

@@ -1,6 +1,6 @@
 /* The interval proof, layer by layer. See analysis.h for what is tracked and docs/THEORY.md section 6 for why
  * the result holds for every input. */
-#include "analysis.h"
+#include "prove.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,33 +22,48 @@ static bool too_large(const hop_weight *w)
 
 #define MAX_TERMS 50000 /* HOP_DOT_ERROR holds up to twice as many */
 
-/* "" when the network is of the kind analysed here, else what is in the way. */
-static void out_of_scope(const hop_model *m, const hop_funccomp *task, char *why, size_t size)
+/* A full-attention layer as this analysis wants it, or what is wrong with it. */
+static void check_full(const hop_model *m, int64_t layer, char *why, size_t size)
+{
+    hop_mixer_config c = hop_model_mixer_config(m, layer), last = hop_model_mixer_config(m, hop_model_config(m)->pattern.layers - 1);
+    if (c.heads != 1) snprintf(why, size, "the interval analysis covers one head a layer, not %lld", (long long)c.heads);
+    if (c.rope_theta != 0) snprintf(why, size, "the interval analysis does not cover RoPE");
+    if (c.scale < 0) snprintf(why, size, "the interval analysis does not cover negative attention scales");
+    if (c.head_dim != last.head_dim || c.scale != last.scale) snprintf(why, size, "the interval analysis covers equal attention layers");
+}
+
+void hop__plain_scope(const hop_model *m, const hop_task *task, char *why, size_t size)
 {
     const hop_config *c = hop_model_config(m);
     why[0] = 0;
-    for (int64_t r = 0; r < c->pattern.run_count; r++)
-        if (strcmp(c->pattern.runs[r].mixer, "full") != 0)
-            snprintf(why, size, "the interval analysis does not cover %s layers", c->pattern.runs[r].mixer);
+    if (task->kind != HOP_TASK_FUNCCOMP) snprintf(why, size, "the interval analysis does not cover the task %s", hop_task_name(task->kind));
+    if (why[0]) return;
+    if (c->seeded) snprintf(why, size, "the interval analysis needs stored weights");
     if (c->norm != HOP_NORM_NONE) snprintf(why, size, "the interval analysis does not cover norms");
     if (c->mlp != HOP_MLP_RELU && c->mlp != HOP_MLP_NONE)
         snprintf(why, size, "the interval analysis does not cover %s MLPs", hop_mlp_name(c->mlp));
-    if (c->rope_theta != 0) snprintf(why, size, "the interval analysis does not cover RoPE");
-    if (c->heads != 1)
-        snprintf(why, size, "the interval analysis covers one head a layer, not %lld", (long long)c->heads);
-    if (c->attention_scale < 0)
-        snprintf(why, size, "the interval analysis does not cover negative attention scales");
-    if (c->pattern.layers != task->hops + 1)
-        snprintf(why, size, "the interval analysis covers %d layers for %d hops, not %lld", task->hops + 1,
-                 task->hops, (long long)c->pattern.layers);
     if (c->d_model > MAX_TERMS || c->head_dim > MAX_TERMS || c->mlp_hidden > MAX_TERMS)
         snprintf(why, size, "the kernels' error bound does not cover sums of more than %d terms", MAX_TERMS);
-    if (HOP_ATTN_ERROR(task->length) > 0.1)
-        snprintf(why, size, "the sequence is too long for the kernels' error bound");
+    if (HOP_ATTN_ERROR(task->length) > 0.1) snprintf(why, size, "the sequence is too long for the kernels' error bound");
     for (int64_t i = 0; !why[0] && i < hop_model_weight_count(m); i++)
         if (too_large(hop_model_weight_at(m, i)))
-            snprintf(why, size, "tensor %s has a number that is not finite or beyond 10^12",
-                     hop_model_weight_at(m, i)->name);
+            snprintf(why, size, "tensor %s has a number that is not finite or beyond 10^12", hop_model_weight_at(m, i)->name);
+}
+
+/* "" when the network is a chain of look-ups, one a layer, else what is in the way. */
+static void out_of_scope(const hop_model *m, const hop_task *task, char *why, size_t size)
+{
+    const hop_config *c = hop_model_config(m);
+    hop__plain_scope(m, task, why, size);
+    if (why[0]) return;
+    int hops = task->funccomp.hops;
+    if (c->pattern.layers != hops + 1)
+        snprintf(why, size, "the interval analysis covers %d layers for %d hops, not %lld", hops + 1, hops, (long long)c->pattern.layers);
+    for (int64_t i = 0; !why[0] && i < c->pattern.layers; i++) {
+        const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
+        if (strcmp(ops->name, "full") == 0) check_full(m, i, why, size);
+        else if (i > 0 || !ops->recurrent) snprintf(why, size, "the interval analysis does not cover %s in layer %lld", ops->name, (long long)i);
+    }
 }
 
 /* ---- the start ------------------------------------------------------------------------------ */
@@ -60,20 +75,34 @@ static ival table_hull(const float *table, int64_t rows, int64_t d, int64_t c)
     return h;
 }
 
+/* Of two table entries, as float32 adds them; with one of them zero, nothing is rounded. */
+static ival rounded_sum(ival a, ival b)
+{
+    ival s = ival_add(a, b);
+    bool exact = (a.lo == 0 && a.hi == 0) || (b.lo == 0 && b.hi == 0);
+    return exact ? s : ival_widen(s, HOP_UNIT_ROUNDOFF * ival_mag(s));
+}
+
 static hop_status start(hop__analysis *a, hop_error *err)
 {
     const hop_config *c = hop_model_config(a->model);
     const hop_weight *positions = hop_model_weight(a->model, "model.embed_positions.weight");
     size_t d = (size_t)(a->d = c->d_model);
-    a->head_dim = c->head_dim;
+    hop_mixer_config mixer = hop_model_mixer_config(a->model, c->pattern.layers - 1); /* a full layer */
+    a->head_dim = mixer.head_dim;
     a->tokens = a->task->length;
-    a->scale = (float)(c->attention_scale != 0 ? c->attention_scale : 1.0 / sqrt((double)c->head_dim));
+    a->scale = (float)(mixer.scale != 0 ? mixer.scale : 1.0 / sqrt((double)mixer.head_dim));
     a->token_table = hop_model_weight(a->model, "model.embed_tokens.weight")->data;
     a->position_table = positions ? positions->data : NULL;
     a->any = hop_alloc(sizeof(ival) * d);
     a->last = hop_alloc(sizeof(ival) * d);
     a->token_hull = hop_alloc(sizeof(ival) * d);
-    a->values = hop_alloc(sizeof(ival) * (size_t)a->head_dim);
+    a->widest = 1;
+    for (int64_t l = 0; l < c->pattern.layers; l++) {
+        const hop_weight *v = hop_model_layer_weight(a->model, l, "mixer.v_proj.weight");
+        if (v && v->shape[0] > a->widest) a->widest = v->shape[0];
+    }
+    a->values = hop_alloc(sizeof(ival) * (size_t)a->widest);
     a->written = hop_alloc(sizeof(bool) * d);
     a->slot = hop_alloc(sizeof(int) * d);
     a->reg = hop_alloc(sizeof(ival));
@@ -81,22 +110,17 @@ static hop_status start(hop__analysis *a, hop_error *err)
     if (!a->any || !a->last || !a->token_hull || !a->values || !a->written || !a->slot || !a->reg)
         return hop_fail(err, HOP_ENOMEM, "out of memory");
     for (int64_t k = 0; k < a->d; k++) {
+        ival zero = {0, 0}, places = a->position_table ? table_hull(a->position_table, a->tokens, a->d, k) : zero;
+        ival place = a->position_table ? ival_point(a->position_table[(a->tokens - 1) * a->d + k]) : zero;
         a->token_hull[k] = table_hull(a->token_table, a->task->vocab, a->d, k);
-        a->any[k] = a->token_hull[k];
-        a->last[k] = table_hull(a->token_table, a->task->queries, a->d, k);
-        if (a->position_table) {
-            a->any[k] = ival_add(a->any[k], table_hull(a->position_table, a->tokens, a->d, k));
-            a->last[k] = ival_add(a->last[k], ival_point(a->position_table[(a->tokens - 1) * a->d + k]));
-        }
-        a->any[k] =
-            ival_widen(a->any[k], HOP_UNIT_ROUNDOFF * ival_mag(a->any[k])); /* the sum of the two, rounded */
-        a->last[k] = ival_widen(a->last[k], HOP_UNIT_ROUNDOFF * ival_mag(a->last[k]));
+        a->any[k] = rounded_sum(a->token_hull[k], places);
+        a->last[k] = rounded_sum(table_hull(a->token_table, a->task->queries, a->d, k), place);
         a->slot[k] = -1;
     }
     return HOP_OK;
 }
 
-static void finish(hop__analysis *a)
+static void free_tables(hop__analysis *a)
 {
     hop_free(a->any);
     hop_free(a->last);
@@ -115,7 +139,7 @@ static void drop_layer(hop__analysis *a)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) hop__sparse_free(all[i]);
 }
 
-static hop_status take_layer(hop__analysis *a, int e, hop_error *err)
+static hop_status take_layer(hop__analysis *a, int e, bool attends, hop_error *err)
 {
     const struct {
         hop__sparse *to;
@@ -125,7 +149,7 @@ static hop_status take_layer(hop__analysis *a, int e, hop_error *err)
         {&a->w.v, "mixer.v_proj.weight"}, {&a->w.o, "mixer.o_proj.weight"},
         {&a->w.up, "mlp.up_proj.weight"}, {&a->w.down, "mlp.down_proj.weight"},
     };
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    for (size_t i = attends ? 0 : 4; i < sizeof all / sizeof *all; i++) {
         const hop_weight *w = hop_model_layer_weight(a->model, e, all[i].name);
         hop_status s = w ? hop__sparse_new(all[i].to, w, err) : HOP_OK; /* no MLP: zero rows */
         if (s != HOP_OK) return s;
@@ -139,9 +163,13 @@ static hop_status take_layer(hop__analysis *a, int e, hop_error *err)
 
 static hop_status run_layer(hop__analysis *a, int e, hop_margin *margin, hop_error *err)
 {
-    hop_status s = take_layer(a, e, err);
-    if (s == HOP_OK) s = hop__bound_attention(a, e, margin, err);
-    if (s == HOP_OK) s = hop__bound_registers(a, e, margin, err);
+    const char *mixer = hop_pattern_mixer(&hop_model_config(a->model)->pattern, e);
+    bool attends = strcmp(mixer, "full") == 0 || strcmp(mixer, "based") == 0;
+    hop_status s = take_layer(a, e, attends, err);
+    if (s == HOP_OK && !attends) s = hop__bound_recurrent(a, margin, err);
+    if (s == HOP_OK && attends && e == 0 && strcmp(mixer, "based") == 0) s = hop__bound_taylor(a, margin, err);
+    else if (s == HOP_OK && attends) s = hop__bound_attention(a, e, margin, err);
+    if (s == HOP_OK && attends) s = hop__bound_heads(a, e, margin, err);
     drop_layer(a);
     return s;
 }
@@ -180,32 +208,56 @@ static hop_status analyse(hop__analysis *a, hop_proof *p, bool *proved, hop_erro
         if (s == HOP_OK) p->margin_count++;
     }
     if (s == HOP_OK) s = hop__bound_readout(a, &p->readout_margin, err);
-    if (s == HOP_EDOMAIN) { /* a limit of the method, not a failure of the call */
-        snprintf(p->why, sizeof p->why, "%s", err ? err->text : "outside the method's limits");
-        return HOP_OK;
-    }
-    if (s != HOP_OK) return s;
+    if (s == HOP_OK) hop__analysis_verdict(a, p, proved);
+    return hop__analysis_status(p, s, err);
+}
+
+/* ---- for analyses of other networks --------------------------------------------------------------- */
+
+hop_status hop__analysis_open(hop__analysis *a, int layer, hop_error *err)
+{
+    hop_status s = start(a, err);
+    return s == HOP_OK ? take_layer(a, layer, true, err) : s;
+}
+
+hop_status hop__analysis_layer(hop__analysis *a, int layer, hop_error *err)
+{
+    drop_layer(a);
+    return take_layer(a, layer, true, err);
+}
+
+void hop__analysis_close(hop__analysis *a)
+{
+    drop_layer(a);
+    free_tables(a);
+}
+
+void hop__analysis_verdict(const hop__analysis *a, hop_proof *p, bool *proved)
+{
     *proved = p->readout_margin > 0 && !a->overflow;
-    if (a->overflow)
-        snprintf(p->why, sizeof p->why, "a number may leave the range of float32");
-    else if (!*proved)
-        blame(p);
+    if (a->overflow) snprintf(p->why, sizeof p->why, "a number may leave the range of float32");
+    else if (!*proved) blame(p);
+}
+
+hop_status hop__analysis_status(hop_proof *p, hop_status s, const hop_error *err)
+{
+    if (s != HOP_EDOMAIN) return s;
+    snprintf(p->why, sizeof p->why, "%s", err && err->text[0] ? err->text : "outside the method's limits");
     return HOP_OK;
 }
 
-hop_status hop__prove_by_intervals(hop_proof *p, const hop_model *m, const hop_funccomp *task,
-                                   const hop_prove_options *o, bool *proved, hop__hint *hints,
-                                   int *hint_count, hop_error *err)
+hop_status hop__prove_chain(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
+                            bool *proved, hop__hint *hints, int *hint_count, hop_error *err)
 {
     *proved = false;
     *hint_count = 0;
     out_of_scope(m, task, p->why, sizeof p->why);
     if (p->why[0]) return HOP_OK;
     hop_error local = {0};
-    hop__analysis a = {.model = m, .task = task, .options = o};
+    hop__analysis a = {.model = m, .task = &task->funccomp, .options = o};
     hop_status s = analyse(&a, p, proved, err ? err : &local);
     memcpy(hints, a.hints, sizeof a.hints);
     *hint_count = a.hint_count;
-    finish(&a);
+    free_tables(&a);
     return s;
 }

@@ -19,6 +19,19 @@
 /* Where float32 ends, with room for sums of a few such terms. */
 #define HOP__LARGEST 1e37
 
+/* Terms of a sum that are whole or half numbers and stay small are added without any rounding, in any order and with or
+ * without fused multiply-add. Looks at one term after the other. */
+typedef struct hop__grid {
+    bool exact;
+    double mag;
+} hop__grid;
+
+static inline void hop__grid_add(hop__grid *g, ival term)
+{
+    g->mag += ival_mag(term);
+    if (!ival_is_point(term) || term.lo * 2 != floor(term.lo * 2) || !(g->mag < 0x1p22)) g->exact = false;
+}
+
 /* The non-zero entries of a matrix, row by row. */
 typedef struct hop__sparse {
     int64_t rows, cols;
@@ -31,6 +44,7 @@ hop_status hop__sparse_new(hop__sparse *s, const hop_weight *w, hop_error *err);
 void hop__sparse_free(hop__sparse *s);
 ival hop__sparse_box(const hop__sparse *s, int64_t row, const ival *x);   /* sum of val·x */
 double hop__sparse_mag(const hop__sparse *s, int64_t row, const ival *x); /* sum of |val|·|x|, rounded up */
+void hop__sparse_grid(const hop__sparse *s, int64_t row, const ival *x, hop__grid *g);
 
 typedef struct hop__matrices {
     hop__sparse q, k, v, o, up, down;
@@ -50,6 +64,7 @@ typedef struct hop__analysis {
     const hop_funccomp *task;
     const hop_prove_options *options;
     int64_t d, head_dim, tokens;
+    int64_t widest; /* value vector of any layer */
     double scale;
     const float *token_table, *position_table;
     ival *any, *last; /* [d]; last: the last token, over all w and all cases */
@@ -75,16 +90,37 @@ static inline double hop__rounding(hop__analysis *a, int64_t k, double mag)
     return ival_up((HOP_DOT_ERROR(k) + 2 * HOP_UNIT_ROUNDOFF) * mag + (double)(k + 4) * 0x1p-149);
 }
 
-/* Runs it. On return p's margins are filled as far as it came; true when every input is answered rightly,
- * else p->why says where it failed and `hints` (room for HOP__HINTS) what to try. */
-hop_status hop__prove_by_intervals(hop_proof *p, const hop_model *m, const hop_funccomp *task,
-                                   const hop_prove_options *o, bool *proved, hop__hint *hints,
-                                   int *hint_count, hop_error *err);
+/* A layer after its mixer, as registers.c takes it over: y [d] of the last token for case t, and for any token. */
+typedef struct hop__after_mixer {
+    int64_t cases;
+    void (*last)(void *ctx, int64_t t, ival *y, ival *work); /* work: a->widest intervals */
+    void (*any)(void *ctx, ival *y, ival *work);
+    bool (*writes)(void *ctx, int64_t c); /* may coordinate c differ from what it was before the mixer? */
+    void *ctx;
+} hop__after_mixer;
 
-/* attention.c: gap and wrong mass of layer e over all inputs, into `margin`. */
+/* recurrent.c: layer 0 is a recurrence that carries z_0 to the last token. */
+hop_status hop__bound_recurrent(hop__analysis *a, hop_margin *margin, hop_error *err);
+/* taylor.c: layer 0 is Based; gap and wrong mass into `margin`. */
+hop_status hop__bound_taylor(hop__analysis *a, hop_margin *margin, hop_error *err);
+/* registers.c: the MLP, and what the last token and any token hold after layer e. */
+hop_status hop__bound_mlp(hop__analysis *a, const hop__after_mixer *m, hop_margin *margin, hop_error *err);
+/* What a head of the last token asks for. Its own token is one of `askers` (0 .. askers-1), and it is in case i of
+ * a->cases; tokens of different `kind` ask for different things. */
+typedef struct hop__question {
+    int e;         /* the player asked for */
+    int64_t first; /* row of w.q and w.k where the head begins; it has a->head_dim rows */
+    int64_t askers;
+    int64_t (*kind)(const hop__analysis *a, const struct hop__question *q, int64_t token);
+    int64_t (*right)(const hop__analysis *a, const struct hop__question *q, int64_t kind, int64_t i); /* position */
+} hop__question;
+
+/* attention.c: gap and wrong mass over all inputs, into `margin`. */
+hop_status hop__bound_question(hop__analysis *a, const hop__question *q, hop_margin *margin, hop_error *err);
+/* The same for layer e of a chain of look-ups: w and the case name the address. */
 hop_status hop__bound_attention(hop__analysis *a, int e, hop_margin *margin, hop_error *err);
-/* registers.c: reg, written, last and any after layer e, given its wrong mass. */
-hop_status hop__bound_registers(hop__analysis *a, int e, hop_margin *margin, hop_error *err);
+/* heads.c: the attention's output and the rest of layer e, given its wrong mass. */
+hop_status hop__bound_heads(hop__analysis *a, int e, hop_margin *margin, hop_error *err);
 /* Right logit minus best wrong one, at least, over all inputs. */
 hop_status hop__bound_readout(hop__analysis *a, double *margin, hop_error *err);
 
@@ -93,6 +129,16 @@ static inline ival hop__case_box(const hop__analysis *a, int64_t i, int64_t c)
 {
     return a->written[c] ? a->reg[i * a->width + a->slot[c]] : a->last[c];
 }
+
+/* For analyses of other networks: tables as before the first layer and the matrices of `layer`; a verdict from margins; a
+ * limit of the method (HOP_EDOMAIN) as a reason. hop__plain_scope: "" when the network has neither norms, seeds, absurd
+ * numbers nor anything else that no analysis covers. */
+hop_status hop__analysis_open(hop__analysis *a, int layer, hop_error *err);
+hop_status hop__analysis_layer(hop__analysis *a, int layer, hop_error *err); /* another layer's matrices */
+void hop__analysis_close(hop__analysis *a);
+void hop__analysis_verdict(const hop__analysis *a, hop_proof *p, bool *proved);
+hop_status hop__analysis_status(hop_proof *p, hop_status s, const hop_error *err);
+void hop__plain_scope(const hop_model *m, const hop_task *task, char *why, size_t size);
 
 void hop__add_hint(hop__analysis *a, hop__hint h);
 

@@ -16,9 +16,9 @@
 #define MAX_ADDRESSES ((int64_t)1 << 28)
 #define CHUNK         256 /* addresses a task */
 
-/* One class of equal queries: a representative w. */
+/* One class of equal queries of one kind: a representative token w. */
 typedef struct query_class {
-    int64_t w, digit;
+    int64_t w, kind;
     const double *q; /* [head_dim], the part that w contributes */
     size_t bytes;    /* of q: qsort's comparison gets no other context */
 } query_class;
@@ -31,7 +31,7 @@ typedef struct chunk_result {
 
 typedef struct asking {
     hop__analysis *a;
-    int e;
+    const hop__question *what;
     hop__rows keys;
     double *key_width; /* [head_dim]: how much a key may vary beyond its row */
     double *key_mag;   /* [head_dim]: largest absolute key */
@@ -52,7 +52,8 @@ static void fill_keys(asking *k)
     const hop__sparse *w = &a->w.k;
     for (int64_t r = 0; r < a->head_dim; r++) {
         ival box = {0, 0};
-        for (int64_t n = w->start[r]; n < w->start[r + 1]; n++) {
+        int64_t row = k->what->first + r;
+        for (int64_t n = w->start[row]; n < w->start[row + 1]; n++) {
             int c = w->col[n];
             box = ival_add(box, ival_scale(a->written[c] ? a->any[c] : a->token_hull[c], w->val[n]));
             if (a->written[c] || !a->position_table) continue;
@@ -60,7 +61,7 @@ static void fill_keys(asking *k)
                 k->keys.row[p * a->head_dim + r] += w->val[n] * (double)a->position_table[p * a->d + c];
         }
         /* The program's own rounding: of tok + pos, and of the projection. */
-        double err = hop__rounding(a, a->d, hop__sparse_mag(w, r, a->any));
+        double err = hop__rounding(a, a->d, hop__sparse_mag(w, row, a->any));
         k->key_width[r] = ival_up(ival_up(box.hi - box.lo) + 2 * ival_up(err));
         k->key_mag[r] = ival_up(ival_mag(box) + 2 * err);
     }
@@ -70,18 +71,14 @@ static void fill_keys(asking *k)
 
 /* ---- queries ------------------------------------------------------------------------------- */
 
-static int64_t class_digit(const asking *k, int64_t w)
-{
-    return k->e >= 2 ? hop_funccomp_digit(k->a->task, w, k->e - 1) : 0;
-}
-
 static void query_of_w(const asking *k, int64_t w, double *out)
 {
     const hop__analysis *a = k->a;
     const hop__sparse *m = &a->w.q;
     for (int64_t r = 0; r < a->head_dim; r++) {
         double sum = 0;
-        for (int64_t n = m->start[r]; n < m->start[r + 1]; n++) {
+        int64_t row = k->what->first + r;
+        for (int64_t n = m->start[row]; n < m->start[row + 1]; n++) {
             int c = m->col[n];
             if (a->written[c]) continue;
             double x = a->token_table[w * a->d + c];
@@ -95,14 +92,14 @@ static void query_of_w(const asking *k, int64_t w, double *out)
 static int compare_classes(const void *x, const void *y)
 {
     const query_class *a = x, *b = y;
-    if (a->digit != b->digit) return a->digit < b->digit ? -1 : 1;
+    if (a->kind != b->kind) return a->kind < b->kind ? -1 : 1;
     return memcmp(a->q, b->q, a->bytes);
 }
 
 static hop_status fill_classes(asking *k, hop_error *err)
 {
     const hop__analysis *a = k->a;
-    int64_t n = a->task->queries;
+    int64_t n = k->what->askers;
     size_t vector = sizeof(double) * (size_t)a->head_dim;
     k->vectors = hop_alloc(vector * (size_t)n);
     k->classes = hop_alloc(sizeof(query_class) * (size_t)n);
@@ -111,7 +108,7 @@ static hop_status fill_classes(asking *k, hop_error *err)
     for (int64_t w = 0; w < n; w++) {
         double *q = k->vectors + w * a->head_dim;
         query_of_w(k, w, q);
-        k->classes[w] = (query_class){.w = w, .digit = class_digit(k, w), .q = q, .bytes = vector};
+        k->classes[w] = (query_class){.w = w, .kind = k->what->kind(a, k->what, w), .q = q, .bytes = vector};
     }
     qsort(k->classes, (size_t)n, sizeof(query_class), compare_classes);
     for (int64_t w = 0; w < n; w++)
@@ -119,13 +116,6 @@ static hop_status fill_classes(asking *k, hop_error *err)
             k->classes[k->class_count++] = k->classes[w];
     k->addresses = k->class_count * a->cases;
     return HOP_OK;
-}
-
-static int64_t right_token(const asking *k, int64_t digit, int64_t i)
-{
-    const hop_funccomp *t = k->a->task;
-    if (k->e == 0) return t->start[0];
-    return t->start[k->e] + (k->e >= 2 ? digit * t->size[k->e - 2] : 0) + i;
 }
 
 /* One address: the query as centre and radius, the slack that covers everything but centre times row. */
@@ -137,9 +127,10 @@ static hop__lead look_up(const asking *k, int64_t address, double *q, double *ra
     double slack = 0, product = 0;
     for (int64_t r = 0; r < a->head_dim; r++) {
         const hop__sparse *m = &a->w.q;
+        int64_t row = k->what->first + r;
         ival box = ival_point(class->q[r]);
         double mag = fabs(class->q[r]);
-        for (int64_t n = m->start[r]; n < m->start[r + 1]; n++) {
+        for (int64_t n = m->start[row]; n < m->start[row + 1]; n++) {
             int c = m->col[n];
             if (a->written[c]) box = ival_add(box, ival_scale(hop__case_box(a, i, c), m->val[n]));
             mag = ival_up(mag + fabs(m->val[n]) * ival_mag(hop__case_box(a, i, c)));
@@ -156,7 +147,7 @@ static hop__lead look_up(const asking *k, int64_t address, double *q, double *ra
     slack += 2 * hop__rounding(a, a->head_dim, score < product ? product : score) +
              16 * HOP_UNIT_ROUNDOFF * product + 1e-12 * product;
     slack = a->scale * slack * (1 + 1e-9) + (double)a->head_dim * 0x1p-140;
-    return hop__rows_lead(&k->keys, q, right_token(k, class->digit, i), a->scale, slack, index);
+    return hop__rows_lead(&k->keys, q, k->what->right(a, k->what, class->kind, i), a->scale, slack, index);
 }
 
 static void look_up_chunk(void *ctx, int64_t number, int worker)
@@ -168,11 +159,9 @@ static void look_up_chunk(void *ctx, int64_t number, int worker)
     for (int64_t at = task * CHUNK; at < end; at++) {
         hop__lead lead =
             look_up(k, at, k->q + worker * width, k->rad + worker * width, k->index + worker * width);
-        if (!(lead.mass <= worst.mass)) worst.mass = lead.mass;
-        if (!(lead.gap >= worst.gap)) {
-            worst.gap = lead.gap;
-            worst.address = at;
-        }
+        worst.mass = ival_most(worst.mass, lead.mass);
+        if (!(lead.gap >= worst.gap)) worst.address = at;
+        worst.gap = ival_least(worst.gap, lead.gap);
     }
     k->results[task] = worst;
 }
@@ -180,11 +169,11 @@ static void look_up_chunk(void *ctx, int64_t number, int worker)
 static void note_result(asking *k, const chunk_result *r, hop_margin *margin)
 {
     hop__analysis *a = k->a;
-    if (!(r->mass <= margin->wrong_mass)) margin->wrong_mass = r->mass;
-    if (!(r->gap >= margin->score_gap)) margin->score_gap = r->gap;
+    margin->wrong_mass = ival_most(margin->wrong_mass, r->mass);
+    margin->score_gap = ival_least(margin->score_gap, r->gap);
     if (r->address < 0 || r->mass < 0.25) return; /* a quarter is what the clip bears */
     hop__add_hint(
-        a, (hop__hint){.player = k->e, .w = k->classes[r->address / a->cases].w, .i = r->address % a->cases});
+        a, (hop__hint){.player = k->what->e, .w = k->classes[r->address / a->cases].w, .i = r->address % a->cases});
 }
 
 /* In batches, so that progress is told and a wish to stop is heard. */
@@ -193,7 +182,7 @@ static hop_status look_up_all(asking *k, hop_margin *margin, hop_error *err)
     hop__analysis *a = k->a;
     int64_t tasks = (k->addresses + CHUNK - 1) / CHUNK, batch = 16 * hop_pool_threads(a->options->pool);
     char what[64];
-    snprintf(what, sizeof what, "layer %d of %d: %lld addresses", k->e + 1, a->task->hops + 1,
+    snprintf(what, sizeof what, "layer %d of %d: %lld addresses", k->what->e + 1, a->task->hops + 1,
              (long long)k->addresses);
     for (int64_t done = 0; done < tasks; done += batch) {
         int64_t n = tasks - done < batch ? tasks - done : batch;
@@ -211,6 +200,20 @@ static hop_status look_up_all(asking *k, hop_margin *margin, hop_error *err)
     return HOP_OK;
 }
 
+/* Every token asks, not only the last one, and a score that overflows anywhere ends in a NaN that spreads. Queries may be
+ * scaled before or after the product. */
+static void check_all_scores(const asking *k)
+{
+    hop__analysis *a = k->a;
+    double score = 0, factor = 1 + 2 * a->scale;
+    for (int64_t r = 0; r < a->head_dim; r++) {
+        double mag = hop__sparse_mag(&a->w.q, k->what->first + r, a->any), q = ival_up(mag + hop__rounding(a, a->d, mag));
+        hop__rounding(a, 1, q * factor);
+        score += q * factor * k->key_mag[r];
+    }
+    hop__rounding(a, a->head_dim, score);
+}
+
 static hop_status ask(asking *k, hop_margin *margin, hop_error *err)
 {
     const hop__analysis *a = k->a;
@@ -225,20 +228,21 @@ static hop_status ask(asking *k, hop_margin *margin, hop_error *err)
     if (!k->key_width || !k->key_mag || !k->q || !k->rad || !k->index)
         return hop_fail(err, HOP_ENOMEM, "out of memory");
     fill_keys(k);
+    check_all_scores(k);
     s = fill_classes(k, err);
     if (s != HOP_OK) return s;
     margin->addresses = k->addresses;
     if (k->addresses > MAX_ADDRESSES)
-        return hop_fail(err, HOP_EDOMAIN, "layer %d: more than %lld different queries", k->e,
+        return hop_fail(err, HOP_EDOMAIN, "layer %d: more than %lld different queries", k->what->e,
                         (long long)MAX_ADDRESSES);
     k->results = hop_alloc(sizeof *k->results * (size_t)((k->addresses + CHUNK - 1) / CHUNK));
     return k->results ? look_up_all(k, margin, err) : hop_fail(err, HOP_ENOMEM, "out of memory");
 }
 
-hop_status hop__bound_attention(hop__analysis *a, int e, hop_margin *margin, hop_error *err)
+hop_status hop__bound_question(hop__analysis *a, const hop__question *q, hop_margin *margin, hop_error *err)
 {
-    asking k = {.a = a, .e = e};
-    *margin = (hop_margin){.layer = e, .player = e};
+    asking k = {.a = a, .what = q};
+    *margin = (hop_margin){.layer = q->e, .player = q->e};
     hop_status s = ask(&k, margin, err);
     hop__rows_free(&k.keys);
     hop_free(k.key_width);
@@ -250,4 +254,24 @@ hop_status hop__bound_attention(hop__analysis *a, int e, hop_margin *margin, hop
     hop_free(k.rad);
     hop_free(k.index);
     return s;
+}
+
+/* ---- a chain of look-ups ---------------------------------------------------------------------- */
+
+static int64_t digit_of_w(const hop__analysis *a, const hop__question *q, int64_t w)
+{
+    return q->e >= 2 ? hop_funccomp_digit(a->task, w, q->e - 1) : 0;
+}
+
+static int64_t entry(const hop__analysis *a, const hop__question *q, int64_t digit, int64_t i)
+{
+    const hop_funccomp *t = a->task;
+    if (q->e == 0) return t->start[0];
+    return t->start[q->e] + (q->e >= 2 ? digit * t->size[q->e - 2] : 0) + i;
+}
+
+hop_status hop__bound_attention(hop__analysis *a, int e, hop_margin *margin, hop_error *err)
+{
+    hop__question q = {.e = e, .askers = a->task->queries, .kind = digit_of_w, .right = entry};
+    return hop__bound_question(a, &q, margin, err);
 }

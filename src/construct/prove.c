@@ -3,7 +3,6 @@
  * errs, because a failed bound alone says nothing. */
 #include <hopbound/construct.h>
 
-#include "analysis.h"
 #include "prove.h"
 
 #include <stdio.h>
@@ -21,32 +20,34 @@ void hop_proof_free(hop_proof *p)
     *p = (hop_proof){0};
 }
 
-static hop_status check_fit(const hop_model *m, const hop_funccomp *task, hop_error *err)
+static hop_status check_fit(const hop_model *m, const hop_task *task, hop_error *err)
 {
     const hop_config *c = hop_model_config(m);
     if (c->vocab < task->vocab)
         return hop_fail(err, HOP_EDOMAIN, "the task needs %lld tokens, the vocabulary has %lld",
                         (long long)task->vocab, (long long)c->vocab);
-    if (c->max_positions < task->length)
-        return hop_fail(err, HOP_EDOMAIN, "the task is %lld tokens long, the network takes %lld",
-                        (long long)task->length, (long long)c->max_positions);
+    int64_t length = task->length + (hop__generated(m) ? hop__generated(m) - 1 : 0);
+    if (c->max_positions < length)
+        return hop_fail(err, HOP_EDOMAIN, "the task is %lld tokens long, the network takes %lld", (long long)length,
+                        (long long)c->max_positions);
     return HOP_OK;
 }
 
-static void refute(hop_proof *p, int32_t *tokens, int64_t expected, int64_t got)
+static void refute(hop_proof *p, const hop__found *f)
 {
     p->verdict = HOP_REFUTED;
     p->by_interval = false;
-    p->counterexample = tokens;
-    p->expected = expected;
-    p->got = got;
+    p->counterexample = f->tokens;
+    p->position = f->reply.position;
+    p->expected = f->reply.expected;
+    p->got = f->reply.got;
 }
 
-static hop_status by_enumeration(hop_proof *p, const hop_model *m, const hop_funccomp *task,
+static hop_status by_enumeration(hop_proof *p, const hop_model *m, const hop_task *task,
                                  const hop_prove_options *o, hop_error *err)
 {
     hop__found found = {0};
-    hop_status s = hop__enumerate(&found, &p->enumerated, m, task, o, err);
+    hop_status s = hop__enumerate(&found, &p->enumerated, m, task, o, !p->by_interval, err);
     if (s != HOP_OK) return s;
     if (!found.tokens) {
         p->by_enumeration = true;
@@ -55,9 +56,9 @@ static hop_status by_enumeration(hop_proof *p, const hop_model *m, const hop_fun
     }
     if (found.confirmed) {
         snprintf(p->why, sizeof p->why, "input %lld of the enumeration is answered %lld, not %lld",
-                 (long long)found.number, (long long)found.got, (long long)found.expected);
+                 (long long)found.number, (long long)found.reply.got, (long long)found.reply.expected);
         p->by_enumeration = true;
-        refute(p, found.tokens, found.expected, found.got);
+        refute(p, &found);
         return HOP_OK;
     }
     hop_free(found.tokens);
@@ -67,11 +68,23 @@ static hop_status by_enumeration(hop_proof *p, const hop_model *m, const hop_fun
     return HOP_OK;
 }
 
-static hop_status prove(hop_proof *p, const hop_model *m, const hop_funccomp *task,
+/* Which reasoning fits the network; each one checks for itself that it applies. */
+static hop__analyse_fn *analysis_for(const hop_model *m, const hop_task *task)
+{
+    const hop_config *c = hop_model_config(m);
+    bool full = false;
+    for (int64_t r = 0; r < c->pattern.run_count; r++) full = full || strcmp(c->pattern.runs[r].mixer, "full") == 0;
+    if (task->kind == HOP_TASK_TWOSUM) return hop__prove_twosum;
+    if (c->bidirectional) return hop__prove_encoder;
+    if (hop__generated(m)) return hop__prove_cot;
+    return full ? hop__prove_chain : hop__prove_linear;
+}
+
+static hop_status prove(hop_proof *p, const hop_model *m, const hop_task *task,
                         const hop_prove_options *o, hop_error *err)
 {
     int64_t limit = o->enumerate_limit ? o->enumerate_limit : HOP_ENUMERATE_LIMIT,
-            inputs = hop_funccomp_inputs(task);
+            inputs = hop_task_inputs(task);
     bool few = inputs >= 0 && inputs <= limit;
     if (o->method == HOP_PROVE_ENUMERATE && inputs < 0)
         return hop_fail(err, HOP_EDOMAIN, "there are 10^%.1f inputs: too many to enumerate", p->log10_inputs);
@@ -81,7 +94,7 @@ static hop_status prove(hop_proof *p, const hop_model *m, const hop_funccomp *ta
     bool proved = false;
     hop_status s = HOP_OK;
     if (o->method != HOP_PROVE_ENUMERATE) {
-        s = hop__prove_by_intervals(p, m, task, o, &proved, hints, &hint_count, err);
+        s = analysis_for(m, task)(p, m, task, o, &proved, hints, &hint_count, err);
         if (s != HOP_OK) return s;
         p->by_interval = proved;
         p->verdict = proved ? HOP_PROVED : HOP_UNDECIDED;
@@ -95,18 +108,18 @@ static hop_status prove(hop_proof *p, const hop_model *m, const hop_funccomp *ta
         hop__found found = {0};
         s = hop__search(&found, m, task, o, hints, hint_count, err);
         if (s == HOP_OK && found.tokens) {
-            refute(p, found.tokens, found.expected, found.got);
+            refute(p, &found);
             p->by_search = true;
         }
     }
     return s;
 }
 
-hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_funccomp *task, const hop_prove_options *o,
+hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
                      hop_error *err)
 {
     *p = (hop_proof){
-        .verdict = HOP_UNDECIDED, .log10_inputs = hop_funccomp_log10_inputs(task), .readout_margin = NAN};
+        .verdict = HOP_UNDECIDED, .log10_inputs = hop_task_log10_inputs(task), .readout_margin = NAN};
     hop_status s = check_fit(m, task, err);
     if (s == HOP_OK) s = prove(p, m, task, o, err);
     if (s != HOP_OK) hop_proof_free(p);

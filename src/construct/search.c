@@ -9,14 +9,12 @@
 #define LEAST_TRIES 16
 
 typedef struct hunt {
-    const hop_model *model;
-    const hop_funccomp *task;
+    const hop_task *task;
     const hop_prove_options *options;
-    const hop__hint *hints;
+    const hop__hint *hints; /* of funccomp networks */
     int hint_count;
-    hop_forward *forward;
+    hop__asker asker;
     int32_t *tokens;
-    float *logits;
 } hunt;
 
 /* Position of the entry that hop l (1-based) reads when the chain stands at i. */
@@ -29,7 +27,7 @@ static int64_t entry(const hop_funccomp *t, int l, int64_t w, int64_t i)
  * given. */
 static void aim(const hunt *u, const hop__hint *h)
 {
-    const hop_funccomp *t = u->task;
+    const hop_funccomp *t = &u->task->funccomp;
     int32_t *z = u->tokens;
     int last = h->player - 1; /* the hop whose result must be h.i; 0: z_0 itself */
     if (h->w >= 0) z[t->length - 1] = (int32_t)h->w;
@@ -47,7 +45,7 @@ static void aim(const hunt *u, const hop__hint *h)
 /* Every entry of the function asked for, but the right one, gets the value farthest from the right one's. */
 static void oppose(const hunt *u, const hop__hint *h)
 {
-    const hop_funccomp *t = u->task;
+    const hop_funccomp *t = &u->task->funccomp;
     if (h->player < 1 || h->player > t->hops) return;
     int64_t chain[HOP_MAX_HOPS + 1];
     hop_funccomp_solve(t, u->tokens, chain);
@@ -59,22 +57,18 @@ static void oppose(const hunt *u, const hop__hint *h)
 
 static hop_status try_one(hunt *u, int64_t number, hop__found *found, hop_error *err)
 {
-    const hop_funccomp *t = u->task;
     hop_rng rng;
     hop_rng_init(&rng, u->options->seed, (uint64_t)number);
-    hop_funccomp_sample(t, &rng, u->tokens);
-    if (u->hint_count && number % 4 != 3) {
+    hop_task_sample(u->task, &rng, u->tokens);
+    if (u->task->kind == HOP_TASK_FUNCCOMP && u->hint_count && number % 4 != 3) {
         const hop__hint *h = &u->hints[number / 4 % u->hint_count];
         aim(u, h);
         if (number % 2) oppose(u, h);
     }
-    hop_status s = hop_forward_logits(u->forward, u->tokens, t->length, u->logits, err);
-    if (s != HOP_OK) return s;
-    found->got = hop_argmax(u->logits, hop_model_config(u->model)->vocab);
-    found->expected = hop_funccomp_solve(t, u->tokens, NULL);
     found->number = number;
-    found->confirmed = found->got != found->expected;
-    return HOP_OK;
+    hop_status s = hop__ask(&u->asker, u->tokens, &found->reply, err);
+    found->confirmed = s == HOP_OK && !found->reply.right;
+    return s;
 }
 
 static hop_status try_all(hunt *u, hop__found *found, hop_error *err)
@@ -89,27 +83,21 @@ static hop_status try_all(hunt *u, hop__found *found, hop_error *err)
             u->tokens = NULL;
             return HOP_OK;
         }
-        if (!hop_progress_tick(u->options->progress, "search for a counter-example", (double)(k + 1),
-                               (double)tries))
+        if (!hop_progress_tick(u->options->progress, "search for a counter-example", (double)(k + 1), (double)tries))
             return hop_fail(err, HOP_ESTOPPED, "stopped on request");
     }
     return HOP_OK;
 }
 
-hop_status hop__search(hop__found *found, const hop_model *m, const hop_funccomp *task,
-                       const hop_prove_options *o, const hop__hint *hints, int hint_count, hop_error *err)
+hop_status hop__search(hop__found *found, const hop_model *m, const hop_task *task, const hop_prove_options *o,
+                       const hop__hint *hints, int hint_count, hop_error *err)
 {
-    hunt u = {.model = m, .task = task, .options = o, .hints = hints, .hint_count = hint_count};
+    hunt u = {.task = task, .options = o, .hints = hints, .hint_count = hint_count};
     *found = (hop__found){0};
     u.tokens = hop_alloc(sizeof(int32_t) * (size_t)task->length);
-    u.logits = hop_alloc(sizeof(float) * (size_t)hop_model_config(m)->vocab);
-    hop_status s = u.tokens && u.logits ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");
-    if (s == HOP_OK)
-        s = hop_forward_new(&u.forward, m,
-                            &(hop_forward_options){.max_tokens = task->length, .pool = o->pool}, err);
+    hop_status s = u.tokens ? hop__asker_open(&u.asker, m, task, o->pool, err) : hop_fail(err, HOP_ENOMEM, "out of memory");
     if (s == HOP_OK) s = try_all(&u, found, err);
-    hop_forward_free(u.forward);
+    hop__asker_close(&u.asker);
     hop_free(u.tokens);
-    hop_free(u.logits);
     return s;
 }

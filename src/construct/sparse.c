@@ -49,3 +49,9 @@ double hop__sparse_mag(const hop__sparse *s, int64_t row, const ival *x)
         sum = ival_up(sum + ival_up(fabs(s->val[k]) * ival_mag(x[s->col[k]])));
     return sum;
 }
+
+void hop__sparse_grid(const hop__sparse *s, int64_t row, const ival *x, hop__grid *g)
+{
+    for (int64_t k = s->start[row]; k < s->start[row + 1] && g->exact; k++)
+        hop__grid_add(g, ival_scale(x[s->col[k]], s->val[k]));
+}

@@ -7,6 +7,12 @@
 #include "body_attn_row.h"
 #include "body_attn_back.h"
 #include "body_elem.h"
+#include "body_scan.h"
+#include "body_scan_step.h"
+#include "body_scan_gates.h"
+#include "body_scan_chunk.h"
+#include "body_scan_back.h"
+#include "body_selective.h"
 
 extern const hop__kernels TABLE;
 
@@ -25,5 +31,11 @@ const hop__kernels TABLE = {
     .rmsnorm = rmsnorm,
     .layernorm = layernorm,
     .cut = cut,
+    .scan_forward = scan_forward,
+    .scan_backward = scan_backward,
+    .select_forward = select_forward,
+    .select_backward = select_backward,
+    .diagonal = diagonal,
+    .conv = conv,
     .fma_loop = fma_loop,
 };

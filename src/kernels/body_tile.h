@@ -23,7 +23,11 @@ typedef struct tile_job {
     int64_t ldb, k;
     tile_mode mode;
     const float *alpha;
+    const float *hi, *lo; /* what the scans' state rows are decayed by, `step` apart: see body_scan_chunk.h */
+    int64_t step;
 } tile_job;
+
+typedef void tile_fn(const tile_job *t, int64_t first, const int rows, const int wide);
 
 /* The formatter does not know that UNROLL belongs to the loop behind it. */
 /* clang-format off */
@@ -49,11 +53,10 @@ INLINE void tile_write(const tile_job *t, int64_t first, vf sum[MR][NV], const i
 
 /* Three rows share a pointer (x86 adds one or two strides to it for free): twelve pointers would not fit into
  * the integer registers. */
-INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wide)
+INLINE void tile_sums(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
 {
     const int64_t rs = t->rs, cs = t->cs, ldb = t->ldb;
     const float *a[(MR + 2) / 3], *b = t->b;
-    vf sum[MR][NV];
     UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] = t->a + (first + i) * rs;
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int w = 0; w < wide; w++) sum[i][w] = (vf){0};
@@ -65,18 +68,23 @@ INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wid
         UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] += cs;
         b += ldb;
     }
+}
+
+INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wide)
+{
+    vf sum[MR][NV];
+    tile_sums(t, first, sum, rows, wide);
     tile_write(t, first, sum, rows, wide);
 }
 
-/* clang-format on */
-
 #define TILE_CASE(r) \
-    case r: tile(t, i, r, wide); break;
+    case r: fn(t, i, r, wide); break;
 
-INLINE void tile_rows(const tile_job *t, int64_t rows, const int wide)
+/* All rows, MR at a time, then the rest. `fn` is known where this is inlined. */
+INLINE void tile_rows(const tile_job *t, int64_t rows, const int wide, tile_fn *fn)
 {
     int64_t i = 0;
-    for (; i + MR <= rows; i += MR) tile(t, i, MR, wide);
+    for (; i + MR <= rows; i += MR) fn(t, i, MR, wide);
     switch (rows - i) { /* fewer than MR */
         TILE_CASE(1)
         TILE_CASE(2)
@@ -102,11 +110,11 @@ INLINE void tile_rows(const tile_job *t, int64_t rows, const int wide)
 /* `rows` rows of c, over one panel of NR columns (LANES columns when `wide` is 1). */
 static void panel_wide(const tile_job *t, int64_t rows)
 {
-    tile_rows(t, rows, NV);
+    tile_rows(t, rows, NV, tile);
 }
 static void panel_half(const tile_job *t, int64_t rows)
 {
-    tile_rows(t, rows, 1);
+    tile_rows(t, rows, 1, tile);
 }
 
 INLINE void panel(const tile_job *t, int64_t rows, int wide)

@@ -228,5 +228,11 @@ const hop__kernels hop__kernels_ref = {
     .rmsnorm = rmsnorm,
     .layernorm = layernorm,
     .cut = cut,
+    .scan_forward = hop__ref_scan_forward,
+    .scan_backward = hop__ref_scan_backward,
+    .select_forward = hop__ref_select_forward,
+    .select_backward = hop__ref_select_backward,
+    .diagonal = hop__ref_diagonal,
+    .conv = hop__ref_conv,
     .fma_loop = fma_loop,
 };

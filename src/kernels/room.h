@@ -7,6 +7,7 @@
 #define HOP_KERNELS_ROOM_H
 
 #include <hopbound/kernels.h>
+#include <hopbound/scans.h>
 
 #include <assert.h>
 
@@ -23,7 +24,10 @@ enum {
     HOP__ATTN_FEW = 3,    /* up to so many query rows are done row by row */
     HOP__GEMM_ROWS = 240, /* rows of one product task: a block of a[240, 256] stays in a 512 KB L2 */
     HOP__GEMM_COLS = 512, /* columns of one product task */
-    HOP__GEMM_DEPTH = 256 /* terms summed in registers before c is touched */
+    HOP__GEMM_DEPTH = 256, /* terms summed in registers before c is touched */
+    HOP__SCAN_CHUNK = 32,  /* tokens of a chunk; a multiple of HOP__PANEL_MAX */
+    HOP__SCAN_BACK = 16,   /* tokens between the states that backward keeps: 16 states of 64 x 64 fit in L2 */
+    HOP__SELECT_WIDTH = 32 /* channels of one task of the selective scan */
 };
 
 /* Rows row .. row + rows - 1 of one head. `scratch` belongs to the worker. */
@@ -43,6 +47,45 @@ typedef struct hop__attn_back {
     float *scratch;
     int64_t kv_head;
 } hop__attn_back;
+
+typedef enum hop__scan_kind { HOP__DECAY, HOP__DELTA, HOP__DPLR, HOP__MLSTM } hop__scan_kind;
+
+/* One head of a scan. */
+typedef struct hop__scan_task {
+    hop__scan_kind kind;
+    const hop_scan *c;
+    const hop_scan_in *in;
+    float *o, *state; /* state may be NULL */
+    float *scratch;
+    int64_t head;
+} hop__scan_task;
+
+/* All gradients of one key head and of the value heads that share it. */
+typedef struct hop__scan_back {
+    hop__scan_kind kind;
+    const hop_scan *c;
+    const hop_scan_in *in;
+    const hop_scan_grad *g;
+    const float *state;
+    float *scratch;
+    int64_t key_head;
+} hop__scan_back;
+
+/* Channels first .. first + count - 1 of the selective scan, count <= HOP__SELECT_WIDTH. Backward sums dB and dC over
+ * channels, so a task writes its part [tokens, 2 states]: dB, then dC. */
+typedef struct hop__select_task {
+    const hop_selective *c;
+    const hop_selective_in *in;
+    const hop_selective_grad *g; /* backward only */
+    float *o, *state;
+    const float *start; /* backward: the initial state, may be NULL */
+    float *scratch, *part;
+    int64_t first, count;
+} hop__select_task;
+
+typedef struct hop__diagonal {
+    int64_t tokens, width, stride;
+} hop__diagonal;
 
 typedef struct hop__norm {
     const float *weight, *bias; /* bias: layer norm only, may be NULL */
@@ -66,10 +109,24 @@ typedef struct hop__kernels {
     void (*rmsnorm)(float *y, const float *x, const hop__norm *c);
     void (*layernorm)(float *y, const float *x, const hop__norm *c);
     void (*cut)(float *x, int64_t n, int bits);
+    void (*scan_forward)(const hop__scan_task *t);
+    void (*scan_backward)(const hop__scan_back *t);
+    void (*select_forward)(const hop__select_task *t);
+    void (*select_backward)(const hop__select_task *t);
+    void (*diagonal)(float *h, const float *start, const float *a, const float *b, const hop__diagonal *c);
+    void (*conv)(float *y, const float *past, const float *x, const float *w, const float *bias, const hop_conv *c);
     double (*fma_loop)(int64_t rounds); /* returns the flops it did */
 } hop__kernels;
 
 extern const hop__kernels hop__kernels_ref, hop__kernels_scalar, hop__kernels_avx2, hop__kernels_avx512;
+
+/* ref's scans, in files of their own. */
+void hop__ref_scan_forward(const hop__scan_task *t);
+void hop__ref_scan_backward(const hop__scan_back *t);
+void hop__ref_select_forward(const hop__select_task *t);
+void hop__ref_select_backward(const hop__select_task *t);
+void hop__ref_diagonal(float *h, const float *start, const float *a, const float *b, const hop__diagonal *c);
+void hop__ref_conv(float *y, const float *past, const float *x, const float *w, const float *bias, const hop_conv *c);
 
 /* The table in use; chosen at the first call if nobody chose before. */
 const hop__kernels *hop__kernels_get(void);

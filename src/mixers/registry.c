@@ -19,3 +19,57 @@ const hop_mixer_ops *hop_mixer_find(const char *name)
         if (strcmp(mixers[i]->name, name) == 0) return mixers[i];
     return NULL;
 }
+
+/* ---- options ------------------------------------------------------------------------------- */
+
+static const struct option_facts {
+    const char *name, *help;
+    int64_t lo, hi;
+} facts[] = {
+#define FACTS(name, lo, hi, help) {#name, help, lo, hi},
+    HOP_MIXER_OPTION_LIST(FACTS)
+#undef FACTS
+};
+
+const char *hop_option_name(hop_option o)
+{
+    return facts[o].name;
+}
+
+const char *hop_option_help(hop_option o)
+{
+    return facts[o].help;
+}
+
+void hop_mixer_config_init(hop_mixer_config *c)
+{
+    *c = (hop_mixer_config){.layers = 1};
+    for (int i = 0; i < HOP_OPTION_COUNT; i++) c->option[i] = HOP_OPTION_UNSET;
+}
+
+hop_status hop_mixer_option_set(hop_mixer_config *c, const hop_mixer_ops *ops, const char *name, int64_t value,
+                                hop_error *err)
+{
+    for (const struct hop_option_default *o = ops->options; o && o->option != HOP_OPTION_COUNT; o++) {
+        const struct option_facts *f = &facts[o->option];
+        if (strcmp(f->name, name) != 0) continue;
+        if (value < f->lo || value > f->hi)
+            return hop_fail(err, HOP_ERANGE, "%s: %s: %lld is not between %lld and %lld", ops->name, name,
+                            (long long)value, (long long)f->lo, (long long)f->hi);
+        c->option[o->option] = value;
+        return HOP_OK;
+    }
+    return hop_fail(err, HOP_EUNKNOWN, "%s: takes no option \"%s\"", ops->name, name);
+}
+
+hop_status hop_mixer_config_ready(hop_mixer_config *c, const hop_mixer_ops *ops, hop_error *err)
+{
+    for (const struct hop_option_default *o = ops->options; o && o->option != HOP_OPTION_COUNT; o++)
+        if (c->option[o->option] == HOP_OPTION_UNSET) c->option[o->option] = o->value;
+    if (c->heads < 1 || c->kv_heads < 1 || c->head_dim < 1 || c->d_model < 1)
+        return hop_fail(err, HOP_EDOMAIN, "%s: widths and head counts must be at least 1", ops->name);
+    if (c->heads % c->kv_heads)
+        return hop_fail(err, HOP_EDOMAIN, "%s: %lld heads are no multiple of %lld key heads", ops->name,
+                        (long long)c->heads, (long long)c->kv_heads);
+    return ops->ready ? ops->ready(c, err) : HOP_OK;
+}

@@ -1,13 +1,30 @@
-/* Token by token: every layer keeps its mixer's state. */
+/* Token by token: every layer keeps its mixer's state. With `keep`, a recurrent layer's states after every token stand one
+ * behind the other, so that going back is forgetting the last ones. */
 #include "network.h"
+
+#include <string.h>
 
 struct hop_decoder {
     const hop_model *model;
     int64_t length, max_tokens;
+    bool keep;
     float **states; /* one a layer */
     hop_arena scratch;
     float *x, *y, *normed, *finish;
 };
+
+/* Where a layer's state after t tokens begins. */
+static float *state_at(const hop_decoder *d, int64_t layer, const hop_mixer_config *c, int64_t t)
+{
+    const hop_mixer_ops *ops = d->model->layers[layer].ops;
+    return d->states[layer] + (d->keep && ops->recurrent ? t * ops->state_floats(c, t) : 0);
+}
+
+static size_t state_size(const hop_decoder *d, const hop_mixer_ops *ops, const hop_mixer_config *c)
+{
+    size_t n = sizeof(float) * (size_t)ops->state_floats(c, d->max_tokens);
+    return d->keep && ops->recurrent ? n * (size_t)(d->max_tokens + 1) : n;
+}
 
 static hop_status allocate(hop_decoder *d, hop_error *err)
 {
@@ -23,24 +40,26 @@ static hop_status allocate(hop_decoder *d, hop_error *err)
     for (int64_t i = 0; ok && i < layers; i++) {
         hop_mixer_config c = hop_model_mixer_config(m, i);
         const hop_mixer_ops *ops = m->layers[i].ops;
-        d->states[i] = hop_alloc(sizeof(float) * (size_t)ops->state_floats(&c, d->max_tokens));
+        d->states[i] = hop_alloc(state_size(d, ops, &c));
         ok = d->states[i] != NULL;
         size_t need = ops->step_scratch(&c, d->max_tokens - 1);
         if (need > most) most = need;
     }
-    if (!ok)
-        return hop_fail(err, HOP_ENOMEM, "cannot hold the states of %lld tokens", (long long)d->max_tokens);
+    if (!ok) return hop_fail(err, HOP_ENOMEM, "cannot hold the states of %lld tokens", (long long)d->max_tokens);
     return hop_arena_reserve(&d->scratch, most, err);
 }
 
-hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, hop_error *err)
+hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, bool keep, hop_error *err)
 {
     *out = NULL;
+    if (m->config.bidirectional)
+        return hop_fail(err, HOP_EDOMAIN, "a network that looks both ways cannot run token by token");
+    if (m->config.seeded) return hop_fail(err, HOP_EDOMAIN, "seeded layers run whole sequences only");
     hop_decoder *d = hop_alloc(sizeof *d);
     if (!d) return hop_fail(err, HOP_ENOMEM, "out of memory");
     d->model = m;
-    d->max_tokens =
-        max_tokens > 0 && max_tokens < m->config.max_positions ? max_tokens : m->config.max_positions;
+    d->keep = keep;
+    d->max_tokens = max_tokens > 0 && max_tokens < m->config.max_positions ? max_tokens : m->config.max_positions;
     hop_status s = allocate(d, err);
     if (s != HOP_OK) {
         hop_decoder_free(d);
@@ -63,24 +82,33 @@ void hop_decoder_free(hop_decoder *d)
     hop_free(d);
 }
 
+static void step_layer(hop_decoder *d, int64_t i)
+{
+    const hop_model *m = d->model;
+    const hop__layer *l = &m->layers[i];
+    hop_mixer_config c = hop_model_mixer_config(m, i);
+    float *state = state_at(d, i, &c, d->length);
+    if (d->keep && l->ops->recurrent) { /* this token works on a copy; the old one stays */
+        size_t n = (size_t)l->ops->state_floats(&c, d->length);
+        memcpy(state + n, state, n * sizeof(float));
+        state += n;
+    }
+    d->scratch.used = 0;
+    hop_mixer_io io = {.y = d->y, .tokens = 1, .scratch = &d->scratch};
+    io.x = hop__norm(m, d->normed, d->x, l->norm1, l->norm1_bias, 1, 0);
+    l->ops->step(&c, l->mixer, state, d->length, &io);
+    hop__finish(m, l, d->x, d->y, 1, 0, d->finish);
+}
+
 hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_error *err)
 {
     const hop_model *m = d->model;
     if (d->length == d->max_tokens)
-        return hop_fail(err, HOP_ERANGE, "more than the %lld tokens that were asked for",
-                        (long long)d->max_tokens);
+        return hop_fail(err, HOP_ERANGE, "more than the %lld tokens that were asked for", (long long)d->max_tokens);
     hop_status s = hop__check_token(m, token, d->length, err);
     if (s != HOP_OK) return s;
     hop__embed(m, d->x, token, d->length, 0, d->y);
-    for (int64_t i = 0; i < m->config.pattern.layers; i++) {
-        const hop__layer *l = &m->layers[i];
-        hop_mixer_config c = hop_model_mixer_config(m, i);
-        d->scratch.used = 0;
-        hop_mixer_io io = {.y = d->y, .tokens = 1, .scratch = &d->scratch};
-        io.x = hop__norm(m, d->normed, d->x, l->norm1, l->norm1_bias, 1, 0);
-        l->ops->step(&c, l->mixer, d->states[i], d->length, &io);
-        hop__finish(m, l, d->x, d->y, 1, 0, d->finish);
-    }
+    for (int64_t i = 0; i < m->config.pattern.layers; i++) step_layer(d, i);
     d->length++;
     if (logits) hop__read_out(m, logits, d->x, 1, 0, d->y, NULL);
     return HOP_OK;
@@ -95,16 +123,14 @@ hop_status hop_decoder_rewind(hop_decoder *d, int64_t length, hop_error *err)
 {
     const hop_model *m = d->model;
     if (length < 0 || length > d->length)
-        return hop_fail(err, HOP_ERANGE, "cannot rewind from %lld to %lld tokens", (long long)d->length,
-                        (long long)length);
-    for (int64_t i = 0; length > 0 && i < m->config.pattern.layers; i++)
-        if (m->layers[i].ops->recurrent)
-            return hop_fail(err, HOP_EDOMAIN, "a %s layer cannot forget single tokens",
-                            m->layers[i].ops->name);
-    for (int64_t i = 0; length == 0 && i < m->config.pattern.layers; i++) {
+        return hop_fail(err, HOP_ERANGE, "cannot rewind from %lld to %lld tokens", (long long)d->length, (long long)length);
+    for (int64_t i = 0; i < m->config.pattern.layers && !d->keep && length < d->length; i++) {
+        const hop_mixer_ops *ops = m->layers[i].ops;
         hop_mixer_config c = hop_model_mixer_config(m, i);
-        int64_t n = m->layers[i].ops->recurrent ? m->layers[i].ops->state_floats(&c, 0) : 0;
-        for (int64_t k = 0; k < n; k++) d->states[i][k] = 0;
+        /* A cache that only grows forgets its last rows; a state of bounded size has overwritten what it was. */
+        if (ops->state_floats(&c, d->length) > ops->state_floats(&c, d->length - 1)) continue;
+        if (length > 0) return hop_fail(err, HOP_EDOMAIN, "the states of a %s layer were not kept", ops->name);
+        memset(d->states[i], 0, sizeof(float) * (size_t)ops->state_floats(&c, 0));
     }
     d->length = length;
     return HOP_OK;

@@ -2,13 +2,19 @@
  * that stay in cache from the residual sum to the end of the MLP, and are shared out over the pool. */
 #include "network.h"
 
-#define ROWS 64 /* rows of a block */
+#include <stdio.h>
+
+#define ROWS       64   /* rows of a block */
+#define SAVE_EVERY 10.0 /* seconds between two savings of where a pass stands */
 
 struct hop_forward {
     const hop_model *model;
     int64_t max_tokens;
     int bits;
     hop_pool *pool;
+    const hop_progress *progress;
+    hop__saved saved;
+    hop__source source;
     hop_arena mixer; /* scratch for one mixer at a time */
     float *x, *y, *normed, *finish;
 };
@@ -16,12 +22,11 @@ struct hop_forward {
 static size_t mixer_scratch(const hop_model *m, int64_t tokens, int threads)
 {
     size_t most = 1;
-    int64_t layer = 0;
-    for (int64_t r = 0; r < m->config.pattern.run_count; r++) {
+    for (int64_t i = 0; i < m->config.pattern.run_count + m->special_count; i++) {
+        int64_t runs = m->config.pattern.run_count, layer = i < runs ? m->run_start[i] : m->specials[i - runs].layer;
         hop_mixer_config c = hop_model_mixer_config(m, layer);
-        size_t need = m->layers[layer].ops->scratch(&c, tokens, threads);
+        size_t need = hop__layer_ops(m, layer)->scratch(&c, tokens, threads);
         if (need > most) most = need;
-        layer += m->config.pattern.runs[r].count;
     }
     return most;
 }
@@ -36,6 +41,8 @@ hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forw
     f->max_tokens = o->max_tokens > 0 ? o->max_tokens : m->config.max_positions;
     f->bits = o->bits >= 24 ? 0 : o->bits;
     f->pool = o->pool;
+    f->progress = o->progress;
+    f->saved.path = o->checkpoint;
     int threads = hop_pool_threads(o->pool);
     size_t rows = (size_t)f->max_tokens * (size_t)m->config.d_model * sizeof(float);
     f->x = hop_alloc(rows);
@@ -45,6 +52,7 @@ hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forw
     hop_status s = HOP_OK;
     if (!f->x || !f->y || !f->finish || (m->config.norm != HOP_NORM_NONE && !f->normed))
         s = hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens", (long long)f->max_tokens);
+    if (s == HOP_OK) s = hop__source_open(&f->source, m, err);
     if (s == HOP_OK) s = hop_arena_reserve(&f->mixer, mixer_scratch(m, f->max_tokens, threads), err);
     if (s != HOP_OK) {
         hop_forward_free(f);
@@ -57,6 +65,7 @@ hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forw
 void hop_forward_free(hop_forward *f)
 {
     if (!f) return;
+    hop__source_close(&f->source);
     hop_arena_free(&f->mixer);
     hop_free(f->x);
     hop_free(f->y);
@@ -82,27 +91,42 @@ static void finish_rows(void *ctx, int64_t task, int worker)
                 f->finish + (size_t)worker * hop__finish_floats(f->model, ROWS));
 }
 
-/* x through all layers; the last one only for rows from `wanted` on. */
-static void run_layers(hop_forward *f, int64_t count, int64_t wanted)
+static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
 {
     const hop_model *m = f->model;
-    int64_t layers = m->config.pattern.layers;
-    for (int64_t i = 0; i < layers; i++) {
-        const hop__layer *l = &m->layers[i];
-        hop_mixer_config c = hop_model_mixer_config(m, i);
-        int64_t first = i + 1 == layers ? wanted : 0;
-        f->mixer.used = 0;
-        hop_mixer_io io = {.y = f->y,
-                           .tokens = count,
-                           .first = first,
-                           .bits = f->bits,
-                           .scratch = &f->mixer,
-                           .pool = f->pool};
-        io.x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits);
-        l->ops->forward(&c, l->mixer, &io);
-        rows_job job = {.f = f, .layer = l, .first = first, .count = count};
-        hop_pool_run(f->pool, (count - first + ROWS - 1) / ROWS, finish_rows, &job);
+    const hop__layer *l = hop__source_layer(&f->source, i);
+    hop_mixer_config c = hop_model_mixer_config(m, i);
+    f->mixer.used = 0;
+    hop_mixer_io io = {.y = f->y, .tokens = count, .first = first, .bits = f->bits, .scratch = &f->mixer, .pool = f->pool};
+    io.x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits);
+    l->ops->forward(&c, l->mixer, &io);
+    rows_job job = {.f = f, .layer = l, .first = first, .count = count};
+    hop_pool_run(f->pool, (count - first + ROWS - 1) / ROWS, finish_rows, &job);
+}
+
+/* x through all layers; the last one only for rows from `wanted` on. */
+static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t count, int64_t wanted, hop_error *err)
+{
+    int64_t layers = f->model->config.pattern.layers, d = f->model->config.d_model, start = 0;
+    bool deep = layers > 1000; /* shallower passes are the business of whoever counts sequences */
+    hop_status s = HOP_OK;
+    if (f->saved.path) {
+        f->saved.digest = hop__digest(f->model, tokens, count, f->bits);
+        f->saved.next = hop_now() + SAVE_EVERY;
+        s = hop__saved_load(&f->saved, f->x, count, d, &start, err);
     }
+    for (int64_t i = start; s == HOP_OK && i < layers; i++) {
+        run_layer(f, i, count, i + 1 == layers ? wanted : 0);
+        if (!deep || i % 64 || i + 1 == layers) continue;
+        bool go_on = hop_progress_tick(f->progress, "layers", (double)(i + 1), (double)layers);
+        if (f->saved.path && (!go_on || hop_now() > f->saved.next)) {
+            s = hop__saved_store(&f->saved, f->x, count, d, i + 1, err);
+            f->saved.next = hop_now() + SAVE_EVERY;
+        }
+        if (s == HOP_OK && !go_on) s = hop_fail(err, HOP_ESTOPPED, "stopped on request");
+    }
+    if (s == HOP_OK && f->saved.path) remove(f->saved.path);
+    return s;
 }
 
 static hop_status embed_all(hop_forward *f, const int32_t *tokens, int64_t count, hop_error *err)
@@ -124,7 +148,8 @@ hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t cou
 {
     hop_status s = embed_all(f, tokens, count, err);
     if (s != HOP_OK) return s;
-    run_layers(f, count, count - 1);
+    s = run_layers(f, tokens, count, count - 1, err);
+    if (s != HOP_OK) return s;
     hop__read_out(f->model, logits, f->x + (count - 1) * f->model->config.d_model, 1, f->bits, f->y, f->pool);
     return HOP_OK;
 }
@@ -134,7 +159,8 @@ hop_status hop_forward_all(hop_forward *f, const int32_t *tokens, int64_t count,
 {
     hop_status s = embed_all(f, tokens, count, err);
     if (s != HOP_OK) return s;
-    run_layers(f, count, 0);
+    s = run_layers(f, tokens, count, 0, err);
+    if (s != HOP_OK) return s;
     hop__read_out(f->model, logits, f->x, count, f->bits, f->y, f->pool);
     return HOP_OK;
 }

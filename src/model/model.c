@@ -6,18 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer)
-{
-    const hop_config *c = &m->config;
-    (void)layer; /* sizes are the same in all layers */
-    return (hop_mixer_config){.d_model = c->d_model,
-                              .heads = c->heads,
-                              .kv_heads = c->kv_heads,
-                              .head_dim = c->head_dim,
-                              .rope_theta = c->rope_theta,
-                              .scale = c->attention_scale};
-}
-
 const hop_config *hop_model_config(const hop_model *m)
 {
     return &m->config;
@@ -43,34 +31,43 @@ void hop_model_free(hop_model *m)
 {
     if (!m) return;
     hop_config_free(&m->config);
-    hop_free(m->weights);
-    hop_free(m->layers);
-    hop_free(m->data);
+    hop__layout_free(m);
     hop_free(m);
 }
 
-/* Norm weights 1, biases 0, matrices normal with variance 1/fan-in, tables 0.02; every tensor draws from its
- * own stream, so adding a layer does not change the others. */
+/* Tables are small normal numbers, the final norm is 1, layers as hop__init_layer has it. */
 void hop_model_init_weights(hop_model *m, uint64_t seed)
 {
     for (int64_t i = 0; i < m->weight_count; i++) {
         hop_weight *w = &m->weights[i];
+        if (strncmp(w->name, "model.layers.", 13) == 0) continue;
         hop_rng rng;
-        hop_rng_init(&rng, seed, (uint64_t)i);
-        bool table = strncmp(w->name, "model.embed", 11) == 0, bias = strstr(w->name, ".bias") != NULL;
-        int64_t n = w->shape[0] * (w->rank == 2 ? w->shape[1] : 1);
-        double std = table ? 0.02 : 1.0 / sqrt((double)w->shape[1]);
-        for (int64_t k = 0; k < n; k++)
+        hop_rng_init(&rng, seed, (uint64_t)(strcmp(w->name, "lm_head.weight") == 0 ? 1 : w->data == m->positions ? 2 : 0));
+        bool bias = strstr(w->name, ".bias") != NULL;
+        double std = strcmp(w->name, "lm_head.weight") == 0 ? 1.0 / sqrt((double)w->shape[1]) : 0.02;
+        for (int64_t k = 0; k < w->shape[0] * (w->rank == 2 ? w->shape[1] : 1); k++)
             w->data[k] = w->rank == 2 ? (float)(std * hop_rng_normal(&rng)) : bias ? 0.0f : 1.0f;
     }
-    for (int64_t l = 0; l < m->config.pattern.layers; l++) {
-        hop_mixer_config c = hop_model_mixer_config(m, l);
-        float *params[HOP_MIXER_MAX_PARAMS];
-        for (int k = 0; k < HOP_MIXER_MAX_PARAMS; k++) params[k] = (float *)m->layers[l].mixer[k];
-        hop_rng rng;
-        hop_rng_init(&rng, seed, ((uint64_t)1 << 40) + (uint64_t)l);
-        m->layers[l].ops->init(params, &c, &rng);
+    for (int64_t l = 0; m->layers && l < m->config.pattern.layers; l++) {
+        float *data[HOP__MAX_PARTS];
+        for (int64_t i = m->first_weight[l]; i < m->first_weight[l + 1]; i++) data[i - m->first_weight[l]] = m->weights[i].data;
+        hop__init_layer(m, l, data, seed);
     }
+}
+
+/* Stored weights, and those of seeded layers as if they were. */
+int64_t hop_model_parameters(const hop_model *m)
+{
+    int64_t n = 0;
+    for (int64_t i = 0; i < m->weight_count; i++)
+        n += m->weights[i].shape[0] * (m->weights[i].rank == 2 ? m->weights[i].shape[1] : 1);
+    for (int64_t r = 0; !m->layers && r < m->config.pattern.run_count; r++) {
+        hop__part list[HOP__MAX_PARTS];
+        int count = hop__layer_parts(m, m->run_start[r], list);
+        for (int i = 0; i < count; i++)
+            n += m->config.pattern.runs[r].count * list[i].shape[0] * (list[i].shape[1] ? list[i].shape[1] : 1);
+    }
+    return n;
 }
 
 /* ---- saving -------------------------------------------------------------------------------- */

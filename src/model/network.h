@@ -10,21 +10,61 @@ typedef struct hop__layer {
     const float *mixer[HOP_MIXER_MAX_PARAMS];
     const float *norm1, *norm1_bias, *norm2, *norm2_bias;
     const float *gate, *up, *up_bias, *down, *down_bias;
-    int64_t first_weight; /* in hop_model.weights */
 } hop__layer;
+
+/* A tensor of a block: its name after "model.layers.N.", its shape, and which member of hop__layer points to it. */
+typedef struct hop__part {
+    char name[64];
+    int64_t shape[2]; /* [n] is {n, 0} */
+    size_t slot;      /* offset of the pointer in hop__layer */
+} hop__part;
+
+#define HOP__MAX_PARTS (HOP_MIXER_MAX_PARAMS + 9)
+
+/* A layer with settings of its own. */
+typedef struct hop__special {
+    int64_t layer;
+    hop_mixer_config config;
+} hop__special;
 
 struct hop_model {
     hop_config config;
-    hop_weight *weights; /* in file order: tables, layers, read-out */
+    /* How each layer's mixer is configured: by run of the pattern, and the exceptions in order of their layers. */
+    hop_mixer_config *run_config;
+    int64_t *run_start; /* [runs + 1] */
+    hop__special *specials;
+    int64_t special_count;
+    hop_weight *weights; /* stored tensors in file order: tables, layers, read-out */
     int64_t weight_count, floats;
-    int64_t tail_weight; /* the first weight after the layers */
+    int64_t *first_weight; /* [layers + 1]; NULL when layers are seeded */
     float *data;
-    hop__layer *layers;
+    hop__layer *layers; /* NULL when layers are seeded */
     const float *tokens, *positions, *norm, *norm_bias, *head;
 };
 
-/* layout.c: names, shapes and offsets from the config; data is allocated, zero. */
+/* layout.c: mixer configurations, names, shapes and offsets from the config; data is allocated, zero. */
 hop_status hop__layout(hop_model *m, hop_error *err);
+void hop__layout_free(hop_model *m);
+/* The tensors of one layer; returns how many. */
+int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_PARTS]);
+const hop_mixer_ops *hop__layer_ops(const hop_model *m, int64_t layer);
+/* Largest numbers over all layers: of floats of weights, and of what `measure` says. */
+int64_t hop__part_floats(const hop__part *p);
+
+/* source.c: layers one after another, stored or made from the seed when they are asked for. */
+typedef struct hop__source {
+    const hop_model *model;
+    float *buffer; /* seeded: weights of the layers kept */
+    int64_t kept, room; /* how many layers fit; floats of each */
+    int64_t *holds;  /* [kept]: which stream a place holds, -1 none */
+    hop__layer layer;
+} hop__source;
+
+hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err);
+const hop__layer *hop__source_layer(hop__source *s, int64_t layer); /* valid until the next call */
+void hop__source_close(hop__source *s);
+/* Draws one layer's weights as hop_model_init_weights does. */
+void hop__init_layer(const hop_model *m, int64_t layer, float *const *data, uint64_t seed);
 
 /* block.c: the parts of a block that look at one token only. */
 
@@ -42,5 +82,18 @@ void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t ro
                    hop_pool *pool);
 /* HOP_ERANGE naming the token or the length that the network does not take. */
 hop_status hop__check_token(const hop_model *m, int32_t token, int64_t position, hop_error *err);
+
+/* saved.c: a forward pass that can be interrupted and taken up again. */
+typedef struct hop__saved {
+    const char *path; /* NULL: nothing is kept */
+    uint64_t digest;  /* of tokens, configuration, seed and precision: what the numbers depend on */
+    double next;      /* time of the next saving */
+} hop__saved;
+
+uint64_t hop__digest(const hop_model *m, const int32_t *tokens, int64_t count, int bits);
+/* The layer to go on with and x filled, or 0 when there is nothing to resume. HOP_EFORMAT: the file is of something
+ * else. */
+hop_status hop__saved_load(const hop__saved *s, float *x, int64_t count, int64_t d, int64_t *layer, hop_error *err);
+hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t count, int64_t d, int64_t layer, hop_error *err);
 
 #endif

@@ -86,7 +86,7 @@ def main():
         sys.exit("usage: run.py PATH_TO_HOPBOUND [PART OF A CASE'S NAME]")
     PROGRAM = os.path.abspath(sys.argv[1])
     wanted = [c for c in CASES if len(sys.argv) < 3 or sys.argv[2] in c.__name__]
-    passed = failed = 0
+    passed = failed = skipped = 0
     for function in wanted:
         name = function.__name__.replace("_", " ")
         home = tempfile.mkdtemp(prefix="hopbound-cli-")
@@ -96,6 +96,7 @@ def main():
             passed += 1
             print(f"ok    {name}")
         except Skip as why:
+            skipped += 1
             print(f"skip  {name}: {why}")
         except Exception:
             failed += 1
@@ -104,5 +105,7 @@ def main():
             os.chdir("/")
             shutil.rmtree(home, ignore_errors=True)
         sys.stdout.flush()
+    if skipped:
+        print(f"{skipped} skipped")
     print(f"{passed} passed, {failed} failed")
     sys.exit(failed != 0)

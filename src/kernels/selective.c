@@ -1,0 +1,105 @@
+/* selective.c - the selective scan, whose tasks are blocks of channels; the elementwise recurrence and the
+ * short convolution, which are over before a pool would wake. */
+#include "room.h"
+
+#include <string.h>
+
+static int64_t blocks_of(const hop_selective *c)
+{
+    return (c->width + HOP__SELECT_WIDTH - 1) / HOP__SELECT_WIDTH;
+}
+
+/* Floats of one worker: A and the state; backward: A, dh, dA, a block's states, the kept ones. ref: doubles
+ * of the state alone, or of all kept states, which are half as many. */
+static size_t worker_floats(const hop_selective *c)
+{
+    const int64_t size = c->states * HOP__SELECT_WIDTH,
+                  kept = (c->tokens + HOP__SCAN_BACK - 1) / HOP__SCAN_BACK;
+    return (size_t)hop__round_up(size * (3 + HOP__SCAN_BACK + 1 + kept) + 6 * c->states * HOP__SCAN_BACK + 64,
+                                 16);
+}
+
+/* dB and dC of one block of channels. */
+static size_t part_floats(const hop_selective *c)
+{
+    return (size_t)(c->tokens * 2 * c->states);
+}
+
+size_t hop_selective_scratch(const hop_selective *c, int threads)
+{
+    return worker_floats(c) * (size_t)(threads > 0 ? threads : 1) + part_floats(c) * (size_t)blocks_of(c) +
+           16;
+}
+
+typedef struct select_job {
+    hop__select_task task;
+    size_t per_worker;
+} select_job;
+
+static void select_one(void *ctx, int64_t task, int worker)
+{
+    const select_job *s = ctx;
+    hop__select_task t = s->task;
+    t.scratch += s->per_worker * (size_t)worker;
+    t.first = task * HOP__SELECT_WIDTH;
+    t.count = hop__min(HOP__SELECT_WIDTH, t.c->width - t.first);
+    if (t.part) t.part += part_floats(t.c) * (size_t)task;
+    (t.g ? hop__kernels_get()->select_backward : hop__kernels_get()->select_forward)(&t);
+}
+
+static void run(hop__select_task t, float *scratch, hop_pool *pool)
+{
+    const hop_selective *c = t.c;
+    assert(c->tokens >= 0 && c->width > 0 && c->states > 0);
+    select_job s = {t, worker_floats(c)};
+    s.task.scratch = (float *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
+    if (c->tokens * c->width * c->states < (1 << 14)) pool = NULL;
+    if (t.g) s.task.part = s.task.scratch + s.per_worker * (size_t)hop_pool_threads(pool);
+    hop_pool_run(pool, blocks_of(c), select_one, &s);
+    if (!t.g) return;
+    for (int64_t i = 0; i < c->tokens; i++) /* in the order of the channels, whoever computed the parts */
+        for (int64_t n = 0; n < c->states; n++) {
+            double dB = 0.0, dC = 0.0;
+            for (int64_t b = 0; b < blocks_of(c); b++) {
+                const float *part = s.task.part + part_floats(c) * (size_t)b + i * 2 * c->states + n;
+                dB += part[0], dC += part[c->states];
+            }
+            if (t.g->dB) t.g->dB[i * c->b_stride + n] = (float)dB;
+            if (t.g->dC) t.g->dC[i * c->c_stride + n] = (float)dC;
+        }
+}
+
+void hop_selective_forward(float *o, float *state, const hop_selective_in *in, const hop_selective *c,
+                           float *scratch, hop_pool *pool)
+{
+    run((hop__select_task){.c = c, .in = in, .o = o, .state = state}, scratch, pool);
+}
+
+void hop_selective_backward(const hop_selective_grad *g, const float *state, const hop_selective_in *in,
+                            const hop_selective *c, float *scratch, hop_pool *pool)
+{
+    run((hop__select_task){.c = c, .in = in, .g = g, .start = state}, scratch, pool);
+}
+
+void hop_diagonal_forward(float *h, float *state, const float *a, const float *b, int64_t tokens,
+                          int64_t width, int64_t stride)
+{
+    assert(tokens >= 0 && width >= 0 && (tokens <= 1 || stride >= width));
+    if (tokens == 0) return;
+    hop__kernels_get()->diagonal(h, state, a, b, &(hop__diagonal){tokens, width, stride});
+    if (state) memcpy(state, h + (tokens - 1) * stride, sizeof(float) * (size_t)width);
+}
+
+/* The last size - 1 inputs: some of the past's own when there were fewer tokens. */
+void hop_conv_forward(float *y, float *past, const float *x, const float *w, const float *bias,
+                      const hop_conv *c)
+{
+    assert(c->tokens >= 0 && c->width >= 0 && c->size >= 1);
+    hop__kernels_get()->conv(y, past, x, w, bias, c);
+    const int64_t rows = c->size - 1, row = c->width;
+    for (int64_t i = 0; past && i < rows; i++) {
+        const int64_t from = c->tokens - rows + i;
+        const float *src = from < 0 ? past + (from + rows) * row : x + from * c->x_stride;
+        memmove(past + i * row, src, sizeof(float) * (size_t)row);
+    }
+}

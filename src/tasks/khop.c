@@ -1,0 +1,67 @@
+/* k-hop induction: from the last token, `hops` times, to the token behind the last earlier occurrence of the
+ * one at hand. */
+#include "room.h"
+
+#include <math.h>
+
+static const hop__field FIELDS[] = {
+    {"n", offsetof(hop_task, khop.n), false, 1, HOP__MAX_LENGTH},
+    {"alphabet", offsetof(hop_task, khop.alphabet), false, 2, HOP__MAX_LENGTH - 1},
+    {"hops", offsetof(hop_task, khop.hops), true, 1, HOP_MAX_HOPS - 1},
+    {0},
+};
+
+static hop_status ready(hop_task *t, hop_error *err)
+{
+    (void)err;
+    t->length = t->khop.n;
+    t->vocab = t->khop.alphabet + 1; /* the last says: nowhere */
+    return HOP_OK;
+}
+
+static int64_t values(const hop_task *t, int64_t position)
+{
+    (void)position;
+    return t->khop.alphabet;
+}
+
+static void sample(const hop_task *t, hop_rng *rng, int32_t *tokens)
+{
+    for (int64_t i = 0; i < t->length; i++)
+        tokens[i] = (int32_t)hop_rng_below(rng, (uint64_t)t->khop.alphabet);
+}
+
+static int64_t solve(const hop_task *t, const int32_t *tokens, int32_t *targets)
+{
+    int64_t at = t->length - 1;
+    for (int64_t i = 0; i < t->length; i++) targets[i] = -1;
+    for (int hop = 0; hop < t->khop.hops && at >= 0; hop++) {
+        int64_t j = at; /* 0: a step that leads nowhere */
+        while (j >= 1 && tokens[j - 1] != tokens[at]) j--;
+        at = j >= 1 ? j : -1;
+    }
+    targets[t->length - 1] = at >= 0 ? tokens[at] : (int32_t)t->khop.alphabet;
+    return 1;
+}
+
+static double log10_inputs(const hop_task *t)
+{
+    return (double)t->khop.n * log10((double)t->khop.alphabet);
+}
+
+static int64_t inputs(const hop_task *t)
+{
+    int64_t product = 1;
+    hop__count_power(&product, t->khop.alphabet, t->khop.n);
+    return product;
+}
+
+const hop__task_ops hop__khop_ops = {
+    .fields = FIELDS,
+    .ready = ready,
+    .values = values,
+    .sample = sample,
+    .solve = solve,
+    .log10_inputs = log10_inputs,
+    .inputs = inputs,
+};

@@ -1,0 +1,35 @@
+/* What the tasks share inside this room: one const table each, and sizes as lists of fields. */
+#ifndef HOPBOUND_TASKS_ROOM_H
+#define HOPBOUND_TASKS_ROOM_H
+
+#include <hopbound/tasks.h>
+
+#define HOP__MAX_LENGTH ((int64_t)1 << 31) /* of a prompt; also of an alphabet, since tokens are int32 */
+#define HOP__MAX_INPUTS ((int64_t)1 << 62) /* more are not counted exactly */
+
+/* A size of a task: its name in JSON, where it stands in a hop_task, what it may be. */
+typedef struct hop__field {
+    const char *name; /* NULL ends the list */
+    size_t at;
+    bool narrow; /* an int, else an int64_t */
+    int64_t min, max;
+} hop__field;
+
+/* Functions get tasks that are ready, but for `ready` itself and `write`; tokens are in range. */
+typedef struct hop__task_ops {
+    const hop__field *fields;                         /* NULL: the task reads and writes itself */
+    hop_status (*ready)(hop_task *t, hop_error *err); /* fields are in range; sets length and vocab */
+    int64_t (*values)(const hop_task *t, int64_t position);
+    void (*sample)(const hop_task *t, hop_rng *rng, int32_t *tokens);
+    int64_t (*solve)(const hop_task *t, const int32_t *tokens, int32_t *targets);
+    hop_status (*check)(const hop_task *t, const int32_t *tokens, hop_error *err); /* NULL: ranges are all */
+    double (*log10_inputs)(const hop_task *t);
+    int64_t (*inputs)(const hop_task *t);
+} hop__task_ops;
+
+extern const hop__task_ops hop__twosum_ops, hop__recall_ops, hop__khop_ops;
+
+/* *product *= base^exponent; false, with *product -1, when that is more than HOP__MAX_INPUTS. base >= 1. */
+bool hop__count_power(int64_t *product, int64_t base, int64_t exponent);
+
+#endif

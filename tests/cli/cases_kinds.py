@@ -1,0 +1,251 @@
+"""build KIND for every kind and mixer, networks that generate, deep networks: stopped, resumed, the same bits."""
+import json, os, re, signal, subprocess, time
+import harness
+from harness import case, check, good, good_json, hopbound, lines_of, one_line, read, write
+from cases_network import BUILD_KEYS
+
+SIZES = (["--hops", 1, "--m", 3], ["--hops", 2, "--m", 5, "--fan", 3], ["--hops", 3, "--m", 4, "--fan", "2,3"])
+
+
+LINEAR = {"linear", "retnet", "lightning", "gla", "hgrn2", "mamba", "mamba2", "deltanet", "gdn", "kda", "deltaproduct", "rwkv6",
+          "rwkv7", "mlstm", "rglru", "based"}
+
+
+def build(kind, *args, name="net", keys=()):
+    value = good_json("build", kind, "-o", name, *args, keys=[*BUILD_KEYS, "mixer", "state_bits", *keys])
+    check(set(os.listdir(name)) == {"config.json", "model.safetensors"}, why=str(os.listdir(name)))
+    return value
+
+
+def right_and_proved(count=20):
+    got = good_json("run", "net", "--count", count)
+    check(got["correct"] == got["instances"] == count, why=str(got))
+    check(got["targets_correct"] == got["targets"] >= count, why=str(got))
+    proof = good_json("prove", "net")
+    check(proof["verdict"] == "proved" and proof["why"] == "", why=str(proof))
+
+
+def linear_mixers():
+    names = [m["name"] for m in good_json("mixers")["mixers"] if m["recurrent"]]
+    check(LINEAR <= set(names), why=f"missing {LINEAR - set(names)}")
+    return names
+
+
+# ---- the constructions -----------------------------------------------------------------------
+
+@case
+def a_hybrid_of_every_linear_mixer_is_right_and_proved():
+    for mixer in linear_mixers():
+        for sizes in SIZES:
+            made = build("hybrid", "--mixer", mixer, *sizes)
+            hops = sizes[1]
+            check(made["layers"] == hops + 1 and made["mixer"] == mixer, why=str(made))
+            check(made["pattern"] == mixer + " full" + (f"^{hops}" if hops > 1 else ""), why=str(made))
+            check(made["state_bits"] > 0 and made["p2_bits"] > 0 and "state_ratio" not in made, why=str(made))
+            right_and_proved()
+
+
+@case
+def linear_only_is_right_and_proved_and_its_state_is_no_less_than_the_bound():
+    for sizes in SIZES:
+        made = build("linear", *sizes, keys=["p2_bits", "state_ratio"])
+        check("full" not in made["pattern"] and made["state_bits"] >= made["p2_bits"], why=str(made))
+        check(abs(made["state_ratio"] - made["state_bits"] / made["p2_bits"]) < 1e-9, why=str(made))
+        right_and_proved()
+    text = good("build", "linear", "-o", "net").out
+    check("state_bits" in text and "p2_bits" in text and "state_ratio" in text, why=text)
+
+
+@case
+def a_chain_of_thought_is_generated_and_proved():
+    for sizes in SIZES:
+        made = build("cot", *sizes)
+        check(made["layers"] == 1 and made["heads"] == 2, why=str(made))
+        right_and_proved()
+        good("task", *sizes, "--count", 9, "--format", "jsonl", "-o", "t.jsonl")
+        good("run", "net", "--count", 9, "--predictions", "a.jsonl", "--threads", 1)
+        got = good_json("run", "net", "--input", "t.jsonl", "--predictions", "b.jsonl", "--threads", 4)
+        check(read("a.jsonl") == read("b.jsonl"), why="sampled and read differ")
+        check(got["generated"] == sizes[1] + 1, why=str(got))
+        for p, t in zip(lines_of(read("a.jsonl").decode()), lines_of(read("t.jsonl").decode())):
+            check(set(p) == {"index", "prediction", "answer", "correct", "chain"}, why=str(p))
+            check(len(p["chain"]) == sizes[1] + 1 and p["chain"][-1] == p["prediction"] == t["answer"], why=str(p))
+    one_line(hopbound("run", "net", "--precision", 8), 2, r"run: --precision: a network that generates")
+    one_line(hopbound("run", "net", "--checkpoint", "x"), 2, r"run: --checkpoint: a network that generates")
+    config = read("net/config.json").decode()
+    check('"generate"' in config, why=config)
+    for bad in ('"generate": 0', '"generate": "x"', '"generate": 99999999', '"given": 3'):
+        write("net/config.json", re.sub(r'"generate": *\d+', bad, config))
+        one_line(hopbound("run", "net"), 1, r"run: .*generate")
+
+
+@case
+def an_encoder_looks_both_ways_and_is_proved():
+    for sizes, layers in zip(SIZES, (2, 3, 4)):
+        made = build("encoder", *sizes)
+        check(made["layers"] == layers, why=str(made))
+        right_and_proved()
+
+
+@case
+def two_sum_is_solved_by_full_and_by_sparse_attention():
+    for sizes in (["--n", 1, "--mod", 2], ["--n", 9, "--mod", 5], ["--n", 24, "--mod", 16]):
+        made = build("two-sum-full", *sizes)
+        check(made["task"] == {"name": "two-sum", "n": sizes[1], "mod": sizes[3]} and "p2_bits" not in made, why=str(made))
+        right_and_proved()
+    for sizes, block, topk in ((["--n", 12, "--mod", 5], 3, 1), (["--n", 24, "--mod", 16], 4, 2)):
+        made = build("two-sum-sparse", *sizes, "--block", block, "--topk", topk)
+        check(made["heads"] == block and made["pattern"].startswith("sparse"), why=str(made))
+        right_and_proved()
+
+
+@case
+def small_networks_of_every_kind_are_also_proved_by_enumeration():
+    for kind, sizes in (("hybrid", ["--hops", 1, "--m", 3]), ("linear", ["--hops", 1, "--m", 3]), ("cot", ["--hops", 1, "--m", 3]),
+                        ("encoder", ["--hops", 1, "--m", 3]), ("two-sum-full", ["--n", 5, "--mod", 4]),
+                        ("two-sum-sparse", ["--n", 4, "--mod", 4, "--block", 2])):
+        build(kind, *sizes)
+        got = good_json("prove", "net", "--method", "enumerate")
+        check(got["verdict"] == "proved" and got["enumerated"] == got["inputs"] > 0, why=f"{kind} {got}")
+
+
+WRONG = [
+    (["full", "--mixer", "gdn"], r"build: --mixer: full takes no such option"),
+    (["hybrid", "--block", "4"], r"build: --block: hybrid takes no such option"),
+    (["two-sum-full", "--topk", "4"], r"build: --topk: two-sum-full takes no such option"),
+    (["full", "--pattern", "F"], r"build: --pattern: full takes no such option"),
+    (["linear", "--d-model", "8"], r"build: --d-model: linear takes no such option"),
+    (["full", "--task", "khop"], r"build: --task: full is for funccomp"),
+    (["two-sum-full", "--task", "funccomp"], r"build: --task: two-sum-full is for two-sum"),
+    (["two-sum-full", "--hops", "2"], r"build: --hops: the task two-sum has no such size"),
+    (["hybrid", "--mod", "2"], r"build: --mod: the task funccomp has no such size"),
+    (["hybrid", "--mixer", "zip"], r"build: .*zip.*unknown mixer|build: .*unknown mixer.*zip"),
+    (["hybrid", "--mixer", "full"], r"build: .*full"),
+    (["random"], r"build: --pattern: missing"),
+    (["random", "--pattern", "zip F"], r"build: .*unknown mixer.*zip"),
+    (["random", "--pattern", "F("], r"build: .*column 3"),
+    (["random", "--pattern", "F^0"], r"build: .*column"),
+    (["random", "--pattern", "   "], r"build: "),
+    (["random", "--pattern", "L^1000000000000"], r"build: .*more than 4294967296 layers"),
+    (["random", "--pattern", "L^2000000", "--d-model", "8"], r"build: .*2000000 layers"),
+    (["random", "--pattern", "F", "--heads", "3", "--d-model", "16"], r"build: .*3 heads do not divide"),
+    (["random", "--pattern", "F", "--tie", "3"], r"build: --tie: needs --seeded"),
+    (["random", "--pattern", "F", "--norm", "batch"], r"build: --norm: unknown name"),
+    (["random", "--pattern", "F", "--mlp", "deep"], r"build: --mlp: unknown name"),
+    (["random", "--pattern", "F", "--task", "khop", "--m", "3"], r"build: --m: the task khop has no such size"),
+]
+
+
+@case
+def what_a_kind_does_not_take_is_wrong_usage_and_writes_nothing():
+    for args, pattern in WRONG:
+        one_line(hopbound("build", *args, "-o", "net"), 2, pattern)
+        check(os.listdir(".") == [], why=f"{args}: {os.listdir('.')}")
+
+
+# ---- random networks -------------------------------------------------------------------------
+
+def predictions(*args, name="net"):
+    good_json("run", name, *args, "--predictions", "p.jsonl")
+    return read("p.jsonl")
+
+
+@case
+def a_random_network_of_every_mixer_runs_and_depends_on_the_seed_only():
+    names = [m["name"] for m in good_json("mixers", "--d-model", 16, "--heads", 2, "--head-dim", 8)["mixers"]]
+    for mixer in names:
+        shape = ["--pattern", f"{mixer} full {mixer}", "--d-model", 16, "--heads", 2, "--task", "recall"]
+        made = build("random", *shape, "--seed", 1)
+        check(made["layers"] == 3 and made["task"]["name"] == "recall" and made["n"] == 24, why=str(made))
+        seen = {predictions("--count", 9, "--threads", t) for t in (1, 3)}
+        build("random", *shape, "--seed", 1, name="again")
+        check(read("net/model.safetensors") == read("again/model.safetensors"), why=f"{mixer}: same seed, other bytes")
+        build("random", *shape, "--seed", 2, name="other")
+        check(read("net/model.safetensors") != read("other/model.safetensors"), why=mixer)
+        check(len(seen) == 1, why=f"{mixer}: depends on threads")
+
+
+@case
+def the_letter_L_is_the_mixer_asked_for_and_sizes_may_be_given():
+    made = build("random", "--pattern", "(L^2 F)^2", "--mixer", "linear", "--d-model", 12, "--heads", 3, "--head-dim", 5, "--vocab", 9,
+                 "--positions", 20, "--norm", "layer", "--mlp", "gelu", "--mlp-hidden", 7)
+    check(made["pattern"] == "(linear^2 full)^2" and made["mixer"] == "linear" and made["task"] is None, why=str(made))
+    check((made["d_model"], made["heads"], made["head_dim"], made["mlp_hidden"], made["n"]) == (12, 3, 5, 7, 20), why=str(made))
+    config = json.loads(read("net/config.json"))
+    check((config["vocab_size"], config["norm"], config["mlp"]) == (9, "layer", "gelu"), why=str(config))
+
+
+@case
+def seeded_networks_are_the_stored_ones_without_the_weights():
+    shape = ["--pattern", "L^7 F L^5", "--d-model", 8, "--task", "khop", "--n", 12, "--seed", 5]
+    build("random", *shape, name="stored")
+    build("random", *shape, "--seeded", name="seeded")
+    check(os.path.getsize("seeded/model.safetensors") < os.path.getsize("stored/model.safetensors") / 4)
+    check(predictions("--count", 20, name="stored") == predictions("--count", 20, name="seeded"))
+    tied = build("random", *shape, "--seeded", "--tie", 2, name="tied")
+    check(json.loads(read("tied/config.json"))["weights"] == {"kind": "seeded", "seed": 5, "tie": 2}, why=str(tied))
+
+
+# ---- deep networks ---------------------------------------------------------------------------
+
+DEEP = ["--d-model", 4, "--mlp", "none", "--seeded", "--tie", 8, "--task", "khop", "--n", 6, "--alphabet", 3]
+
+
+def deep(layers, name="deep"):
+    return build("random", "--pattern", f"L^{layers} F L^{layers}", *DEEP, name=name)
+
+
+@case
+def the_extremal_hybrid_of_two_hops_runs_out_of_the_box():
+    made = deep(4096)
+    check(made["layers"] == 8193 and made["pattern"] == "deltanet^4096 full deltanet^4096", why=str(made))
+    got = good_json("run", "deep", "--count", 1)
+    check(got["layers"] == 8193 and got["layers_per_second"] > 0, why=str(got))
+    check(abs(got["layers_per_second"] * got["seconds"] / 8193 - 1) < 1e-6, why=str(got))
+    check("layers/s" in good("run", "deep", "--count", 1).out)
+
+
+@case
+def a_deep_run_that_is_interrupted_is_resumed_to_the_same_bits():
+    deep(20000)
+    layers = max(20000, int(good_json("run", "deep", "--count", 1)["layers_per_second"] * 2))
+    deep(layers)  # about four seconds here
+    want = predictions("--count", 1, name="deep")
+    p = subprocess.Popen([harness.PROGRAM, "run", "deep", "--count", "1", "--checkpoint", "at", "--quiet"], stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    p.send_signal(signal.SIGINT)
+    err = p.communicate(timeout=100)[1].decode()
+    check(p.returncode == 1 and err == "hopbound: run: stopped: by a signal; the same command resumes from at\n", why=f"{p.returncode} {err!r}")
+    check(os.path.exists("at"))
+    kept = read("at")
+    one_line(hopbound("run", "deep", "--count", 1, "--seed", 9, "--checkpoint", "at"), 1, r"run: at: ")
+    check(read("at") == kept, why="another run touched it")
+    check(predictions("--count", 1, "--checkpoint", "at", name="deep") == want, why="resumed to other bits")
+    check(not os.path.exists("at"), why="it is done, yet the checkpoint stays")
+    write("at", b"nonsense")
+    one_line(hopbound("run", "deep", "--count", 1, "--checkpoint", "at"), 1, r"run: at: ")
+
+
+@case
+def a_checkpoint_runs_instances_one_after_another_with_the_same_answers():
+    deep(600)
+    check(predictions("--count", 5, "--checkpoint", "at", name="deep") == predictions("--count", 5, name="deep"))
+    check(not [f for f in os.listdir(".") if f.startswith("at")], why=str(os.listdir(".")))
+
+
+# ---- the registry ----------------------------------------------------------------------------
+
+@case
+def mixers_list_options_with_defaults_and_say_what_cannot_be_built():
+    got = good_json("mixers", "--d-model", 64, "--heads", 2, "--head-dim", 32)
+    for m in got["mixers"]:
+        check({"name", "equation", "recurrent", "options"} <= set(m), why=str(m))
+        check("why" in m or {"tensors", "parameters", "state_floats", "state_bytes"} <= set(m), why=str(m))
+        for o in m["options"]:
+            check({"name", "default", "help"} == set(o) and o["help"], why=str(o))
+    text = good("mixers").out
+    check(all(f"\n{m['name']}\n" in "\n" + text for m in got["mixers"]), why=text[:500])
+    window = [m for m in got["mixers"] if m["name"] == "window"]
+    check(not window or [o["name"] for o in window[0]["options"]] == ["window"], why=str(window))
+    odd = good_json("mixers", "--d-model", 7, "--heads", 3, "--head-dim", 5)  # what cannot be built says so, and is no failure
+    check(len(odd["mixers"]) == len(got["mixers"]))
