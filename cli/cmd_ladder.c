@@ -1,18 +1,11 @@
 /* hopbound ladder: the main job. For each number of hops: build the network, write it, read it back, prove
  * the file, run it, and show all of it in one table and one page. */
 #include "cli.h"
-#include "evaluate.h"
+#include "ladder.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define MOST_RUNGS 16
-
-typedef struct ladder_args {
-    common_args common;
-    opt_value output, rungs, m, fan, count, precision;
-} ladder_args;
 
 static const opt OPTIONS[] = {
     {.name = "output",
@@ -63,132 +56,12 @@ static const opt OPTIONS[] = {
      .max = 23,
      .metavar = "BITS",
      .help = "run them a second time with everything cut to that many significant bits"},
+    {.name = "brief",
+     .kind = OPT_FLAG,
+     .at = offsetof(ladder_args, brief),
+     .help = "only the full networks, no hybrids and no others"},
     {.name = NULL},
 };
-
-typedef struct ladder {
-    const ladder_args *args;
-    hop_pool *pool;
-    hop_rung rungs[MOST_RUNGS];
-    hop_rung_layer layers[MOST_RUNGS * (MOST_RUNGS + 1)];
-    int64_t rung_count, layer_count;
-    hop_verdict worst;
-} ladder;
-
-/* ---- one rung ------------------------------------------------------------------------------- */
-
-/* Builds, writes, and reads back: what is proved and run is the file. */
-static hop_status build_rung(const ladder *l, const hop_task *t, hop_model **out, hop_error *err)
-{
-    char name[32], dir[4096];
-    hop_model *built = NULL;
-    snprintf(name, sizeof name, "full-%d", t->funccomp.hops);
-    hop_status s = hop_path_join(dir, sizeof dir, l->args->output.text, name, err);
-    if (s == HOP_OK) s = hop_construct(&built, "full", t, NULL, err);
-    if (s == HOP_OK) s = hop_model_save(built, dir, err);
-    hop_model_free(built);
-    return s == HOP_OK ? hop_model_open(out, dir, err) : s;
-}
-
-static void describe(hop_rung *r, const hop_model *m, const hop_task *t)
-{
-    const hop_config *c = hop_model_config(m);
-    hop_text sizes = {0}, pattern = {0};
-    sizes_print(&sizes, t);
-    hop_pattern_print(&c->pattern, &pattern);
-    *r = (hop_rung){.hops = t->funccomp.hops,
-                    .m = t->funccomp.m,
-                    .tokens = t->length,
-                    .kind = "full",
-                    .layers = c->pattern.layers,
-                    .full_layers = c->pattern.layers,
-                    .d_model = c->d_model,
-                    .head_dim = c->head_dim,
-                    .parameters = hop_model_parameters(m)};
-    const char *after_hops = sizes.s ? strstr(sizes.s, "m ") : NULL;
-    snprintf(r->sizes, sizeof r->sizes, "%s", after_hops ? after_hops : "");
-    snprintf(r->pattern, sizeof r->pattern, "%s", pattern.s ? pattern.s : "");
-    hop_text_free(&sizes);
-    hop_text_free(&pattern);
-}
-
-static hop_status prove_rung(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, hop_error *err)
-{
-    const hop_prove_options o = {.seed = (uint64_t)l->args->common.seed.integer,
-                                 .pool = l->pool,
-                                 .enumerate_limit = 1000000,
-                                 .progress = &l->args->common.progress};
-    hop_proof p;
-    hop_status s = hop_prove(&p, m, t, &o, err);
-    if (s != HOP_OK) return s;
-    snprintf(r->verdict, sizeof r->verdict, "%s", hop_verdict_name(p.verdict));
-    snprintf(r->why, sizeof r->why, "%.199s", p.why);
-    r->log10_inputs = p.log10_inputs;
-    r->enumerated = p.enumerated;
-    r->score_gap = r->clip_margin = p.margin_count ? INFINITY : NAN;
-    r->wrong_mass = p.margin_count ? 0 : NAN;
-    r->readout_margin = p.readout_margin;
-    for (int64_t i = 0; i < p.margin_count; i++) {
-        const hop_margin *g = &p.margins[i];
-        r->score_gap = fmin(r->score_gap, g->score_gap);
-        r->clip_margin = fmin(r->clip_margin, g->clip_margin);
-        r->wrong_mass = fmax(r->wrong_mass, g->wrong_mass);
-        l->layers[l->layer_count++] = (hop_rung_layer){.hops = t->funccomp.hops,
-                                                       .layer = g->layer,
-                                                       .addresses = g->addresses,
-                                                       .player = g->player,
-                                                       .score_gap = g->score_gap,
-                                                       .wrong_mass = g->wrong_mass,
-                                                       .clip_margin = g->clip_margin};
-    }
-    if (p.verdict != HOP_PROVED && l->worst != HOP_REFUTED) l->worst = p.verdict;
-    hop_proof_free(&p);
-    return HOP_OK;
-}
-
-/* Right answers out of --count, computed in `bits` bits (0: float32). */
-static hop_status run_with(ladder *l, const hop_model *m, const hop_task *t, int bits, int64_t *correct,
-                           hop_error *err)
-{
-    const common_args *a = &l->args->common;
-    char label[40];
-    predictor p = {.model = m, .pool = l->pool, .bits = bits, .progress = &a->progress, .label = label};
-    snprintf(label, sizeof label, bits ? "%d hops: running with %d bits" : "%d hops: running",
-             t->funccomp.hops, bits);
-    hop_status s = predictor_sampled(&p, t, l->args->count.integer, (uint64_t)a->seed.integer, correct, err);
-    predictor_close(&p);
-    return s;
-}
-
-static hop_status run_rung(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, hop_error *err)
-{
-    r->instances = r->cut_instances = l->args->count.integer;
-    r->cut_bits = (int)l->args->precision.integer;
-    hop_status s = run_with(l, m, t, 0, &r->correct, err);
-    return s == HOP_OK ? run_with(l, m, t, r->cut_bits, &r->cut_correct, err) : s;
-}
-
-static hop_status climb(ladder *l, int hops, hop_error *err)
-{
-    int64_t fan[MOST_RUNGS];
-    for (int i = 0; i < hops; i++) fan[i] = l->args->fan.integer;
-    hop_task t = {.kind = HOP_TASK_FUNCCOMP};
-    hop_model *m = NULL;
-    double began = hop_now();
-    hop_rung *r = &l->rungs[l->rung_count];
-    hop_status s = hop_funccomp_init(&t.funccomp, hops, l->args->m.integer, fan, err);
-    if (s == HOP_OK) s = hop_task_ready(&t, err);
-    if (s == HOP_OK) s = build_rung(l, &t, &m, err);
-    if (s == HOP_OK) {
-        describe(r, m, &t);
-        s = prove_rung(l, r, m, &t, err);
-    }
-    if (s == HOP_OK) s = run_rung(l, r, m, &t, err);
-    hop_model_free(m);
-    r->seconds = hop_now() - began;
-    if (s == HOP_OK) l->rung_count++;
-    return s;
-}
 
 /* ---- showing it ----------------------------------------------------------------------------- */
 
@@ -205,6 +78,7 @@ static void write_rung(hop_json_writer *w, const hop_rung *r)
     hop_json_integer(w, "d_model", r->d_model);
     hop_json_integer(w, "head_dim", r->head_dim);
     hop_json_integer(w, "parameters", r->parameters);
+    hop_json_number(w, "state_bits", r->state_bits);
     hop_json_string(w, "verdict", r->verdict);
     hop_json_string(w, "why", r->why);
     hop_json_number(w, "log10_inputs", r->log10_inputs);
@@ -227,6 +101,7 @@ static void write_json(hop_json_writer *w, const ladder *l, const char *report)
     hop_json_key(w, "rungs");
     hop_json_begin_array(w);
     for (int64_t i = 0; i < l->rung_count; i++) write_rung(w, &l->rungs[i]);
+    for (int64_t i = 0; i < l->other_count; i++) write_rung(w, &l->others[i]);
     hop_json_end_array(w);
     hop_json_string(w, "report", report);
     hop_json_string(w, "isa", hop_isa_name(hop_kernels_selected()));
@@ -251,6 +126,27 @@ static void write_table(hop_text *out, const ladder *l)
     }
 }
 
+/* Hybrids of one rung that are all proved share a line. */
+static void write_others(hop_text *out, const ladder *l)
+{
+    if (l->other_count) hop_text_printf(out, "\n%4s %-34s %-9s %s\n", "hops", "other networks", "verdict", "");
+    for (int64_t i = 0; i < l->other_count; i++) {
+        const hop_rung *r = &l->others[i];
+        int64_t same = 1;
+        bool hybrid = strncmp(r->kind, "hybrid, ", 8) == 0;
+        while (hybrid && i + same < l->other_count && l->others[i + same].hops == r->hops &&
+               strncmp(l->others[i + same].kind, "hybrid, ", 8) == 0 && strcmp(l->others[i + same].verdict, r->verdict) == 0)
+            same++;
+        char name[64];
+        if (same > 1) snprintf(name, sizeof name, "1 linear + %d full, %lld mixers", r->hops, (long long)same);
+        else snprintf(name, sizeof name, "%.31s: %.28s", r->kind, r->pattern);
+        hop_text_printf(out, "%4d %-34s %-9s %s", r->hops, name, r->verdict, same > 1 ? "" : r->why);
+        for (int64_t k = 0; same > 1 && k < same; k++) hop_text_printf(out, "%s%s", k ? " " : "", l->others[i + k].kind + 8);
+        hop_text_add(out, "\n");
+        i += same - 1;
+    }
+}
+
 typedef hop_status draw_fn(hop_text *out, const hop_ladder_page *page);
 
 /* DIR/name, drawn by `draw`; the path goes to `path`. */
@@ -267,6 +163,8 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
                             .rung_count = l->rung_count,
                             .layers = l->layers,
                             .layer_count = l->layer_count,
+                            .others = l->others,
+                            .other_count = l->other_count,
                             .version = HOP_VERSION,
                             .isa = hop_isa_name(hop_kernels_selected()),
                             .command = command};
@@ -303,6 +201,7 @@ static int show(const ladder *l)
     }
     hop_text out = {0};
     write_table(&out, l);
+    write_others(&out, l);
     hop_text_printf(&out, "\nreport: %s\n", page);
     return print_text(a, &out);
 }
@@ -322,7 +221,7 @@ static int cmd_ladder(common_args *common)
     hop_status s = HOP_OK;
     if (code == EXIT_DONE) s = hop_make_dir(l->args->output.text, &err);
     for (int hops = 1; code == EXIT_DONE && s == HOP_OK && hops <= l->args->rungs.integer; hops++)
-        s = climb(l, hops, &err);
+        s = ladder_climb(l, hops, &err);
     if (code == EXIT_DONE && s != HOP_OK) code = fail_error(common, &err);
     if (code == EXIT_DONE) code = show(l);
     if (code == EXIT_DONE) code = codes[l->worst];

@@ -100,6 +100,7 @@ int print_json(const common_args *a, hop_json_writer *w)
 
 hop_status sink_open(sink *s, const char *path, hop_error *err)
 {
+    if (path && strcmp(path, "-") == 0) path = NULL; /* as for input */
     *s = (sink){.path = path};
     if (path) return hop_output_open(&s->file, path, err);
     if (isatty(STDOUT_FILENO)) terminal_mute(); /* the lines themselves show how far it is */

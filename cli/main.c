@@ -72,7 +72,7 @@ static int without_verb(int argc, char **argv)
     if (strcmp(first, "--man") == 0) return print_man(&a, argc > 2 ? argv[2] : NULL);
     if (strcmp(first, "--version") == 0)
         hop_text_add(&out, "hopbound " HOP_VERSION "\n");
-    else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0)
+    else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
         help_all(&out, VERBS, VERB_COUNT);
     else if (*first)
         fprintf(stderr, "hopbound: %.60s: unknown option; `hopbound --help` explains\n", first);
@@ -124,7 +124,7 @@ int main(int argc, char **argv)
 {
     occupy_standard_streams();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, which is reported */
-    if (argc < 2 || argv[1][0] == '-') return without_verb(argc, argv);
+    if (argc < 2 || argv[1][0] == '-' || strcmp(argv[1], "help") == 0) return without_verb(argc, argv);
     const verb *v = find_verb(argv[1]);
     if (!v) return unknown_verb(argv[1]);
     common_args *args = calloc(1, v->args_size);

@@ -145,6 +145,7 @@ hop_progress terminal_start(const char *name, bool quiet)
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);
+    sigaction(SIGHUP, &act, NULL);
     terminal.verb = name;
     terminal.quiet = quiet;
     terminal.is_terminal = isatty(STDERR_FILENO);

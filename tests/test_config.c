@@ -165,6 +165,41 @@ static void configs_that_cannot_be_built_are_refused_by_name(void **state)
     assert_int_equal(read_config(&c, "{\"model_type\": \"hopbound\"}", &err), HOP_EFORMAT);
 }
 
+static void settings_and_seeds_read_back_as_they_were_written(void **state)
+{
+    (void)state;
+    const char *text = "{\"model_type\": \"hopbound\", \"pattern\": \"gdn full gdn\", \"vocab_size\": 10, \"hidden_size\": 12,"
+                       "\"mixer_options\": {\"gdn\": {\"conv\": 0, \"gate\": false, \"scale\": 0.25}},"
+                       "\"layer_options\": {\"2\": {\"head_dim\": 3}}, \"bidirectional\": true,"
+                       "\"weights\": {\"kind\": \"seeded\", \"seed\": 5, \"tie\": 64}}";
+    hop_config c, d;
+    hop_error err = {0};
+    if (read_config(&c, text, &err) != HOP_OK) fail_msg("%s", err.text);
+    assert_int_equal(c.setting_count, 4);
+    assert_true(c.seeded && c.seed == 5 && c.tie == 64 && c.bidirectional);
+    hop_json_writer w = {0};
+    hop_config_write(&c, &w);
+    if (read_config(&d, w.text.s, &err) != HOP_OK) fail_msg("%s", err.text);
+    assert_int_equal(d.setting_count, 4);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(c.settings[i].layer, d.settings[i].layer);
+        assert_string_equal(c.settings[i].mixer, d.settings[i].mixer);
+        assert_string_equal(c.settings[i].name, d.settings[i].name);
+        assert_true(c.settings[i].value == d.settings[i].value);
+    }
+    hop_text_free(&w.text);
+    hop_config_free(&c);
+    hop_config_free(&d);
+    const char *const wrong[] = {"\"layer_options\": {\"3\": {\"conv\": 1}}", "\"layer_options\": {\"x\": {}}",
+                                 "\"mixer_options\": {\"gdn\": 4}", "\"mixer_options\": {\"gdn\": {\"conv\": \"four\"}}",
+                                 "\"weights\": {\"kind\": \"grown\"}", "\"weights\": {\"seed\": -1}"};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        char bad[300];
+        snprintf(bad, sizeof bad, "{\"model_type\": \"hopbound\", \"pattern\": \"F^3\", \"vocab_size\": 4, \"hidden_size\": 4, %s}", wrong[i]);
+        if (read_config(&c, bad, &err) == HOP_OK) fail_msg("accepted: %s", wrong[i]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +207,7 @@ int main(void)
         cmocka_unit_test(patterns_that_mean_nothing_are_refused_with_the_column),
         cmocka_unit_test(a_layer_is_found_by_its_number),
         cmocka_unit_test(a_config_reads_what_it_wrote),
+        cmocka_unit_test(settings_and_seeds_read_back_as_they_were_written),
         cmocka_unit_test(configs_that_cannot_be_built_are_refused_by_name),
     };
     return cmocka_run_group_tests_name("config", tests, NULL, NULL);

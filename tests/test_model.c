@@ -301,6 +301,138 @@ static void argmax_takes_the_first_of_equals_and_refuses_nan(void **state)
     assert_int_equal(hop_argmax((float[]){-INFINITY, -5}, 2), 1);
 }
 
+/* ---- deep networks -------------------------------------------------------------------------------- */
+
+static hop_model *deep_model(const char *pattern, bool seeded, int64_t tie)
+{
+    hop_config c;
+    hop_config_init(&c);
+    assert_int_equal(hop_pattern_parse(&c.pattern, pattern, "", NULL), HOP_OK);
+    c.vocab = 11;
+    c.d_model = 6;
+    c.heads = 2;
+    c.max_positions = 20;
+    c.mlp_hidden = 5;
+    c.seeded = seeded;
+    c.seed = 7;
+    c.tie = tie;
+    assert_int_equal(hop_config_set(&c, -1, "gdn", "value_dim", 4, NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, 1, "", "head_dim", 5, NULL), HOP_OK);
+    hop_model *m;
+    hop_error err = {0};
+    if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s", err.text);
+    hop_config_free(&c);
+    hop_model_init_weights(m, 7);
+    return m;
+}
+
+static hop_status logits_of(const hop_model *m, const hop_forward_options *o, float logits[11])
+{
+    int32_t tokens[9] = {1, 4, 1, 5, 9, 2, 6, 5, 3};
+    hop_forward *f;
+    hop_error err = {0};
+    if (hop_forward_new(&f, m, o, &err) != HOP_OK) fail_msg("%s", err.text);
+    hop_status s = hop_forward_logits(f, tokens, 9, logits, &err);
+    hop_forward_free(f);
+    return s;
+}
+
+static void seeded_layers_are_the_stored_ones_of_that_seed(void **state)
+{
+    (void)state;
+    hop_model *stored = deep_model("(gdn^3 full)^5 mamba", false, 0), *seeded = deep_model("(gdn^3 full)^5 mamba", true, 0);
+    float a[11], b[11];
+    assert_int_equal(logits_of(stored, &(hop_forward_options){0}, a), HOP_OK);
+    assert_int_equal(logits_of(seeded, &(hop_forward_options){0}, b), HOP_OK);
+    assert_memory_equal(a, b, sizeof a);
+    assert_true(hop_model_weight_count(seeded) < 5); /* tables, norm, read-out */
+    hop_model_free(stored);
+    hop_model_free(seeded);
+}
+
+static void tied_layers_repeat(void **state)
+{
+    (void)state;
+    /* Tied to 2, layers 2, 3 are layers 0, 1 again, whatever was drawn in between. */
+    hop_model *m = deep_model("gdn^6", true, 2), *untied = deep_model("gdn^6", true, 0);
+    float a[11], b[11], c[11];
+    assert_int_equal(logits_of(m, &(hop_forward_options){0}, a), HOP_OK);
+    assert_int_equal(logits_of(m, &(hop_forward_options){0}, b), HOP_OK);
+    assert_int_equal(logits_of(untied, &(hop_forward_options){0}, c), HOP_OK);
+    assert_memory_equal(a, b, sizeof a);
+    assert_memory_not_equal(a, c, sizeof a);
+    hop_model_free(m);
+    hop_model_free(untied);
+}
+
+typedef struct patience {
+    int ticks;
+} patience;
+
+static bool tick(void *ctx, const char *what, double done, double total)
+{
+    (void)what, (void)done, (void)total;
+    return --((patience *)ctx)->ticks > 0;
+}
+
+static void an_interrupted_pass_resumes_to_the_same_bits(void **state)
+{
+    (void)state;
+    char path[512];
+    test_path(path, sizeof path, "model_checkpoint.safetensors");
+    remove(path);
+    hop_model *m = deep_model("linear^3000", true, 4);
+    float whole[11], resumed[11];
+    assert_int_equal(logits_of(m, &(hop_forward_options){0}, whole), HOP_OK);
+    int stops = 0;
+    hop_status s = HOP_ESTOPPED;
+    while (s == HOP_ESTOPPED && stops < 100) {
+        patience p = {.ticks = 15};
+        hop_progress progress = {.tick = tick, .ctx = &p};
+        s = logits_of(m, &(hop_forward_options){.progress = &progress, .checkpoint = path}, resumed);
+        stops += s == HOP_ESTOPPED;
+    }
+    assert_int_equal(s, HOP_OK);
+    assert_true(stops >= 2);
+    assert_memory_equal(whole, resumed, sizeof whole);
+    assert_int_not_equal(access(path, F_OK), 0); /* done: the file is gone */
+    /* A checkpoint of another network is refused, not taken. */
+    patience p = {.ticks = 3};
+    hop_progress progress = {.tick = tick, .ctx = &p};
+    assert_int_equal(logits_of(m, &(hop_forward_options){.progress = &progress, .checkpoint = path}, resumed), HOP_ESTOPPED);
+    hop_model *other = deep_model("linear^3001", true, 4);
+    assert_int_equal(logits_of(other, &(hop_forward_options){.checkpoint = path}, resumed), HOP_EFORMAT);
+    remove(path);
+    hop_model_free(m);
+    hop_model_free(other);
+}
+
+static void options_that_a_mixer_does_not_take_are_refused_by_name(void **state)
+{
+    (void)state;
+    const struct {
+        int64_t layer;
+        const char *mixer, *name, *why;
+        double value;
+    } cases[] = {
+        {-1, "gdn", "window", "takes no option \"window\"", 4},  {-1, "zigzag", "conv", "unknown mixer \"zigzag\"", 4},
+        {0, "", "head_dim", "head_dim", 0},                       {1, "", "conv", "conv", 1000},
+        {0, "", "heads", "not a whole number", 1.5},              {9, "", "heads", "no layer 9", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hop_config c;
+        hop_model *m;
+        hop_error err = {0};
+        hop_config_init(&c);
+        assert_int_equal(hop_pattern_parse(&c.pattern, "full gdn", "", NULL), HOP_OK);
+        c.vocab = c.d_model = 4;
+        assert_int_equal(hop_config_set(&c, cases[i].layer, cases[i].mixer, cases[i].name, cases[i].value, NULL), HOP_OK);
+        if (hop_model_new(&m, &c, &err) == HOP_OK) fail_msg("%s was accepted", cases[i].name);
+        if (!strstr(err.text, cases[i].why)) fail_msg("\"%s\" does not say \"%s\"", err.text, cases[i].why);
+        hop_config_free(&c);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -312,6 +444,10 @@ int main(void)
         cmocka_unit_test(shards_are_found_through_their_index),
         cmocka_unit_test(tokens_and_lengths_out_of_range_are_refused),
         cmocka_unit_test(a_rewound_decoder_answers_as_a_fresh_one),
+        cmocka_unit_test(seeded_layers_are_the_stored_ones_of_that_seed),
+        cmocka_unit_test(tied_layers_repeat),
+        cmocka_unit_test(an_interrupted_pass_resumes_to_the_same_bits),
+        cmocka_unit_test(options_that_a_mixer_does_not_take_are_refused_by_name),
         cmocka_unit_test(argmax_takes_the_first_of_equals_and_refuses_nan),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);

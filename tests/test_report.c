@@ -39,7 +39,8 @@ static sample *sample_new(int rungs)
             s->layers[layers++] = (hop_rung_layer){hops, l, 16, l, 9.437, 3.231e-4, 0.9951};
     }
     s->page =
-        (hop_ladder_page){s->rungs, rungs, s->layers, layers, "0.1.0", "avx2", "hopbound ladder -o ladder"};
+        (hop_ladder_page){.rungs = s->rungs, .rung_count = rungs, .layers = s->layers, .layer_count = layers,
+                          .version = "0.1.0", .isa = "avx2", .command = "hopbound ladder -o ladder"};
     return s;
 }
 
@@ -376,9 +377,26 @@ static void the_same_numbers_give_the_same_bytes(void **state)
     free(s);
 }
 
+static void other_networks_have_a_table_of_their_own(void **state)
+{
+    (void)state;
+    hop_rung others[2] = {{.hops = 2, .kind = "hybrid, <gdn>", .pattern = "gdn full^2", .layers = 3, .full_layers = 2,
+                           .parameters = 10, .state_bits = 128, .verdict = "proved", .instances = 5, .correct = 5},
+                          {.hops = 2, .kind = "extremal hybrid", .pattern = "L^9", .verdict = "silent", .why = "theorem T2"}};
+    hop_rung one = {.hops = 2, .layers = 3, .full_layers = 3, .pattern = "full^3", .verdict = "proved"};
+    hop_ladder_page page = {.rungs = &one, .rung_count = 1, .others = others, .other_count = 2, .version = "1", .isa = "x", .command = "y"};
+    hop_text out = {0};
+    assert_int_equal(hop_report_ladder(&out, &page), HOP_OK);
+    assert_non_null(strstr(out.s, "Table 3"));
+    assert_non_null(strstr(out.s, "hybrid, &lt;gdn&gt;"));
+    assert_non_null(strstr(out.s, "silent<small>theorem T2</small>"));
+    hop_text_free(&out);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(other_networks_have_a_table_of_their_own),
         cmocka_unit_test(every_rung_appears_in_the_drawing_and_in_the_table),
         cmocka_unit_test(a_layer_with_a_margin_gets_a_solid_arrow_and_one_without_a_dashed_one),
         cmocka_unit_test(numbers_are_written_for_people_and_bounds_are_rounded_to_the_safe_side),

@@ -112,7 +112,8 @@ static void a_network_that_overflows_is_not_proved(void **state)
         hop_proof p = prove(m, &all[i], HOP_PROVE_INTERVAL);
         assert_int_not_equal(p.verdict, HOP_PROVED);
         assert_non_null(strstr(p.why, "range of float32"));
-        assert_true(wrong_inputs(m, &all[i]) > 0);
+        if (hop_kernels_selected() != HOP_ISA_REF) /* which sums in double */
+            assert_true(wrong_inputs(m, &all[i]) > 0);
         hop_proof_free(&p);
         hop_model_free(m);
     }

@@ -18,7 +18,8 @@ typedef struct hop_rung {
     char pattern[64];    /* "full^4" */
     int64_t layers, full_layers, d_model, head_dim, parameters;
     char verdict[16];    /* "proved" */
-    char why[200];       /* when not proved */
+    char why[200];       /* when not proved; or, of a network that was not built, what is known */
+    double state_bits;   /* of all recurrent layers together; 0: there are none */
     double log10_inputs; /* inputs the verdict speaks of */
     int64_t enumerated;
     double score_gap, wrong_mass, clip_margin, readout_margin; /* smallest / largest over layers */
@@ -41,6 +42,8 @@ typedef struct hop_ladder_page {
     int64_t rung_count;
     const hop_rung_layer *layers;
     int64_t layer_count;
+    const hop_rung *others; /* other networks on the same rungs: a table, no drawing */
+    int64_t other_count;
     const char *version, *isa;
     const char *command; /* what made it */
 } hop_ladder_page;

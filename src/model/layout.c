@@ -103,7 +103,7 @@ static hop_status configure_all(hop_model *m, hop_error *err)
     return configure_specials(m, err);
 }
 
-static int64_t run_of(const hop_model *m, int64_t layer)
+int64_t hop__layer_run(const hop_model *m, int64_t layer)
 {
     int64_t lo = 0, hi = m->config.pattern.run_count;
     while (hi - lo > 1) {
@@ -118,14 +118,14 @@ hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer)
 {
     for (int64_t i = 0; i < m->special_count && m->specials[i].layer <= layer; i++)
         if (m->specials[i].layer == layer) return m->specials[i].config;
-    hop_mixer_config c = m->run_config[run_of(m, layer)];
+    hop_mixer_config c = m->run_config[hop__layer_run(m, layer)];
     c.layer = layer;
     return c;
 }
 
 const hop_mixer_ops *hop__layer_ops(const hop_model *m, int64_t layer)
 {
-    return hop_mixer_find(m->config.pattern.runs[run_of(m, layer)].mixer);
+    return hop_mixer_find(m->config.pattern.runs[hop__layer_run(m, layer)].mixer);
 }
 
 /* ---- a layer's tensors ------------------------------------------------------------------------ */
@@ -160,15 +160,13 @@ static void add_mlp(parts *p, const hop_config *c)
     if (!gated) add_part(p, "mlp.down_proj.bias", d, 0, SLOT(down_bias));
 }
 
-int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_PARTS])
+static int list_parts(const hop_config *c, const hop_mixer_ops *ops, const hop_mixer_config *mixer, hop__part *out)
 {
-    const hop_config *c = &m->config;
     parts p = {.out = out};
     if (c->norm != HOP_NORM_NONE) add_part(&p, "input_layernorm.weight", c->d_model, 0, SLOT(norm1));
     if (c->norm == HOP_NORM_LAYER) add_part(&p, "input_layernorm.bias", c->d_model, 0, SLOT(norm1_bias));
-    hop_mixer_config mixer = hop_model_mixer_config(m, layer);
     hop_param params[HOP_MIXER_MAX_PARAMS];
-    int count = hop__layer_ops(m, layer)->params(&mixer, params);
+    int count = ops->params(mixer, params);
     for (int i = 0; i < count; i++) {
         char name[64];
         snprintf(name, sizeof name, "mixer.%s", params[i].name);
@@ -176,6 +174,17 @@ int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_P
     }
     add_mlp(&p, c);
     return p.count;
+}
+
+int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_PARTS])
+{
+    hop_mixer_config mixer = hop_model_mixer_config(m, layer);
+    return list_parts(&m->config, hop__layer_ops(m, layer), &mixer, out);
+}
+
+int hop__run_parts(const hop_model *m, int64_t run, hop__part out[HOP__MAX_PARTS])
+{
+    return list_parts(&m->config, hop__layer_ops(m, m->run_start[run]), &m->run_config[run], out);
 }
 
 int64_t hop__part_floats(const hop__part *p)

@@ -49,9 +49,11 @@ void hop_model_init_weights(hop_model *m, uint64_t seed)
             w->data[k] = w->rank == 2 ? (float)(std * hop_rng_normal(&rng)) : bias ? 0.0f : 1.0f;
     }
     for (int64_t l = 0; m->layers && l < m->config.pattern.layers; l++) {
+        hop__part parts[HOP__MAX_PARTS];
         float *data[HOP__MAX_PARTS];
+        int count = hop__layer_parts(m, l, parts);
         for (int64_t i = m->first_weight[l]; i < m->first_weight[l + 1]; i++) data[i - m->first_weight[l]] = m->weights[i].data;
-        hop__init_layer(m, l, data, seed);
+        hop__init_layer(m, l, parts, count, data, seed);
     }
 }
 

@@ -47,24 +47,41 @@ hop_status hop__layout(hop_model *m, hop_error *err);
 void hop__layout_free(hop_model *m);
 /* The tensors of one layer; returns how many. */
 int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_PARTS]);
+int hop__run_parts(const hop_model *m, int64_t run, hop__part out[HOP__MAX_PARTS]); /* of a run's ordinary layers */
 const hop_mixer_ops *hop__layer_ops(const hop_model *m, int64_t layer);
-/* Largest numbers over all layers: of floats of weights, and of what `measure` says. */
+int64_t hop__layer_run(const hop_model *m, int64_t layer); /* which run of the pattern it belongs to */
 int64_t hop__part_floats(const hop__part *p);
 
 /* source.c: layers one after another, stored or made from the seed when they are asked for. */
+
+/* Layers of one mixer without settings of their own have tensors of one shape. */
+typedef struct hop__shape {
+    const hop_mixer_ops *ops;
+    int count;
+    hop__part parts[HOP__MAX_PARTS];
+} hop__shape;
+
+/* Room for one seeded layer. */
+typedef struct hop__place {
+    int64_t stream; /* of the weights that it holds; -1: none */
+    float *data;
+    hop__layer layer;
+} hop__place;
+
 typedef struct hop__source {
     const hop_model *model;
-    float *buffer; /* seeded: weights of the layers kept */
-    int64_t kept, room; /* how many layers fit; floats of each */
-    int64_t *holds;  /* [kept]: which stream a place holds, -1 none */
-    hop__layer layer;
+    hop__shape *shapes;
+    int *shape_of_run;
+    int64_t shape_count, each; /* each: places of a shape; one, or one for each tied layer */
+    hop__place *places;        /* [shapes, each], and one more for layers with settings of their own */
+    float *buffer;
 } hop__source;
 
 hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err);
 const hop__layer *hop__source_layer(hop__source *s, int64_t layer); /* valid until the next call */
 void hop__source_close(hop__source *s);
-/* Draws one layer's weights as hop_model_init_weights does. */
-void hop__init_layer(const hop_model *m, int64_t layer, float *const *data, uint64_t seed);
+/* Draws one layer's weights as hop_model_init_weights does; data[i] belongs to the i-th of its parts. */
+void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, int count, float *const *data, uint64_t seed);
 
 /* block.c: the parts of a block that look at one token only. */
 

@@ -1,5 +1,6 @@
-/* Layers one after another. Stored ones are simply there. Seeded ones are drawn when they are asked for, into a buffer
- * that holds one layer, or all different ones when layers are tied and few, so that memory does not grow with depth. */
+/* Layers one after another. Stored ones are simply there. Seeded ones are drawn when they are asked for, into places that
+ * hold one layer of each shape, or all different ones when layers are tied and few, so that memory does not grow with
+ * depth. */
 #include "network.h"
 
 #include <math.h>
@@ -15,14 +16,13 @@ static int64_t stream_of(const hop_model *m, int64_t layer)
 
 /* Norm weights 1, biases 0, matrices normal with variance 1/fan-in; the mixer's own tensors as its paper has them. Every
  * layer has streams of its own, so that adding a layer does not change the others. */
-void hop__init_layer(const hop_model *m, int64_t layer, float *const *data, uint64_t seed)
+void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, int count, float *const *data, uint64_t seed)
 {
-    hop__part list[HOP__MAX_PARTS];
     float *mixer[HOP_MIXER_MAX_PARAMS] = {0};
-    int count = hop__layer_parts(m, layer, list), params = 0;
+    int params = 0;
     uint64_t stream = ((uint64_t)stream_of(m, layer) + 1) << 6;
     for (int i = 0; i < count; i++) {
-        const hop__part *p = &list[i];
+        const hop__part *p = &parts[i];
         if (strncmp(p->name, "mixer.", 6) == 0) {
             mixer[params++] = data[i];
             continue;
@@ -41,62 +41,107 @@ void hop__init_layer(const hop_model *m, int64_t layer, float *const *data, uint
     hop__layer_ops(m, layer)->init(mixer, &c, &rng);
 }
 
-/* The largest layer, over runs and special layers. */
-static int64_t most_floats(const hop_model *m)
+/* ---- places for seeded layers -------------------------------------------------------------------- */
+
+static int64_t shape_floats(const hop__part *parts, int count)
 {
+    int64_t n = 0;
+    for (int i = 0; i < count; i++) n += hop__part_floats(&parts[i]);
+    return n;
+}
+
+/* The shapes that runs have, and the floats of the largest layer of all. */
+static int64_t find_shapes(hop__source *s)
+{
+    const hop_model *m = s->model;
     int64_t most = 0;
-    for (int64_t i = 0; i < m->config.pattern.run_count + m->special_count; i++) {
-        int64_t runs = m->config.pattern.run_count, n = 0;
-        hop__part list[HOP__MAX_PARTS];
-        int count = hop__layer_parts(m, i < runs ? m->run_start[i] : m->specials[i - runs].layer, list);
-        for (int k = 0; k < count; k++) n += hop__part_floats(&list[k]);
+    for (int64_t r = 0; r < m->config.pattern.run_count; r++) {
+        const hop_mixer_ops *ops = hop__layer_ops(m, m->run_start[r]);
+        int64_t k = 0;
+        while (k < s->shape_count && s->shapes[k].ops != ops) k++;
+        s->shape_of_run[r] = (int)k;
+        if (k < s->shape_count) continue;
+        hop__shape *shape = &s->shapes[s->shape_count++];
+        shape->ops = ops;
+        shape->count = hop__run_parts(m, r, shape->parts);
+        int64_t n = shape_floats(shape->parts, shape->count);
+        if (n > most) most = n;
+    }
+    for (int64_t i = 0; i < m->special_count; i++) {
+        hop__part parts[HOP__MAX_PARTS];
+        int64_t n = shape_floats(parts, hop__layer_parts(m, m->specials[i].layer, parts));
         if (n > most) most = n;
     }
     return most;
 }
 
+static int mixer_count(void)
+{
+    int n = 0;
+    while (hop_mixer_at(n)) n++;
+    return n;
+}
+
 hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err)
 {
-    *s = (hop__source){.model = m};
+    *s = (hop__source){.model = m, .each = 1};
     if (!m->config.seeded) return HOP_OK;
-    s->room = most_floats(m);
-    /* Tied layers of one shape can all be kept; with several shapes a stream means different numbers. */
-    bool same = m->config.pattern.run_count == 1 && m->special_count == 0;
-    int64_t tie = m->config.tie;
-    s->kept = same && tie > 0 && tie <= KEPT_FLOATS / s->room ? tie : 1;
-    s->buffer = hop_alloc(sizeof(float) * (size_t)(s->room * s->kept));
-    s->holds = hop_alloc(sizeof(int64_t) * (size_t)s->kept);
-    if (!s->buffer || !s->holds) {
-        hop__source_close(s);
-        return hop_fail(err, HOP_ENOMEM, "cannot hold a layer's %lld weights", (long long)s->room);
+    s->shapes = hop_alloc(sizeof *s->shapes * (size_t)mixer_count());
+    s->shape_of_run = hop_alloc(sizeof(int) * (size_t)m->config.pattern.run_count);
+    if (s->shapes && s->shape_of_run) {
+        int64_t room = find_shapes(s), tie = m->config.tie;
+        if (tie > 0 && tie <= KEPT_FLOATS / (room * s->shape_count)) s->each = tie;
+        int64_t places = s->shape_count * s->each + 1;
+        s->places = hop_alloc(sizeof *s->places * (size_t)places);
+        s->buffer = hop_alloc(sizeof(float) * (size_t)(room * places));
+        for (int64_t i = 0; s->places && i < places; i++) s->places[i] = (hop__place){.stream = -1, .data = s->buffer + i * room};
     }
-    for (int64_t i = 0; i < s->kept; i++) s->holds[i] = -1;
-    return HOP_OK;
+    if (s->shapes && s->shape_of_run && s->places && s->buffer) return HOP_OK;
+    hop__source_close(s);
+    return hop_fail(err, HOP_ENOMEM, "cannot hold a layer's weights");
 }
 
 void hop__source_close(hop__source *s)
 {
+    hop_free(s->shapes);
+    hop_free(s->shape_of_run);
+    hop_free(s->places);
     hop_free(s->buffer);
-    hop_free(s->holds);
     *s = (hop__source){0};
+}
+
+static bool is_special(const hop_model *m, int64_t layer)
+{
+    for (int64_t i = 0; i < m->special_count && m->specials[i].layer <= layer; i++)
+        if (m->specials[i].layer == layer) return true;
+    return false;
+}
+
+static void draw(hop__place *p, const hop_model *m, int64_t layer, const hop__part *parts, int count)
+{
+    float *data[HOP__MAX_PARTS], *at = p->data;
+    p->layer = (hop__layer){.ops = hop__layer_ops(m, layer)};
+    for (int i = 0; i < count; i++) {
+        const float *start = data[i] = at;
+        memcpy((char *)&p->layer + parts[i].slot, &start, sizeof start);
+        at += hop__part_floats(&parts[i]);
+    }
+    hop__init_layer(m, layer, parts, count, data, m->config.seed);
 }
 
 const hop__layer *hop__source_layer(hop__source *s, int64_t layer)
 {
     const hop_model *m = s->model;
     if (m->layers) return &m->layers[layer];
-    hop__part list[HOP__MAX_PARTS];
-    float *data[HOP__MAX_PARTS];
-    int count = hop__layer_parts(m, layer, list);
-    int64_t stream = stream_of(m, layer), place = stream % s->kept;
-    float *at = s->buffer + place * s->room;
-    s->layer = (hop__layer){.ops = hop__layer_ops(m, layer)};
-    for (int i = 0; i < count; i++) {
-        const float *start = data[i] = at;
-        memcpy((char *)&s->layer + list[i].slot, &start, sizeof start);
-        at += hop__part_floats(&list[i]);
+    if (is_special(m, layer)) {
+        hop__part parts[HOP__MAX_PARTS];
+        hop__place *p = &s->places[s->shape_count * s->each];
+        draw(p, m, layer, parts, hop__layer_parts(m, layer, parts));
+        return &p->layer;
     }
-    if (s->kept == 1 || s->holds[place] != stream) hop__init_layer(m, layer, data, m->config.seed);
-    s->holds[place] = stream;
-    return &s->layer;
+    int64_t shape = s->shape_of_run[hop__layer_run(m, layer)], stream = stream_of(m, layer);
+    hop__place *p = &s->places[shape * s->each + stream % s->each];
+    if (p->stream != stream) draw(p, m, layer, s->shapes[shape].parts, s->shapes[shape].count);
+    p->stream = stream;
+    return &p->layer;
 }

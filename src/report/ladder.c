@@ -97,7 +97,8 @@ static void add_meaning(hop_text *out)
         "arithmetic of this program, whose rounding the bounds include.</p>\n"
         "<p>It says nothing about</p>\n<ul>\n"
         "<li>other sizes, longer prompts or other weights, trained ones among them;</li>\n"
-        "<li>fewer layers: a proof shows that these are enough, not that fewer would fail;</li>\n"
+        "<li>fewer layers: a proof shows that these are enough, not that fewer would fail; what theorems say of fewer "
+        "full layers, and from which length on, stands in Table 3;</li>\n"
         "<li>activations cut to fewer bits, and other programs that run the same weights: the runs in Table "
         "1 are "
         "samples, not proofs, unless every input was run;</li>\n"
@@ -126,6 +127,7 @@ hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page)
         hop__ladder_main_table(out, page);
     }
     if (page->layer_count > 0) hop__ladder_margins_table(out, page);
+    if (page->other_count > 0) hop__ladder_others_table(out, page);
     add_meaning(out);
     add_making(out, page);
     hop_text_add(out, "</main>\n");

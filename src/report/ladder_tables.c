@@ -194,6 +194,49 @@ void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page)
     hop__html_table_close(out);
 }
 
+/* "hybrid, gdn" */
+static void other_row(hop_text *out, const hop_rung *r, bool first)
+{
+    hop_text_add(out, first ? "<tr class=\"first\">\n" : "<tr>\n");
+    hop__html_cell(out, "hops", hop__number_count(r->hops).rich);
+    hop__html_cell_open(out, "network", false);
+    hop__escape(out, r->kind, 0);
+    hop_text_add(out, "</td>\n");
+    hop__html_cell_open(out, "pattern", false);
+    pattern_cell(out, r);
+    hop_text_add(out, "</td>\n");
+    hop__html_cell(out, "full layers", hop__number_count(r->full_layers).rich);
+    hop__html_cell(out, "state bits", r->state_bits > 0 ? hop__number_count((int64_t)r->state_bits).rich : HOP__DASH);
+    hop__html_cell_open(out, "verdict", false);
+    if (r->layers > 0 && r->parameters > 0) hop__html_mark(out, r->verdict);
+    else hop__escape(out, r->verdict, 0);
+    if (*r->why) {
+        hop_text_add(out, "<small>");
+        hop__escape(out, r->why, 0);
+        hop_text_add(out, "</small>");
+    }
+    hop_text_add(out, "</td>\n");
+    hop__html_cell_open(out, "right in float32", true);
+    right_of(out, r->correct, r->instances);
+    hop_text_add(out, "</td>\n</tr>\n");
+}
+
+void hop__ladder_others_table(hop_text *out, const hop_ladder_page *page)
+{
+    static const char *const heads[] = {"hops", "network", "pattern", "full layers", "state bits", "verdict", "right in float32"};
+    hop__html_table_open(out,
+                         "<b>Table 3.</b> Other networks on the same rungs, at the same sizes. Those that are not built have "
+                         "what the published theorems say of them; state bits count all recurrent layers, at 32 bits a number.",
+                         false);
+    hop_text_add(out, "<thead>\n<tr>\n");
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) hop__html_head(out, heads[i], i == 0 || i == 3 || i == 4 || i == 6);
+    hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
+    for (int64_t i = 0; i < page->other_count; i++)
+        other_row(out, &page->others[i], i == 0 || page->others[i - 1].hops != page->others[i].hops);
+    hop_text_add(out, "</tbody>\n");
+    hop__html_table_close(out);
+}
+
 void hop__ladder_columns(hop_text *out)
 {
     hop_text_add(out, "<dl>\n");

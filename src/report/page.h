@@ -75,6 +75,7 @@ void hop__html_cell(hop_text *out, const char *label, const char *rich); /* a nu
 void hop__ladder_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
 void hop__ladder_main_table(hop_text *out, const hop_ladder_page *page);
 void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page);
+void hop__ladder_others_table(hop_text *out, const hop_ladder_page *page);
 void hop__ladder_columns(hop_text *out); /* what each column means */
 
 #endif

@@ -1,0 +1,40 @@
+/* The ladder's rungs: networks that are built, proved and run, and what is known of those that are not. */
+#ifndef HOPBOUND_CLI_LADDER_H
+#define HOPBOUND_CLI_LADDER_H
+
+#include "cli.h"
+
+#define MOST_RUNGS  16
+#define MOST_OTHERS 32 /* a rung */
+
+typedef struct ladder_args {
+    common_args common;
+    opt_value output, rungs, m, fan, count, precision, brief;
+} ladder_args;
+
+typedef struct ladder {
+    const ladder_args *args;
+    hop_pool *pool;
+    hop_rung rungs[MOST_RUNGS];
+    hop_rung_layer layers[MOST_RUNGS * (MOST_RUNGS + 1)];
+    hop_rung others[MOST_RUNGS * MOST_OTHERS];
+    int64_t rung_count, layer_count, other_count;
+    hop_verdict worst;
+} ladder;
+
+/* Climbs one rung: the full network into rungs and layers, unless --brief the others too. */
+hop_status ladder_climb(ladder *l, int hops, hop_error *err);
+/* ladder_others.c */
+hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err);
+
+/* Builds a network of a kind, writes it under DIR/name, reads it back, proves and runs that: what is in the row is true of
+ * the file. `margins`: keep them in l->layers. */
+typedef struct ladder_job {
+    const char *kind, *mixer, *name;
+    int64_t count; /* instances */
+    bool cut;      /* run them with fewer bits too */
+    bool margins;
+} ladder_job;
+hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_job *job, hop_error *err);
+
+#endif

@@ -1,0 +1,121 @@
+/* One network of the ladder: built, written, read back, proved, run. */
+#include "ladder.h"
+#include "evaluate.h"
+
+#include <math.h>
+#include <string.h>
+
+static hop_status build_network(const ladder *l, const hop_task *t, const ladder_job *job, hop_model **out, hop_error *err)
+{
+    char name[64], dir[4096];
+    hop_model *built = NULL;
+    const hop_construct_options o = {.mixer = job->mixer};
+    snprintf(name, sizeof name, "%s-%d", job->name, t->funccomp.hops);
+    hop_status s = hop_path_join(dir, sizeof dir, l->args->output.text, name, err);
+    if (s == HOP_OK) s = hop_construct(&built, job->kind, t, &o, err);
+    if (s == HOP_OK) s = hop_model_save(built, dir, err);
+    hop_model_free(built);
+    return s == HOP_OK ? hop_model_open(out, dir, err) : s;
+}
+
+static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const ladder_job *job)
+{
+    const hop_config *c = hop_model_config(m);
+    hop_text sizes = {0}, pattern = {0};
+    sizes_print(&sizes, t);
+    hop_pattern_print(&c->pattern, &pattern);
+    *r = (hop_rung){.hops = t->funccomp.hops, .m = t->funccomp.m, .tokens = t->length, .layers = c->pattern.layers,
+                    .d_model = c->d_model, .head_dim = c->head_dim, .parameters = hop_model_parameters(m)};
+    snprintf(r->kind, sizeof r->kind, job->mixer ? "%s, %s" : "%s", job->kind, job->mixer);
+    for (int64_t i = 0; i < c->pattern.layers; i++) {
+        const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
+        hop_mixer_config mixer = hop_model_mixer_config(m, i);
+        if (ops->recurrent) r->state_bits += 32.0 * (double)ops->state_floats(&mixer, 1);
+        else r->full_layers++;
+    }
+    const char *after_hops = sizes.s ? strstr(sizes.s, "m ") : NULL;
+    snprintf(r->sizes, sizeof r->sizes, "%s", after_hops ? after_hops : "");
+    snprintf(r->pattern, sizeof r->pattern, "%s", pattern.s ? pattern.s : "");
+    hop_text_free(&sizes);
+    hop_text_free(&pattern);
+}
+
+static void keep_margin(ladder *l, int hops, const hop_margin *g)
+{
+    l->layers[l->layer_count++] = (hop_rung_layer){.hops = hops, .layer = g->layer, .addresses = g->addresses,
+        .player = g->player, .score_gap = g->score_gap, .wrong_mass = g->wrong_mass, .clip_margin = g->clip_margin};
+}
+
+static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, bool margins, hop_error *err)
+{
+    const hop_prove_options o = {.seed = (uint64_t)l->args->common.seed.integer, .pool = l->pool,
+                                 .enumerate_limit = 1000000, .progress = &l->args->common.progress};
+    hop_proof p;
+    hop_status s = hop_prove(&p, m, t, &o, err);
+    if (s != HOP_OK) return s;
+    snprintf(r->verdict, sizeof r->verdict, "%s", hop_verdict_name(p.verdict));
+    snprintf(r->why, sizeof r->why, "%.199s", p.why);
+    r->log10_inputs = p.log10_inputs;
+    r->enumerated = p.enumerated;
+    r->score_gap = r->clip_margin = p.margin_count ? INFINITY : NAN;
+    r->wrong_mass = p.margin_count ? 0 : NAN;
+    r->readout_margin = p.readout_margin;
+    for (int64_t i = 0; i < p.margin_count; i++) {
+        const hop_margin *g = &p.margins[i];
+        r->score_gap = fmin(r->score_gap, g->score_gap);
+        r->clip_margin = fmin(r->clip_margin, g->clip_margin);
+        r->wrong_mass = fmax(r->wrong_mass, g->wrong_mass);
+        if (margins) keep_margin(l, t->funccomp.hops, g);
+    }
+    if (p.verdict != HOP_PROVED && l->worst != HOP_REFUTED) l->worst = p.verdict;
+    hop_proof_free(&p);
+    return HOP_OK;
+}
+
+/* Right answers out of `count`, computed in `bits` bits (0: float32). */
+static hop_status run_network(ladder *l, const hop_model *m, const hop_task *t, const ladder_job *job, int bits,
+                              int64_t *correct, hop_error *err)
+{
+    const common_args *a = &l->args->common;
+    char label[48];
+    predictor p = {.model = m, .pool = l->pool, .bits = bits, .progress = &a->progress, .label = label,
+                   .generate = strcmp(job->kind, "cot") == 0 ? t->funccomp.hops + 1 : 0};
+    snprintf(label, sizeof label, bits ? "%d hops: %s, %d bits" : "%d hops: %s", t->funccomp.hops, job->name, bits);
+    hop_status s = predictor_sampled(&p, t, job->count, (uint64_t)a->seed.integer, correct, err);
+    predictor_close(&p);
+    return s;
+}
+
+hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_job *job, hop_error *err)
+{
+    hop_model *m = NULL;
+    double began = hop_now();
+    hop_status s = build_network(l, t, job, &m, err);
+    if (s == HOP_OK) {
+        describe(r, m, t, job);
+        s = prove_network(l, r, m, t, job->margins, err);
+    }
+    r->instances = job->count;
+    if (s == HOP_OK) s = run_network(l, m, t, job, 0, &r->correct, err);
+    if (s == HOP_OK && job->cut) {
+        r->cut_instances = job->count;
+        r->cut_bits = (int)l->args->precision.integer;
+        s = run_network(l, m, t, job, r->cut_bits, &r->cut_correct, err);
+    }
+    hop_model_free(m);
+    r->seconds = hop_now() - began;
+    return s;
+}
+
+hop_status ladder_climb(ladder *l, int hops, hop_error *err)
+{
+    int64_t fan[MOST_RUNGS];
+    for (int i = 0; i < hops; i++) fan[i] = l->args->fan.integer;
+    hop_task t = {.kind = HOP_TASK_FUNCCOMP};
+    const ladder_job job = {.kind = "full", .name = "full", .count = l->args->count.integer, .cut = true, .margins = true};
+    hop_status s = hop_funccomp_init(&t.funccomp, hops, l->args->m.integer, fan, err);
+    if (s == HOP_OK) s = hop_task_ready(&t, err);
+    if (s == HOP_OK) s = ladder_row(l, &l->rungs[l->rung_count], &t, &job, err);
+    if (s == HOP_OK) l->rung_count++;
+    return s == HOP_OK && !l->args->brief.flag ? ladder_others(l, &t, err) : s;
+}
