@@ -1,4 +1,4 @@
-/* What the tests of 2-Sum share: a network for given sizes, and its answers beside those of a plain search. */
+/* What the tests of 2-Sum share: networks, and their answers beside those of a plain search. */
 #ifndef HOPBOUND_TWO_SUM_SUBJECT_H
 #define HOPBOUND_TWO_SUM_SUBJECT_H
 

@@ -13,69 +13,39 @@
  * i_l < N_{l-1}, so digit l of its code is 0, all -1. At stage l the hidden unit relu(wd + stage_l - 3/2) is 1/2 where
  * w_l's bit is 1 and 0 elsewhere; 16 of it turn -4 into +4. Signs are all that the read-out needs: the logit of the right
  * number is sum |reg|, any other loses 2|reg_i| for each bit in which it differs. */
-#include "code.h"
-#include "construct.h"
 #include "cot.h"
+#include "fields.h"
 
 #include <math.h>
 #include <stdio.h>
 
+/* The fields of a look-up, in other places, and two more. */
 typedef struct layout {
-    hop__code code;
-    int hops, bits, digit_bits;
-    int who, stage, at, val, dig, wd, reg;
-    int d_model, head_dim;
+    hop__fields f;
+    int stage, wd;
 } layout;
 
-static void layout_init(layout *f, const hop_funccomp *task)
+static void layout_init(layout *x, const hop_funccomp *task)
 {
-    hop__code_init(&f->code, task);
-    f->hops = task->hops;
-    f->bits = hop__code_bits(&f->code);
-    f->digit_bits = f->bits - f->code.width[0];
-    f->who = 0;
-    f->stage = f->who + f->hops + 2;
-    f->at = f->stage + f->hops + 1;
-    f->val = f->at + f->bits;
-    f->dig = f->val + f->bits;
-    f->wd = f->dig + f->digit_bits;
-    f->reg = f->wd + f->digit_bits;
-    f->d_model = f->reg + f->bits;
-    f->head_dim = f->hops + 2 + f->bits;
+    hop__fields *f = &x->f;
+    hop__fields_init(f, task);
+    x->stage = f->d_model;
+    x->wd = x->stage + f->hops + 1;
+    f->d_model = x->wd + f->digit_bits;
 }
 
-static void fill_tables(hop_model *m, const layout *f, const hop_funccomp *task)
+static void fill_heads(hop_model *m, const layout *x, float beta)
 {
-    const hop_weight *tokens = hop_model_weight(m, "model.embed_tokens.weight");
-    const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
-    const hop_weight *head = hop_model_weight(m, "lm_head.weight");
-    for (int64_t t = 0; t < task->vocab; t++) {
-        hop__code_number(&f->code, f->hops, t, 1, hop__cell(tokens, t, f->val));
-        hop__code_number(&f->code, f->hops, t, 1, hop__cell(head, t, f->reg));
-        for (int l = 1; l < f->hops; l++)
-            hop__code_digit(&f->code, l, hop_funccomp_digit(task, t % task->queries, l), 1,
-                            hop__cell(tokens, t, f->dig + f->code.offset[l] - f->code.width[0]));
-    }
-    for (int64_t p = 0; p < task->length; p++) {
-        int64_t index;
-        int player = hop_funccomp_player(task, p, &index);
-        *hop__cell(positions, p, f->who + player + 1) = 1;
-        if (player > 0) hop__code_number(&f->code, player, index, 1, hop__cell(positions, p, f->at));
-    }
-    for (int l = 0; l <= f->hops; l++) *hop__cell(positions, hop__stage_position(task, l), f->stage + l) = 1;
-}
-
-static void fill_heads(hop_model *m, const layout *f, float beta)
-{
+    const hop__fields *f = &x->f;
     const hop_weight *q = hop_model_layer_weight(m, 0, "mixer.q_proj.weight");
     const hop_weight *k = hop_model_layer_weight(m, 0, "mixer.k_proj.weight");
     const hop_weight *v = hop_model_layer_weight(m, 0, "mixer.v_proj.weight");
     const hop_weight *o = hop_model_layer_weight(m, 0, "mixer.o_proj.weight");
     int address = f->hops + 2, second = f->head_dim; /* rows of head 1 */
     for (int l = 0; l <= f->hops; l++) {
-        *hop__cell(q, 0, f->stage + l) = 2 * beta; /* head 0: who = -1 */
+        *hop__cell(q, 0, x->stage + l) = 2 * beta; /* head 0: who = -1 */
         /* Head 1: the player counts for more than a whole address, because at stage 0 the own token is none. */
-        *hop__cell(q, second + l + 1, f->stage + l) = (float)(f->bits + 2) * beta;
+        *hop__cell(q, second + l + 1, x->stage + l) = (float)(f->bits + 2) * beta;
     }
     for (int i = 0; i < f->hops + 2; i++) *hop__cell(k, i, f->who + i) = *hop__cell(k, second + i, f->who + i) = 1;
     for (int i = 0; i < f->bits; i++) {
@@ -86,20 +56,21 @@ static void fill_heads(hop_model *m, const layout *f, float beta)
     }
     for (int i = 0; i < f->digit_bits; i++) {
         *hop__cell(v, address + i, f->dig + i) = 1;
-        *hop__cell(o, f->wd + i, address + i) = 1;
+        *hop__cell(o, x->wd + i, address + i) = 1;
     }
 }
 
-static void fill_gate(hop_model *m, const layout *f)
+static void fill_gate(hop_model *m, const layout *x)
 {
+    const hop__fields *f = &x->f;
     const hop_weight *up = hop_model_layer_weight(m, 0, "mlp.up_proj.weight");
     const hop_weight *bias = hop_model_layer_weight(m, 0, "mlp.up_proj.bias");
     const hop_weight *down = hop_model_layer_weight(m, 0, "mlp.down_proj.weight");
     for (int l = 1; l < f->hops; l++)
         for (int i = 0; i < f->code.width[l]; i++) {
             int bit = f->code.offset[l] + i, unit = bit - f->code.width[0];
-            *hop__cell(up, unit, f->wd + unit) = 1;
-            *hop__cell(up, unit, f->stage + l) = 1;
+            *hop__cell(up, unit, x->wd + unit) = 1;
+            *hop__cell(up, unit, x->stage + l) = 1;
             bias->data[unit] = -1.5f;
             *hop__cell(down, f->reg + bit, unit) = 16;
         }
@@ -108,25 +79,27 @@ static void fill_gate(hop_model *m, const layout *f)
 hop_status hop__construct_cot(hop_model **out, const hop_task *task, const hop_construct_options *o, hop_error *err)
 {
     (void)o;
-    layout f;
+    layout x;
     hop_config c;
     char construction[64];
     const hop_funccomp *t = &task->funccomp;
-    layout_init(&f, t);
+    layout_init(&x, t);
     snprintf(construction, sizeof construction, "{\"kind\": \"cot\", \"generate\": %d}", t->hops + 1);
     hop_status s = hop__construct_config(&c, "full", task, construction, err);
     if (s != HOP_OK) return s;
     c.max_positions = t->length + t->hops;
-    c.d_model = f.d_model;
+    c.d_model = x.f.d_model;
     c.heads = 2;
-    c.head_dim = f.head_dim;
-    c.mlp_hidden = f.digit_bits ? f.digit_bits : 1;
+    c.head_dim = x.f.head_dim;
+    c.mlp_hidden = x.f.digit_bits ? x.f.digit_bits : 1;
     s = hop_model_new(out, &c, err);
     hop_config_free(&c);
     if (s != HOP_OK) return s;
-    float beta = (float)((log(4.0 * (double)(t->length + t->hops)) + 1.0) * sqrt((double)f.head_dim));
-    fill_tables(*out, &f, t);
-    fill_heads(*out, &f, beta);
-    if (f.digit_bits) fill_gate(*out, &f);
+    float beta = (float)((log(4.0 * (double)(t->length + t->hops)) + 1.0) * sqrt((double)x.f.head_dim));
+    hop__fill_tables(*out, &x.f, t);
+    const hop_weight *positions = hop_model_weight(*out, "model.embed_positions.weight");
+    for (int l = 0; l <= t->hops; l++) *hop__cell(positions, hop__stage_position(t, l), x.stage + l) = 1;
+    fill_heads(*out, &x, beta);
+    if (x.f.digit_bits) fill_gate(*out, &x);
     return HOP_OK;
 }

@@ -53,7 +53,7 @@ static double hidden_units(hop__analysis *a, bench *b)
         z = ival_widen(z, err);
         b->hidden_err[u] = err;
         b->side[u] = z.lo > 0 ? 1 : z.hi <= 0 ? -1 : 0;
-        double distance = b->side[u] > 0 ? z.lo : b->side[u] < 0 ? -z.hi : -fmin(z.hi, -z.lo);
+        double distance = b->side[u] > 0 ? z.lo : b->side[u] < 0 ? 0.0 - z.hi : -fmin(z.hi, -z.lo);
         margin = ival_least(margin, distance);
         b->hidden[u] = (ival){z.lo > 0 ? z.lo : 0, z.hi > 0 ? z.hi : 0};
     }

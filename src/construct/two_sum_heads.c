@@ -225,8 +225,8 @@ double hop__heads_least(const hop__heads *h, const ival *coef, int64_t right, do
             slack += fabs(work[c]) * (h->value_rad[i] + h->value_err[i]) + rad * top;
         }
         if (!any) continue;
-        least += own + hop__rows_lead(&h->values[kv], work, right, 1, 0, index)
-                           .gap;                                  /* own - the largest of -coef·value */
+        hop__lead lead = hop__rows_lead(&h->values[kv], work, right, 1, 0, index);
+        least += own + lead.gap;                                  /* gap: -own - max of -coef·value */
         slack += (double)(h->dim + h->count + 4) * 0x1p-49 * mag; /* this routine's own sums */
     }
     return ival_down(least - slack * (1 + 1e-9));
