@@ -129,19 +129,24 @@ static void write_table(hop_text *out, const ladder *l)
 /* Hybrids of one rung that are all proved share a line. */
 static void write_others(hop_text *out, const ladder *l)
 {
-    if (l->other_count) hop_text_printf(out, "\n%4s %-34s %-9s %s\n", "hops", "other networks", "verdict", "");
+    if (l->other_count)
+        hop_text_printf(out, "\n%4s %-34s %-9s %s\n", "hops", "other networks", "verdict", "");
     for (int64_t i = 0; i < l->other_count; i++) {
         const hop_rung *r = &l->others[i];
         int64_t same = 1;
         bool hybrid = strncmp(r->kind, "hybrid, ", 8) == 0;
         while (hybrid && i + same < l->other_count && l->others[i + same].hops == r->hops &&
-               strncmp(l->others[i + same].kind, "hybrid, ", 8) == 0 && strcmp(l->others[i + same].verdict, r->verdict) == 0)
+               strncmp(l->others[i + same].kind, "hybrid, ", 8) == 0 &&
+               strcmp(l->others[i + same].verdict, r->verdict) == 0)
             same++;
         char name[64];
-        if (same > 1) snprintf(name, sizeof name, "1 linear + %d full, %lld mixers", r->hops, (long long)same);
-        else snprintf(name, sizeof name, "%.31s: %.28s", r->kind, r->pattern);
+        if (same > 1)
+            snprintf(name, sizeof name, "1 linear + %d full, %lld mixers", r->hops, (long long)same);
+        else
+            snprintf(name, sizeof name, "%.31s: %.28s", r->kind, r->pattern);
         hop_text_printf(out, "%4d %-34s %-9s %s", r->hops, name, r->verdict, same > 1 ? "" : r->why);
-        for (int64_t k = 0; same > 1 && k < same; k++) hop_text_printf(out, "%s%s", k ? " " : "", l->others[i + k].kind + 8);
+        for (int64_t k = 0; same > 1 && k < same; k++)
+            hop_text_printf(out, "%s%s", k ? " " : "", l->others[i + k].kind + 8);
         hop_text_add(out, "\n");
         i += same - 1;
     }

@@ -27,8 +27,8 @@ hop_status ladder_climb(ladder *l, int hops, hop_error *err);
 /* ladder_others.c */
 hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err);
 
-/* Builds a network of a kind, writes it under DIR/name, reads it back, proves and runs that: what is in the row is true of
- * the file. `margins`: keep them in l->layers. */
+/* Builds a network of a kind, writes it under DIR/name, reads it back, proves and runs that: what is in the
+ * row is true of the file. `margins`: keep them in l->layers. */
 typedef struct ladder_job {
     const char *kind, *mixer, *name;
     int64_t count; /* instances */

@@ -5,7 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-static hop_status build_network(const ladder *l, const hop_task *t, const ladder_job *job, hop_model **out, hop_error *err)
+static hop_status build_network(const ladder *l, const hop_task *t, const ladder_job *job, hop_model **out,
+                                hop_error *err)
 {
     char name[64], dir[4096];
     hop_model *built = NULL;
@@ -24,14 +25,21 @@ static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const l
     hop_text sizes = {0}, pattern = {0};
     sizes_print(&sizes, t);
     hop_pattern_print(&c->pattern, &pattern);
-    *r = (hop_rung){.hops = t->funccomp.hops, .m = t->funccomp.m, .tokens = t->length, .layers = c->pattern.layers,
-                    .d_model = c->d_model, .head_dim = c->head_dim, .parameters = hop_model_parameters(m)};
+    *r = (hop_rung){.hops = t->funccomp.hops,
+                    .m = t->funccomp.m,
+                    .tokens = t->length,
+                    .layers = c->pattern.layers,
+                    .d_model = c->d_model,
+                    .head_dim = c->head_dim,
+                    .parameters = hop_model_parameters(m)};
     snprintf(r->kind, sizeof r->kind, job->mixer ? "%s, %s" : "%s", job->kind, job->mixer);
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
         hop_mixer_config mixer = hop_model_mixer_config(m, i);
-        if (ops->recurrent) r->state_bits += 32.0 * (double)ops->state_floats(&mixer, 1);
-        else r->full_layers++;
+        if (ops->recurrent)
+            r->state_bits += 32.0 * (double)ops->state_floats(&mixer, 1);
+        else
+            r->full_layers++;
     }
     const char *after_hops = sizes.s ? strstr(sizes.s, "m ") : NULL;
     snprintf(r->sizes, sizeof r->sizes, "%s", after_hops ? after_hops : "");
@@ -42,14 +50,22 @@ static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const l
 
 static void keep_margin(ladder *l, int hops, const hop_margin *g)
 {
-    l->layers[l->layer_count++] = (hop_rung_layer){.hops = hops, .layer = g->layer, .addresses = g->addresses,
-        .player = g->player, .score_gap = g->score_gap, .wrong_mass = g->wrong_mass, .clip_margin = g->clip_margin};
+    l->layers[l->layer_count++] = (hop_rung_layer){.hops = hops,
+                                                   .layer = g->layer,
+                                                   .addresses = g->addresses,
+                                                   .player = g->player,
+                                                   .score_gap = g->score_gap,
+                                                   .wrong_mass = g->wrong_mass,
+                                                   .clip_margin = g->clip_margin};
 }
 
-static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, bool margins, hop_error *err)
+static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, bool margins,
+                                hop_error *err)
 {
-    const hop_prove_options o = {.seed = (uint64_t)l->args->common.seed.integer, .pool = l->pool,
-                                 .enumerate_limit = 1000000, .progress = &l->args->common.progress};
+    const hop_prove_options o = {.seed = (uint64_t)l->args->common.seed.integer,
+                                 .pool = l->pool,
+                                 .enumerate_limit = 1000000,
+                                 .progress = &l->args->common.progress};
     hop_proof p;
     hop_status s = hop_prove(&p, m, t, &o, err);
     if (s != HOP_OK) return s;
@@ -73,14 +89,19 @@ static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, cons
 }
 
 /* Right answers out of `count`, computed in `bits` bits (0: float32). */
-static hop_status run_network(ladder *l, const hop_model *m, const hop_task *t, const ladder_job *job, int bits,
-                              int64_t *correct, hop_error *err)
+static hop_status run_network(ladder *l, const hop_model *m, const hop_task *t, const ladder_job *job,
+                              int bits, int64_t *correct, hop_error *err)
 {
     const common_args *a = &l->args->common;
     char label[48];
-    predictor p = {.model = m, .pool = l->pool, .bits = bits, .progress = &a->progress, .label = label,
+    predictor p = {.model = m,
+                   .pool = l->pool,
+                   .bits = bits,
+                   .progress = &a->progress,
+                   .label = label,
                    .generate = strcmp(job->kind, "cot") == 0 ? t->funccomp.hops + 1 : 0};
-    snprintf(label, sizeof label, bits ? "%d hops: %s, %d bits" : "%d hops: %s", t->funccomp.hops, job->name, bits);
+    snprintf(label, sizeof label, bits ? "%d hops: %s, %d bits" : "%d hops: %s", t->funccomp.hops, job->name,
+             bits);
     hop_status s = predictor_sampled(&p, t, job->count, (uint64_t)a->seed.integer, correct, err);
     predictor_close(&p);
     return s;
@@ -112,7 +133,8 @@ hop_status ladder_climb(ladder *l, int hops, hop_error *err)
     int64_t fan[MOST_RUNGS];
     for (int i = 0; i < hops; i++) fan[i] = l->args->fan.integer;
     hop_task t = {.kind = HOP_TASK_FUNCCOMP};
-    const ladder_job job = {.kind = "full", .name = "full", .count = l->args->count.integer, .cut = true, .margins = true};
+    const ladder_job job = {
+        .kind = "full", .name = "full", .count = l->args->count.integer, .cut = true, .margins = true};
     hop_status s = hop_funccomp_init(&t.funccomp, hops, l->args->m.integer, fan, err);
     if (s == HOP_OK) s = hop_task_ready(&t, err);
     if (s == HOP_OK) s = ladder_row(l, &l->rungs[l->rung_count], &t, &job, err);

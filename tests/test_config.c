@@ -168,7 +168,8 @@ static void configs_that_cannot_be_built_are_refused_by_name(void **state)
 static void settings_and_seeds_read_back_as_they_were_written(void **state)
 {
     (void)state;
-    const char *text = "{\"model_type\": \"hopbound\", \"pattern\": \"gdn full gdn\", \"vocab_size\": 10, \"hidden_size\": 12,"
+    const char *text = "{\"model_type\": \"hopbound\", \"pattern\": \"gdn full gdn\", \"vocab_size\": 10, "
+                       "\"hidden_size\": 12,"
                        "\"mixer_options\": {\"gdn\": {\"conv\": 0, \"gate\": false, \"scale\": 0.25}},"
                        "\"layer_options\": {\"2\": {\"head_dim\": 3}}, \"bidirectional\": true,"
                        "\"weights\": {\"kind\": \"seeded\", \"seed\": 5, \"tie\": 64}}";
@@ -190,12 +191,16 @@ static void settings_and_seeds_read_back_as_they_were_written(void **state)
     hop_text_free(&w.text);
     hop_config_free(&c);
     hop_config_free(&d);
-    const char *const wrong[] = {"\"layer_options\": {\"3\": {\"conv\": 1}}", "\"layer_options\": {\"x\": {}}",
-                                 "\"mixer_options\": {\"gdn\": 4}", "\"mixer_options\": {\"gdn\": {\"conv\": \"four\"}}",
-                                 "\"weights\": {\"kind\": \"grown\"}", "\"weights\": {\"seed\": -1}"};
+    const char *const wrong[] = {
+        "\"layer_options\": {\"3\": {\"conv\": 1}}", "\"layer_options\": {\"x\": {}}",
+        "\"mixer_options\": {\"gdn\": 4}",           "\"mixer_options\": {\"gdn\": {\"conv\": \"four\"}}",
+        "\"weights\": {\"kind\": \"grown\"}",        "\"weights\": {\"seed\": -1}"};
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         char bad[300];
-        snprintf(bad, sizeof bad, "{\"model_type\": \"hopbound\", \"pattern\": \"F^3\", \"vocab_size\": 4, \"hidden_size\": 4, %s}", wrong[i]);
+        snprintf(
+            bad, sizeof bad,
+            "{\"model_type\": \"hopbound\", \"pattern\": \"F^3\", \"vocab_size\": 4, \"hidden_size\": 4, %s}",
+            wrong[i]);
         if (read_config(&c, bad, &err) == HOP_OK) fail_msg("accepted: %s", wrong[i]);
     }
 }

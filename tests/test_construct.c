@@ -24,7 +24,8 @@ static hop_model *build(const char *kind, const char *mixer, const hop_task *t)
 {
     hop_model *m = NULL;
     hop_error err = {0};
-    if (hop_construct(&m, kind, t, &(hop_construct_options){.mixer = mixer}, &err) != HOP_OK) fail_msg("%s", err.text);
+    if (hop_construct(&m, kind, t, &(hop_construct_options){.mixer = mixer}, &err) != HOP_OK)
+        fail_msg("%s", err.text);
     return m;
 }
 
@@ -94,7 +95,8 @@ static void it_is_right_on_random_inputs_in_float32_and_with_8_bits(void **state
                 hop_rng rng;
                 hop_rng_init(&rng, 9, k);
                 hop_task_sample(&t, &rng, tokens);
-                assert_int_equal(answer_of(f, &t, tokens, logits), hop_funccomp_solve(&t.funccomp, tokens, NULL));
+                assert_int_equal(answer_of(f, &t, tokens, logits),
+                                 hop_funccomp_solve(&t.funccomp, tokens, NULL));
             }
             hop_forward_free(f);
         }
@@ -360,7 +362,8 @@ static void other_tokens_scores_count_too(void **state)
     hop_model *m = full_network(&t);
     int64_t count;
     /* Tokens of z_1 (who = 1 is coordinate 2) ask with 1e11 · 1e11 · 1e11 · 1e11. */
-    const hop_weight *q = hop_model_layer_weight(m, 0, "mixer.q_proj.weight"), *k = hop_model_layer_weight(m, 0, "mixer.k_proj.weight");
+    const hop_weight *q = hop_model_layer_weight(m, 0, "mixer.q_proj.weight"),
+                     *k = hop_model_layer_weight(m, 0, "mixer.k_proj.weight");
     const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
     for (int64_t p = 0; p < 3; p++) positions->data[p * positions->shape[1] + 2] = 1e11f;
     q->data[2 * q->shape[1] + 2] = 1e11f;
@@ -372,7 +375,8 @@ static void other_tokens_scores_count_too(void **state)
     hop_model_free(m);
 }
 
-/* A network that is right token by token and wrong as a whole sequence: 1e8 + v - 1e8 depends on the order of the sum. */
+/* A network that is right token by token and wrong as a whole sequence: 1e8 + v - 1e8 depends on the order of
+ * the sum. */
 static void enumeration_alone_runs_what_run_runs(void **state)
 {
     (void)state;
@@ -382,7 +386,8 @@ static void enumeration_alone_runs_what_run_runs(void **state)
     /* Two coordinates of the last token that cancel, through both layers' values. */
     const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
     int64_t d = positions->shape[1], count;
-    for (int64_t p = 0; p < t.length; p++) positions->data[p * d] += 1; /* who = -1 at every token: a constant */
+    for (int64_t p = 0; p < t.length; p++)
+        positions->data[p * d] += 1; /* who = -1 at every token: a constant */
     for (int e = 0; e < 2; e++) {
         const hop_weight *v = hop_model_layer_weight(m, e, "mixer.v_proj.weight");
         for (int64_t r = 3; r < v->shape[0]; r++) {
@@ -399,8 +404,9 @@ static void enumeration_alone_runs_what_run_runs(void **state)
 
 /* ---- other constructions ------------------------------------------------------------------------- */
 
-static const char *const LINEAR_MIXERS[] = {"linear", "retnet", "lightning", "gla", "hgrn2", "mamba", "mamba2", "deltanet",
-                                            "gdn", "kda", "deltaproduct", "rwkv6", "rwkv7", "mlstm", "rglru", "based"};
+static const char *const LINEAR_MIXERS[] = {
+    "linear", "retnet", "lightning",    "gla",   "hgrn2", "mamba", "mamba2", "deltanet",
+    "gdn",    "kda",    "deltaproduct", "rwkv6", "rwkv7", "mlstm", "rglru",  "based"};
 
 static void every_linear_mixer_makes_a_hybrid_that_is_proved(void **state)
 {
@@ -414,7 +420,8 @@ static void every_linear_mixer_makes_a_hybrid_that_is_proved(void **state)
             hop_task t = task_of(&all[i]);
             hop_model *m = build("hybrid", LINEAR_MIXERS[k], &t);
             hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
-            if (p.verdict != HOP_PROVED) fail_msg("%s, %d hops: %s", LINEAR_MIXERS[k], t.funccomp.hops, p.why);
+            if (p.verdict != HOP_PROVED)
+                fail_msg("%s, %d hops: %s", LINEAR_MIXERS[k], t.funccomp.hops, p.why);
             hop_proof_free(&p);
             hop_model_free(m);
         }
@@ -431,10 +438,12 @@ static void hybrids_chains_and_linear_stacks_are_right_on_every_small_input(void
             const char *kind = k < mixers ? "hybrid" : k == mixers ? "linear" : "cot";
             hop_model *m = build(kind, k < mixers ? LINEAR_MIXERS[k] : NULL, &t);
             hop_proof p = prove(m, &t, HOP_PROVE_ENUMERATE);
-            if (p.verdict != HOP_PROVED) fail_msg("%s %s: %s", kind, k < mixers ? LINEAR_MIXERS[k] : "", p.why);
+            if (p.verdict != HOP_PROVED)
+                fail_msg("%s %s: %s", kind, k < mixers ? LINEAR_MIXERS[k] : "", p.why);
             hop_proof_free(&p);
             p = prove(m, &t, HOP_PROVE_AUTO); /* intervals, and the decoder beside them */
-            if (!p.by_interval || !p.by_enumeration) fail_msg("%s %s: %s", kind, k < mixers ? LINEAR_MIXERS[k] : "", p.why);
+            if (!p.by_interval || !p.by_enumeration)
+                fail_msg("%s %s: %s", kind, k < mixers ? LINEAR_MIXERS[k] : "", p.why);
             hop_proof_free(&p);
             hop_model_free(m);
         }
@@ -444,7 +453,8 @@ static void hybrids_chains_and_linear_stacks_are_right_on_every_small_input(void
 static void chains_of_thought_are_proved_for_1_to_6_hops(void **state)
 {
     (void)state;
-    const sizes all[] = {{1, 5, {0}}, {2, 6, {5}}, {3, 4, {3, 2}}, {4, 3, {2, 3, 2}}, {5, 2, {2, 3, 2, 2}}, {6, 2, {2, 2, 2, 2, 2}}};
+    const sizes all[] = {{1, 5, {0}},       {2, 6, {5}},          {3, 4, {3, 2}},
+                         {4, 3, {2, 3, 2}}, {5, 2, {2, 3, 2, 2}}, {6, 2, {2, 2, 2, 2, 2}}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         hop_task t = task_of(&all[i]);
         hop_model *m = build("cot", NULL, &t);
@@ -494,7 +504,8 @@ static void damaged_hybrids_chains_and_linear_stacks_are_never_proved_if_they_er
         damage(m, &rng);
         hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL), truth = prove(m, &t, HOP_PROVE_ENUMERATE);
         if (p.verdict == HOP_PROVED && truth.verdict != HOP_PROVED)
-            fail_msg("trial %d, %s %s: proved, but %s", k, kind, which < mixers ? LINEAR_MIXERS[which] : "", truth.why);
+            fail_msg("trial %d, %s %s: proved, but %s", k, kind, which < mixers ? LINEAR_MIXERS[which] : "",
+                     truth.why);
         refuted += p.verdict == HOP_REFUTED;
         proved += p.verdict == HOP_PROVED;
         hop_proof_free(&p);

@@ -45,7 +45,8 @@ static int64_t wrong_inputs(const hop_model *m, const hop_task *t, int64_t *coun
     while (p >= 0) {
         ++*count;
         wrong += answer_of(f, t, tokens, logits) != hop_funccomp_solve(&t->funccomp, tokens, NULL);
-        for (p = t->length - 1; p >= 0 && ++tokens[p] == hop_funccomp_values(&t->funccomp, p); p--) tokens[p] = 0;
+        for (p = t->length - 1; p >= 0 && ++tokens[p] == hop_funccomp_values(&t->funccomp, p); p--)
+            tokens[p] = 0;
     }
     hop_forward_free(f);
     return wrong;
@@ -80,9 +81,9 @@ static void the_encoder_is_right_on_every_small_input(void **state)
 static void it_is_right_on_random_inputs_in_float32_and_with_8_bits(void **state)
 {
     (void)state;
-    const sizes all[] = {{1, 5, {0}},           {2, 6, {5}},           {3, 16, {4, 4}},
-                         {3, 6, {5, 3}},        {4, 3, {2, 3, 2}},     {5, 3, {2, 5, 2, 3}},
-                         {6, 2, {2, 3, 2, 2, 2}}, {7, 2, {2, 2, 2, 2, 2, 2}}};
+    const sizes all[] = {
+        {1, 5, {0}},       {2, 6, {5}},          {3, 16, {4, 4}},         {3, 6, {5, 3}},
+        {4, 3, {2, 3, 2}}, {5, 3, {2, 5, 2, 3}}, {6, 2, {2, 3, 2, 2, 2}}, {7, 2, {2, 2, 2, 2, 2, 2}}};
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         hop_task t = task_of(&all[i]);
         hop_model *m = encoder(&t);
@@ -95,7 +96,8 @@ static void it_is_right_on_random_inputs_in_float32_and_with_8_bits(void **state
                 hop_rng rng;
                 hop_rng_init(&rng, 9, k);
                 hop_task_sample(&t, &rng, tokens);
-                assert_int_equal(answer_of(f, &t, tokens, logits), hop_funccomp_solve(&t.funccomp, tokens, NULL));
+                assert_int_equal(answer_of(f, &t, tokens, logits),
+                                 hop_funccomp_solve(&t.funccomp, tokens, NULL));
             }
             hop_forward_free(f);
         }
@@ -155,7 +157,8 @@ static void every_hop_count_from_1_to_9_is_proved(void **state)
         for (int64_t e = 0; e < p.margin_count; e++) {
             const hop_margin *g = &p.margins[e];
             assert_true(g->layer == e && g->addresses >= 1 && g->addresses <= 2 * t.length + 2);
-            assert_true(g->score_gap > 7 && g->wrong_mass < 0.01 && g->clip_margin > 0.9 && g->code_error < 0.01);
+            assert_true(g->score_gap > 7 && g->wrong_mass < 0.01 && g->clip_margin > 0.9 &&
+                        g->code_error < 0.01);
         }
         assert_int_equal(p.margins[p.margin_count - 1].addresses, t.funccomp.m); /* w asks z_1 */
         assert_true(p.readout_margin > 1.9);                                     /* 2 in exact arithmetic */
@@ -186,7 +189,8 @@ static void threads_do_not_change_a_proof(void **state)
 /* Changes one random weight in one of several ways. */
 static void damage(hop_model *m, hop_rng *rng)
 {
-    const hop_weight *w = hop_model_weight_at(m, (int64_t)hop_rng_below(rng, (uint64_t)hop_model_weight_count(m)));
+    const hop_weight *w =
+        hop_model_weight_at(m, (int64_t)hop_rng_below(rng, (uint64_t)hop_model_weight_count(m)));
     float *x = &w->data[hop_rng_below(rng, (uint64_t)(w->shape[0] * (w->rank == 2 ? w->shape[1] : 1)))];
     switch (hop_rng_below(rng, 5)) {
     case 0: *x = *x == 0 ? 1 : 0; break;
@@ -197,7 +201,8 @@ static void damage(hop_model *m, hop_rng *rng)
     }
 }
 
-/* "Proved" is only ever said of a network that answers every input rightly, "refuted" only of one that does not. */
+/* "Proved" is only ever said of a network that answers every input rightly, "refuted" only of one that does
+ * not. */
 static void try_damage(const sizes *s, int trials, int *proved, int *refuted, int *undecided)
 {
     hop_task t = task_of(s);
@@ -208,7 +213,8 @@ static void try_damage(const sizes *s, int trials, int *proved, int *refuted, in
         damage(m, &rng);
         hop_proof p = prove(m, &t);
         int64_t count, wrong = wrong_inputs(m, &t, &count);
-        if (p.verdict == HOP_PROVED && wrong) fail_msg("trial %d: proved, but %lld inputs are wrong", k, (long long)wrong);
+        if (p.verdict == HOP_PROVED && wrong)
+            fail_msg("trial %d: proved, but %lld inputs are wrong", k, (long long)wrong);
         if (p.verdict == HOP_REFUTED) {
             assert_int_equal(hop_funccomp_solve(&t.funccomp, p.counterexample, NULL), p.expected);
             assert_int_not_equal(p.got, p.expected);
@@ -258,14 +264,17 @@ static void a_broken_query_key_value_or_gate_is_refuted_with_its_layer(void **st
         char name[16];
         snprintf(name, sizeof name, "layer %d:", all[i].layer);
         if (p.verdict != HOP_REFUTED)
-            fail_msg("%s row %d of layer %d: %s", all[i].part, (int)all[i].row, all[i].layer, hop_verdict_name(p.verdict));
-        if (all[i].part[6] != 'v' && all[i].part[0] != 'm' && !strstr(p.why, name)) fail_msg("%s: %s", name, p.why);
+            fail_msg("%s row %d of layer %d: %s", all[i].part, (int)all[i].row, all[i].layer,
+                     hop_verdict_name(p.verdict));
+        if (all[i].part[6] != 'v' && all[i].part[0] != 'm' && !strstr(p.why, name))
+            fail_msg("%s: %s", name, p.why);
         hop_proof_free(&p);
         hop_model_free(m);
     }
 }
 
-/* In round 2 of three hops z_3 has been read already: that its tokens no longer keep what they have does no harm. */
+/* In round 2 of three hops z_3 has been read already: that its tokens no longer keep what they have does no
+ * harm. */
 static void damage_to_what_nobody_reads_any_more_does_not_prevent_a_proof(void **state)
 {
     (void)state;

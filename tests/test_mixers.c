@@ -57,8 +57,9 @@ static bool subject_new(subject *s, const hop_mixer_ops *ops, const struct sizes
     s->count = ops->params(&s->config, s->params);
     assert_in_range(s->count, 1, HOP_MIXER_MAX_PARAMS);
     for (int i = 0; i < s->count; i++)
-        s->weights[i] = hop_alloc(sizeof(float) * (size_t)(s->params[i].shape[0] *
-                                                           (s->params[i].shape[1] ? s->params[i].shape[1] : 1)));
+        s->weights[i] =
+            hop_alloc(sizeof(float) *
+                      (size_t)(s->params[i].shape[0] * (s->params[i].shape[1] ? s->params[i].shape[1] : 1)));
     hop_rng rng;
     hop_rng_init(&rng, 11, 0);
     ops->init(s->weights, &s->config, &rng);
@@ -131,10 +132,10 @@ static void assert_close(const float *a, const float *b, int64_t n, const char *
     if (!(error <= TOLERANCE * size)) fail_msg("%s: off by %g of %g", what, error, size);
 }
 
-#define FOR_EVERY_SUBJECT(s)                                                                     \
-    for (int index = 0; hop_mixer_at(index); index++)                                            \
-        for (size_t which = 0; which < SIZE_COUNT; which++)                                      \
-            for (int once = subject_new(&(s), hop_mixer_at(index), &SIZES[which]); once;         \
+#define FOR_EVERY_SUBJECT(s)                                                             \
+    for (int index = 0; hop_mixer_at(index); index++)                                    \
+        for (size_t which = 0; which < SIZE_COUNT; which++)                              \
+            for (int once = subject_new(&(s), hop_mixer_at(index), &SIZES[which]); once; \
                  once = (subject_free(&(s)), 0))
 
 static void every_mixer_can_be_built_in_most_sizes(void **state)
@@ -143,7 +144,8 @@ static void every_mixer_can_be_built_in_most_sizes(void **state)
     for (int index = 0; hop_mixer_at(index); index++) {
         size_t built = 0;
         hop_mixer_config c;
-        for (size_t which = 0; which < SIZE_COUNT; which++) built += configure(&c, hop_mixer_at(index), &SIZES[which]);
+        for (size_t which = 0; which < SIZE_COUNT; which++)
+            built += configure(&c, hop_mixer_at(index), &SIZES[which]);
         if (built + 1 < SIZE_COUNT) fail_msg("%s: only %zu sizes", hop_mixer_at(index)->name, built);
     }
 }

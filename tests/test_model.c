@@ -340,7 +340,8 @@ static hop_status logits_of(const hop_model *m, const hop_forward_options *o, fl
 static void seeded_layers_are_the_stored_ones_of_that_seed(void **state)
 {
     (void)state;
-    hop_model *stored = deep_model("(gdn^3 full)^5 mamba", false, 0), *seeded = deep_model("(gdn^3 full)^5 mamba", true, 0);
+    hop_model *stored = deep_model("(gdn^3 full)^5 mamba", false, 0),
+              *seeded = deep_model("(gdn^3 full)^5 mamba", true, 0);
     float a[11], b[11];
     assert_int_equal(logits_of(stored, &(hop_forward_options){0}, a), HOP_OK);
     assert_int_equal(logits_of(seeded, &(hop_forward_options){0}, b), HOP_OK);
@@ -399,7 +400,8 @@ static void an_interrupted_pass_resumes_to_the_same_bits(void **state)
     /* A checkpoint of another network is refused, not taken. */
     patience p = {.ticks = 3};
     hop_progress progress = {.tick = tick, .ctx = &p};
-    assert_int_equal(logits_of(m, &(hop_forward_options){.progress = &progress, .checkpoint = path}, resumed), HOP_ESTOPPED);
+    assert_int_equal(logits_of(m, &(hop_forward_options){.progress = &progress, .checkpoint = path}, resumed),
+                     HOP_ESTOPPED);
     hop_model *other = deep_model("linear^3001", true, 4);
     assert_int_equal(logits_of(other, &(hop_forward_options){.checkpoint = path}, resumed), HOP_EFORMAT);
     remove(path);
@@ -415,9 +417,12 @@ static void options_that_a_mixer_does_not_take_are_refused_by_name(void **state)
         const char *mixer, *name, *why;
         double value;
     } cases[] = {
-        {-1, "gdn", "window", "takes no option \"window\"", 4},  {-1, "zigzag", "conv", "unknown mixer \"zigzag\"", 4},
-        {0, "", "head_dim", "head_dim", 0},                       {1, "", "conv", "conv", 1000},
-        {0, "", "heads", "not a whole number", 1.5},              {9, "", "heads", "no layer 9", 1},
+        {-1, "gdn", "window", "takes no option \"window\"", 4},
+        {-1, "zigzag", "conv", "unknown mixer \"zigzag\"", 4},
+        {0, "", "head_dim", "head_dim", 0},
+        {1, "", "conv", "conv", 1000},
+        {0, "", "heads", "not a whole number", 1.5},
+        {9, "", "heads", "no layer 9", 1},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         hop_config c;
@@ -426,7 +431,8 @@ static void options_that_a_mixer_does_not_take_are_refused_by_name(void **state)
         hop_config_init(&c);
         assert_int_equal(hop_pattern_parse(&c.pattern, "full gdn", "", NULL), HOP_OK);
         c.vocab = c.d_model = 4;
-        assert_int_equal(hop_config_set(&c, cases[i].layer, cases[i].mixer, cases[i].name, cases[i].value, NULL), HOP_OK);
+        assert_int_equal(
+            hop_config_set(&c, cases[i].layer, cases[i].mixer, cases[i].name, cases[i].value, NULL), HOP_OK);
         if (hop_model_new(&m, &c, &err) == HOP_OK) fail_msg("%s was accepted", cases[i].name);
         if (!strstr(err.text, cases[i].why)) fail_msg("\"%s\" does not say \"%s\"", err.text, cases[i].why);
         hop_config_free(&c);

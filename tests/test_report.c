@@ -38,9 +38,13 @@ static sample *sample_new(int rungs)
         for (int l = 0; l <= hops; l++)
             s->layers[layers++] = (hop_rung_layer){hops, l, 16, l, 9.437, 3.231e-4, 0.9951};
     }
-    s->page =
-        (hop_ladder_page){.rungs = s->rungs, .rung_count = rungs, .layers = s->layers, .layer_count = layers,
-                          .version = "0.1.0", .isa = "avx2", .command = "hopbound ladder -o ladder"};
+    s->page = (hop_ladder_page){.rungs = s->rungs,
+                                .rung_count = rungs,
+                                .layers = s->layers,
+                                .layer_count = layers,
+                                .version = "0.1.0",
+                                .isa = "avx2",
+                                .command = "hopbound ladder -o ladder"};
     return s;
 }
 
@@ -380,11 +384,26 @@ static void the_same_numbers_give_the_same_bytes(void **state)
 static void other_networks_have_a_table_of_their_own(void **state)
 {
     (void)state;
-    hop_rung others[2] = {{.hops = 2, .kind = "hybrid, <gdn>", .pattern = "gdn full^2", .layers = 3, .full_layers = 2,
-                           .parameters = 10, .state_bits = 128, .verdict = "proved", .instances = 5, .correct = 5},
-                          {.hops = 2, .kind = "extremal hybrid", .pattern = "L^9", .verdict = "silent", .why = "theorem T2"}};
+    hop_rung others[2] = {
+        {.hops = 2,
+         .kind = "hybrid, <gdn>",
+         .pattern = "gdn full^2",
+         .layers = 3,
+         .full_layers = 2,
+         .parameters = 10,
+         .state_bits = 128,
+         .verdict = "proved",
+         .instances = 5,
+         .correct = 5},
+        {.hops = 2, .kind = "extremal hybrid", .pattern = "L^9", .verdict = "silent", .why = "theorem T2"}};
     hop_rung one = {.hops = 2, .layers = 3, .full_layers = 3, .pattern = "full^3", .verdict = "proved"};
-    hop_ladder_page page = {.rungs = &one, .rung_count = 1, .others = others, .other_count = 2, .version = "1", .isa = "x", .command = "y"};
+    hop_ladder_page page = {.rungs = &one,
+                            .rung_count = 1,
+                            .others = others,
+                            .other_count = 2,
+                            .version = "1",
+                            .isa = "x",
+                            .command = "y"};
     hop_text out = {0};
     assert_int_equal(hop_report_ladder(&out, &page), HOP_OK);
     assert_non_null(strstr(out.s, "Table 3"));

@@ -61,8 +61,9 @@ typedef enum hop_mlp {
 #undef HOP_MLP_ENUM
 } hop_mlp;
 
-/* An option for one layer (layer >= 0) or for all layers of a mixer (layer -1). "heads", "kv_heads", "head_dim", "scale",
- * "rope_theta", or one of the mixer's own (mixers.h); which exist is for the registry's owner to check. */
+/* An option for one layer (layer >= 0) or for all layers of a mixer (layer -1). "heads", "kv_heads",
+ * "head_dim", "scale", "rope_theta", or one of the mixer's own (mixers.h); which exist is for the registry's
+ * owner to check. */
 typedef struct hop_setting {
     int64_t layer;
     char mixer[HOP_MIXER_NAME_SIZE];
@@ -70,8 +71,8 @@ typedef struct hop_setting {
     double value;
 } hop_setting;
 
-/* A block is x += mixer(norm(x)); x += mlp(norm(x)). Heads and their widths are the same in all layers unless a setting
- * says otherwise. */
+/* A block is x += mixer(norm(x)); x += mlp(norm(x)). Heads and their widths are the same in all layers unless
+ * a setting says otherwise. */
 typedef struct hop_config {
     hop_pattern pattern;
     int64_t vocab, d_model;
@@ -84,12 +85,12 @@ typedef struct hop_config {
     double norm_eps;
     hop_mlp mlp;
     int64_t mlp_hidden;
-    bool tied;          /* the read-out is the token table */
-    bool bidirectional; /* attention looks both ways */
+    bool tied;             /* the read-out is the token table */
+    bool bidirectional;    /* attention looks both ways */
     hop_setting *settings; /* those for mixers first; a later one beats an earlier one */
     int64_t setting_count;
-    /* Layers whose weights are not stored but drawn from a seed when they are needed, so that depth costs no memory.
-     * tie > 0: layer i has the weights of layer i mod tie. */
+    /* Layers whose weights are not stored but drawn from a seed when they are needed, so that depth costs no
+     * memory. tie > 0: layer i has the weights of layer i mod tie. */
     bool seeded;
     uint64_t seed;
     int64_t tie;
@@ -103,10 +104,12 @@ void hop_config_free(hop_config *c);
 hop_status hop_config_copy(hop_config *to, const hop_config *from, hop_error *err);
 
 /* Adds a setting; mixer "" when `layer` is given. */
-hop_status hop_config_set(hop_config *c, int64_t layer, const char *mixer, const char *name, double value, hop_error *err);
+hop_status hop_config_set(hop_config *c, int64_t layer, const char *mixer, const char *name, double value,
+                          hop_error *err);
 
 /* Fills 0 kv_heads (= heads), head_dim (= d_model/heads) and mlp_hidden (= 4 d_model), then refuses with
- * HOP_EDOMAIN what cannot be built: no layers, sizes below 1 or absurd, heads not a multiple of kv_heads, .. */
+ * HOP_EDOMAIN what cannot be built: no layers, sizes below 1 or absurd, heads not a multiple of kv_heads, ..
+ */
 hop_status hop_config_validate(hop_config *c, hop_error *err);
 
 /* config.json in Hugging Face's manner: "model_type": "hopbound", "hidden_size", "num_attention_heads", ..,

@@ -20,13 +20,13 @@ extern "C" {
 /* ---- constructions --------------------------------------------------------------------------- */
 
 /* docs/THEORY.md section 5: what each kind is, for which task, and why it is exact. */
-#define HOP_CONSTRUCT_LIST(X)                                                                         \
-    X(full, "L+1 full-attention layers, one head each")                                              \
-    X(hybrid, "one linear layer (--mixer), then L full-attention layers")                            \
-    X(linear, "linear layers only: every table is kept in a state")                                  \
-    X(cot, "one full-attention layer with two heads, and a chain of L+1 generated tokens")           \
-    X(encoder, "attention that looks both ways, ceil(log2 L)+2 layers")                              \
-    X(two_sum_full, "2-Sum by one full-attention layer")                                             \
+#define HOP_CONSTRUCT_LIST(X)                                                              \
+    X(full, "L+1 full-attention layers, one head each")                                    \
+    X(hybrid, "one linear layer (--mixer), then L full-attention layers")                  \
+    X(linear, "linear layers only: every table is kept in a state")                        \
+    X(cot, "one full-attention layer with two heads, and a chain of L+1 generated tokens") \
+    X(encoder, "attention that looks both ways, ceil(log2 L)+2 layers")                    \
+    X(two_sum_full, "2-Sum by one full-attention layer")                                   \
     X(two_sum_sparse, "2-Sum by (B,k)-sparse attention with B heads (--block, --topk)")
 
 typedef struct hop_construct_options {
@@ -34,12 +34,12 @@ typedef struct hop_construct_options {
     int64_t block, topk; /* two-sum-sparse; 0: 4 and 1 */
 } hop_construct_options;
 
-/* Kinds are named as in CLI.md: "two-sum-full". HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for this task or
- * these sizes. `o` may be NULL. */
-hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task, const hop_construct_options *o,
-                         hop_error *err);
-const char *const *hop_construct_kinds(void);           /* NULL-terminated */
-const char *hop_construct_summary(const char *kind);    /* NULL: unknown */
+/* Kinds are named as in CLI.md: "two-sum-full". HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for
+ * this task or these sizes. `o` may be NULL. */
+hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task,
+                         const hop_construct_options *o, hop_error *err);
+const char *const *hop_construct_kinds(void);        /* NULL-terminated */
+const char *hop_construct_summary(const char *kind); /* NULL: unknown */
 
 /* ---- proofs -------------------------------------------------------------------------------- */
 
@@ -76,12 +76,12 @@ typedef struct hop_margin {
 typedef struct hop_proof {
     hop_verdict verdict;
     bool by_interval, by_enumeration, by_search; /* which methods reached the verdict; search only refutes */
-    double log10_inputs;              /* inputs that the verdict speaks of */
-    int64_t enumerated;               /* inputs that were run one by one */
-    hop_margin *margins;              /* one a layer, as far as the analysis came */
+    double log10_inputs;                         /* inputs that the verdict speaks of */
+    int64_t enumerated;                          /* inputs that were run one by one */
+    hop_margin *margins;                         /* one a layer, as far as the analysis came */
     int64_t margin_count;
-    double readout_margin; /* right logit minus the best wrong one, at least */
-    char why[400];         /* undecided or refuted: where and why; "" when proved */
+    double readout_margin;   /* right logit minus the best wrong one, at least */
+    char why[400];           /* undecided or refuted: where and why; "" when proved */
     int32_t *counterexample; /* refuted: task.length tokens */
     int64_t position;        /* where the network's answer is wrong */
     int64_t expected, got;   /* the right answer there, and the network's */
@@ -91,7 +91,8 @@ typedef struct hop_proof {
  * HOP_EDOMAIN when the network cannot take the task at all (vocabulary or length too small). A bound that
  * fails is no failure of the call: the verdict says undecided, or refuted with an input on which
  * hop_forward_logits errs. */
-hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o, hop_error *err);
+hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
+                     hop_error *err);
 void hop_proof_free(hop_proof *p);
 
 #ifdef __cplusplus

@@ -23,22 +23,23 @@
 extern "C" {
 #endif
 
-#define HOP_UNIT_ROUNDOFF 5.9604644775390625e-08               /* 2^-24 */
-#define HOP_DOT_ERROR(k) (1.01 * ((k) + 1) * HOP_UNIT_ROUNDOFF) /* gamma_k, valid while k < 10^5 */
-#define HOP_EXP_ERROR 4.76837158203125e-07                     /* 2^-21 */
-/* T additions, at most one rescaling (an exp and a product) per key block of HOP_ATTN_BLOCK, and the rounding of
- * s_j - s_max: u relative of a number that is at least -88, so up to 88 u of the (then tiny) weight. */
+#define HOP_UNIT_ROUNDOFF 5.9604644775390625e-08                 /* 2^-24 */
+#define HOP_DOT_ERROR(k)  (1.01 * ((k) + 1) * HOP_UNIT_ROUNDOFF) /* gamma_k, valid while k < 10^5 */
+#define HOP_EXP_ERROR     4.76837158203125e-07                   /* 2^-21 */
+/* T additions, at most one rescaling (an exp and a product) per key block of HOP_ATTN_BLOCK, and the rounding
+ * of s_j - s_max: u relative of a number that is at least -88, so up to 88 u of the (then tiny) weight. */
 #define HOP_ATTN_BLOCK 64
-#define HOP_ATTN_ERROR(T) \
-    (1.1 * (((T) + 88.0) * HOP_UNIT_ROUNDOFF + ((T) / HOP_ATTN_BLOCK + 4.0) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF)))
+#define HOP_ATTN_ERROR(T)                      \
+    (1.1 * (((T) + 88.0) * HOP_UNIT_ROUNDOFF + \
+            ((T) / HOP_ATTN_BLOCK + 4.0) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF)))
 
 /* ---- which CPU ----------------------------------------------------------------------------- */
 
 typedef enum hop_isa { HOP_ISA_REF, HOP_ISA_SCALAR, HOP_ISA_AVX2, HOP_ISA_AVX512, HOP_ISA_COUNT } hop_isa;
 
-const char *hop_isa_name(hop_isa isa);                 /* "ref", "scalar", "avx2", "avx512" */
+const char *hop_isa_name(hop_isa isa);                  /* "ref", "scalar", "avx2", "avx512" */
 bool hop_isa_from_name(const char *name, hop_isa *out); /* false: no such name */
-bool hop_isa_available(hop_isa isa);                   /* compiled in, and the CPU and OS support it */
+bool hop_isa_available(hop_isa isa);                    /* compiled in, and the CPU and OS support it */
 hop_isa hop_isa_best(void);
 
 /* Chooses the table all kernels use. Call before starting threads. The first kernel call chooses
@@ -57,10 +58,12 @@ typedef struct hop_mat {
 
 /* c[m, n] (rows `ldc` apart) = a[m, k] · b[k, n], plus the old c when `accumulate`. Any strides. Rows are
  * shared out over `pool` (may be NULL); every element is summed in the same order whatever the pool. */
-void hop_gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, int64_t m, int64_t n, int64_t k, bool accumulate, hop_pool *pool);
+void hop_gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, int64_t m, int64_t n, int64_t k, bool accumulate,
+              hop_pool *pool);
 
 /* y[rows, out] = x[rows, in] · w[out, in]ᵀ + bias[out] (may be NULL): a layer's projection. */
-void hop_linear(float *y, const float *x, const float *w, const float *bias, int64_t rows, int64_t out, int64_t in, hop_pool *pool);
+void hop_linear(float *y, const float *x, const float *w, const float *bias, int64_t rows, int64_t out,
+                int64_t in, hop_pool *pool);
 
 /* ---- attention ----------------------------------------------------------------------------- */
 
@@ -80,8 +83,8 @@ typedef struct hop_attn {
     int bits;
 } hop_attn;
 
-/* Floats of scratch that forward needs for a pool of `threads`, and what forward or backward need, whichever is more.
- * Linear in tokens at most, and no less for more tokens. */
+/* Floats of scratch that forward needs for a pool of `threads`, and what forward or backward need, whichever
+ * is more. Linear in tokens at most, and no less for more tokens. */
 size_t hop_attn_scratch(const hop_attn *c, int threads);
 size_t hop_attn_backward_scratch(const hop_attn *c, int threads);
 
@@ -95,22 +98,24 @@ typedef struct hop_attn_grad {
     float *dq, *dk, *dv;
     const float *d_o; /* laid out as o */
 } hop_attn_grad;
-void hop_attn_backward(const hop_attn_grad *g, const float *o, const float *lse, const float *q, const float *k,
-                       const float *v, const hop_attn *c, float *scratch, hop_pool *pool);
+void hop_attn_backward(const hop_attn_grad *g, const float *o, const float *lse, const float *q,
+                       const float *k, const float *v, const hop_attn *c, float *scratch, hop_pool *pool);
 
 /* ---- elementwise --------------------------------------------------------------------------- */
 
 void hop_vexp(float *y, const float *x, int64_t n);
 void hop_relu(float *y, const float *x, int64_t n);
-void hop_gelu(float *y, const float *x, int64_t n);                      /* x·Φ(x), exact form (erf) */
+void hop_gelu(float *y, const float *x, int64_t n);                       /* x·Φ(x), exact form (erf) */
 void hop_swiglu(float *y, const float *gate, const float *up, int64_t n); /* silu(gate) ⊙ up */
 void hop_add(float *y, const float *a, const float *b, int64_t n);
 /* rows of x[rows, dim] normalised, times weight[dim] (plus bias[dim] for layer norm; NULL: none). */
 void hop_rmsnorm(float *y, const float *x, const float *weight, int64_t rows, int64_t dim, float eps);
-void hop_layernorm(float *y, const float *x, const float *weight, const float *bias, int64_t rows, int64_t dim, float eps);
-/* Rotates pairs (e, e + dim/2) of every head by position·theta^(-2e/dim), in place. Row r stands at first + r.
- * An odd last element is left alone. */
-void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first, double theta);
+void hop_layernorm(float *y, const float *x, const float *weight, const float *bias, int64_t rows,
+                   int64_t dim, float eps);
+/* Rotates pairs (e, e + dim/2) of every head by position·theta^(-2e/dim), in place. Row r stands at first +
+ * r. An odd last element is left alone. */
+void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
+              double theta);
 /* Rounds every number to `bits` significant bits (leading one included; ties to even): 24 changes nothing,
  * 8 is bfloat16's precision with float32's range. Infinities and NaN stay. */
 void hop_cut(float *x, int64_t n, int bits);

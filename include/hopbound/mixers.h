@@ -21,25 +21,25 @@ extern "C" {
 
 /* What a mixer may be told beyond widths and heads. Names are those of config.json. A mixer takes the options
  * that it lists (hop_mixer_ops.options) and has a default for each; giving it another is an error. */
-#define HOP_MIXER_OPTION_LIST(X)                                                                     \
-    X(value_dim, 1, 1 << 20, "numbers in a head's value")                                           \
-    X(conv, 0, 64, "taps of the short convolutions; 0: none")                                       \
-    X(gate, 0, 1, "the output is gated")                                                            \
-    X(norm, 0, 1, "the output is normalised per head (or over the width, as the mixer has it)")     \
-    X(rope, 0, 1, "queries and keys are rotated by their position")                                 \
-    X(normalise, 0, 1, "divide by the sum of the weights")                                          \
-    X(feature, 0, 3, "feature map: 0 identity, 1 elu+1, 2 relu, 3 product of two affine maps")      \
-    X(window, 1, INT64_MAX, "positions that are seen, the current one included")                    \
-    X(block, 1, 1 << 20, "tokens in a block")                                                       \
-    X(topk, 1, 1 << 20, "blocks that are looked into besides the current one")                      \
-    X(summary, 0, 1, "a block's summary: 0 mean of its keys, 1 head r takes the block's r-th key")  \
-    X(expand, 1, 64, "inner width as a multiple of the model's")                                    \
-    X(inner, 1, 1 << 20, "inner width; beats expand")                                               \
-    X(state_dim, 1, 1 << 16, "numbers in a channel's or head's state (N)")                          \
-    X(groups, 1, 1 << 16, "groups that share B and C")                                              \
-    X(dt_rank, 1, 1 << 16, "rank of the step size's projection")                                    \
-    X(rank, 1, 1 << 16, "rank of low-rank gates")                                                   \
-    X(steps, 1, 64, "delta steps a token")                                                          \
+#define HOP_MIXER_OPTION_LIST(X)                                                                   \
+    X(value_dim, 1, 1 << 20, "numbers in a head's value")                                          \
+    X(conv, 0, 64, "taps of the short convolutions; 0: none")                                      \
+    X(gate, 0, 1, "the output is gated")                                                           \
+    X(norm, 0, 1, "the output is normalised per head (or over the width, as the mixer has it)")    \
+    X(rope, 0, 1, "queries and keys are rotated by their position")                                \
+    X(normalise, 0, 1, "divide by the sum of the weights")                                         \
+    X(feature, 0, 3, "feature map: 0 identity, 1 elu+1, 2 relu, 3 product of two affine maps")     \
+    X(window, 1, INT64_MAX, "positions that are seen, the current one included")                   \
+    X(block, 1, 1 << 20, "tokens in a block")                                                      \
+    X(topk, 1, 1 << 20, "blocks that are looked into besides the current one")                     \
+    X(summary, 0, 1, "a block's summary: 0 mean of its keys, 1 head r takes the block's r-th key") \
+    X(expand, 1, 64, "inner width as a multiple of the model's")                                   \
+    X(inner, 1, 1 << 20, "inner width; beats expand")                                              \
+    X(state_dim, 1, 1 << 16, "numbers in a channel's or head's state (N)")                         \
+    X(groups, 1, 1 << 16, "groups that share B and C")                                             \
+    X(dt_rank, 1, 1 << 16, "rank of the step size's projection")                                   \
+    X(rank, 1, 1 << 16, "rank of low-rank gates")                                                  \
+    X(steps, 1, 64, "delta steps a token")                                                         \
     X(negative, 0, 1, "beta in (0, 2) instead of (0, 1): negative eigenvalues")
 
 typedef enum hop_option {
@@ -52,12 +52,12 @@ typedef enum hop_option {
 /* Fill with hop_mixer_config_init, set what is wanted, then hop_mixer_config_ready. */
 typedef struct hop_mixer_config {
     int64_t d_model;
-    int64_t layer, layers;              /* this layer's number, and how many there are */
-    int64_t heads, kv_heads, head_dim;  /* kv_heads: key heads of attention, key heads of gdn and kda */
-    double rope_theta;                  /* 0: none (full), or the mixer's own default */
-    double scale;                       /* 0: head_dim^(-1/2) */
-    bool bidirectional;                 /* attention looks both ways: encoders */
-    int64_t option[HOP_OPTION_COUNT];   /* HOP_OPTION_UNSET until ready */
+    int64_t layer, layers;             /* this layer's number, and how many there are */
+    int64_t heads, kv_heads, head_dim; /* kv_heads: key heads of attention, key heads of gdn and kda */
+    double rope_theta;                 /* 0: none (full), or the mixer's own default */
+    double scale;                      /* 0: head_dim^(-1/2) */
+    bool bidirectional;                /* attention looks both ways: encoders */
+    int64_t option[HOP_OPTION_COUNT];  /* HOP_OPTION_UNSET until ready */
 } hop_mixer_config;
 
 /* A parameter tensor: rank 1 or 2, row-major; `name` is what follows "mixer." in the weight file. */
@@ -89,8 +89,9 @@ typedef struct hop_mixer_ops {
         hop_option option;
         int64_t value;
     } * options;
-    /* Computes what depends on the widths (value_dim, inner, dt_rank, ..) and refuses, with HOP_EDOMAIN and one line,
-     * what cannot be built: heads that do not match, blocks that do not fit. NULL: nothing to do. */
+    /* Computes what depends on the widths (value_dim, inner, dt_rank, ..) and refuses, with HOP_EDOMAIN and
+     * one line, what cannot be built: heads that do not match, blocks that do not fit. NULL: nothing to do.
+     */
     hop_status (*ready)(hop_mixer_config *c, hop_error *err);
     /* The parameters, in the order they are laid out; returns how many. */
     int (*params)(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS]);
@@ -102,7 +103,8 @@ typedef struct hop_mixer_ops {
     /* Token t (0-based): reads the first state_floats(t) floats of `state`, writes state_floats(t+1) of them.
      * scratch: step_scratch(c, t) bytes, from the arena. */
     size_t (*step_scratch)(const hop_mixer_config *c, int64_t t);
-    void (*step)(const hop_mixer_config *c, const float *const *params, float *state, int64_t t, const hop_mixer_io *io);
+    void (*step)(const hop_mixer_config *c, const float *const *params, float *state, int64_t t,
+                 const hop_mixer_io *io);
 } hop_mixer_ops;
 
 const hop_mixer_ops *hop_mixer_find(const char *name); /* NULL: unknown */
@@ -110,7 +112,8 @@ const hop_mixer_ops *hop_mixer_at(int index);          /* NULL past the end */
 
 void hop_mixer_config_init(hop_mixer_config *c); /* all zero, options unset */
 /* HOP_EUNKNOWN: the mixer takes no such option; HOP_ERANGE. The text names mixer, option and range. */
-hop_status hop_mixer_option_set(hop_mixer_config *c, const hop_mixer_ops *ops, const char *name, int64_t value, hop_error *err);
+hop_status hop_mixer_option_set(hop_mixer_config *c, const hop_mixer_ops *ops, const char *name,
+                                int64_t value, hop_error *err);
 /* Puts defaults where nothing was set and checks; after this the config can be used. */
 hop_status hop_mixer_config_ready(hop_mixer_config *c, const hop_mixer_ops *ops, hop_error *err);
 const char *hop_option_name(hop_option o);

@@ -23,9 +23,10 @@ extern "C" {
 #define HOP_TENSOR_MAX_RANK  8
 #define HOP_SAFETENSORS_HEAD 100000000 /* the format's own limit on the header, bytes */
 
-#define HOP_DTYPE_LIST(X)                                                                                     \
-    X(F64, 64) X(F32, 32) X(F16, 16) X(BF16, 16) X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) \
-    X(U16, 16) X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
+#define HOP_DTYPE_LIST(X)                                                                             \
+    X(F64, 64)                                                                                        \
+    X(F32, 32) X(F16, 16) X(BF16, 16) X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) \
+        X(U16, 16) X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
 
 typedef enum hop_dtype {
 #define HOP_DTYPE_ENUM(name, bits) HOP_DTYPE_##name,
@@ -51,9 +52,9 @@ typedef struct hop_safetensors {
     hop_file file;
 } hop_safetensors;
 
-/* Reads and checks a file: header length, JSON, dtypes, shapes times bits against offsets, offsets that start at
- * 0, touch, and end at the file's end; no name twice; metadata string to string. Empty and rank-0 tensors are
- * legal. HOP_EFORMAT names the tensor and the reason. On failure `s` is empty. */
+/* Reads and checks a file: header length, JSON, dtypes, shapes times bits against offsets, offsets that start
+ * at 0, touch, and end at the file's end; no name twice; metadata string to string. Empty and rank-0 tensors
+ * are legal. HOP_EFORMAT names the tensor and the reason. On failure `s` is empty. */
 hop_status hop_safetensors_open(hop_safetensors *s, const char *path, hop_error *err);
 /* The same over memory, which must outlive `s`. */
 hop_status hop_safetensors_parse(hop_safetensors *s, const unsigned char *data, size_t size, hop_error *err);
@@ -79,7 +80,7 @@ hop_status hop_safetensors_write(const char *path, const hop_tensor_out *tensors
 typedef struct hop_model hop_model;
 
 hop_status hop_model_new(hop_model **out, const hop_config *c, hop_error *err); /* all weights zero */
-void hop_model_init_weights(hop_model *m, uint64_t seed);                      /* as the mixers' papers have it */
+void hop_model_init_weights(hop_model *m, uint64_t seed); /* as the mixers' papers have it */
 /* A directory with config.json and model.safetensors (or shards with model.safetensors.index.json). */
 hop_status hop_model_open(hop_model **out, const char *dir, hop_error *err);
 hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err);
@@ -89,7 +90,8 @@ const hop_config *hop_model_config(const hop_model *m);
 int64_t hop_model_parameters(const hop_model *m);
 hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer);
 
-/* A weight tensor by its name in the file; NULL when the network has none of that name (seeded layers have none). */
+/* A weight tensor by its name in the file; NULL when the network has none of that name (seeded layers have
+ * none). */
 typedef struct hop_weight {
     char name[96];
     int rank;
@@ -108,21 +110,25 @@ typedef struct hop_forward hop_forward;
 
 typedef struct hop_forward_options {
     int64_t max_tokens; /* 0: the network's max_positions */
-    int bits;           /* cut tables, activations, attention weights to that many significant bits; 0: do not */
-    hop_pool *pool;     /* shares the work inside one sequence; may be NULL */
+    int bits;       /* cut tables, activations, attention weights to that many significant bits; 0: do not */
+    hop_pool *pool; /* shares the work inside one sequence; may be NULL */
     const hop_progress *progress; /* deep networks tick layer by layer; may be NULL */
-    /* A file that keeps where a pass stands: written now and then and when it is stopped, taken up by the next pass over
-     * the same tokens, removed when that is done. NULL: none. The result has the same bits either way. */
+    /* A file that keeps where a pass stands: written now and then and when it is stopped, taken up by the
+     * next pass over the same tokens, removed when that is done. NULL: none. The result has the same bits
+     * either way. */
     const char *checkpoint;
 } hop_forward_options;
 
-hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o, hop_error *err);
+hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o,
+                           hop_error *err);
 void hop_forward_free(hop_forward *f);
-/* Logits at the last token: [vocab]. HOP_ERANGE for a token or a length that the network does not take, HOP_ESTOPPED
- * when the progress says so, HOP_EFORMAT when the checkpoint is of another pass. */
-hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t count, float *logits, hop_error *err);
+/* Logits at the last token: [vocab]. HOP_ERANGE for a token or a length that the network does not take,
+ * HOP_ESTOPPED when the progress says so, HOP_EFORMAT when the checkpoint is of another pass. */
+hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t count, float *logits,
+                              hop_error *err);
 /* Logits at every token: [count, vocab]. */
-hop_status hop_forward_all(hop_forward *f, const int32_t *tokens, int64_t count, float *logits, hop_error *err);
+hop_status hop_forward_all(hop_forward *f, const int32_t *tokens, int64_t count, float *logits,
+                           hop_error *err);
 /* Index of the largest; the first of equals; -1 when any is NaN. */
 int64_t hop_argmax(const float *x, int64_t n);
 
@@ -130,14 +136,16 @@ int64_t hop_argmax(const float *x, int64_t n);
 
 typedef struct hop_decoder hop_decoder;
 
-/* `keep`: the states after every token are kept, so that recurrent layers can be rewound too; costs their size a token.
- * HOP_EDOMAIN for networks that look both ways or whose layers are seeded. */
-hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, bool keep, hop_error *err);
+/* `keep`: the states after every token are kept, so that recurrent layers can be rewound too; costs their
+ * size a token. HOP_EDOMAIN for networks that look both ways or whose layers are seeded. */
+hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, bool keep,
+                           hop_error *err);
 void hop_decoder_free(hop_decoder *d);
 /* Takes one token; logits [vocab], or NULL when they are not wanted. */
 hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_error *err);
 int64_t hop_decoder_length(const hop_decoder *d);
-/* Forgets all tokens from `length` on. HOP_EDOMAIN for recurrent layers whose states were not kept, unless length is 0. */
+/* Forgets all tokens from `length` on. HOP_EDOMAIN for recurrent layers whose states were not kept, unless
+ * length is 0. */
 hop_status hop_decoder_rewind(hop_decoder *d, int64_t length, hop_error *err);
 
 #ifdef __cplusplus

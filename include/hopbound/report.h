@@ -13,9 +13,9 @@ extern "C" {
 typedef struct hop_rung {
     int hops;
     int64_t m, tokens;
-    char sizes[64];      /* "m=16, fan 8,8" */
-    char kind[32];       /* "full" */
-    char pattern[64];    /* "full^4" */
+    char sizes[64];   /* "m=16, fan 8,8" */
+    char kind[32];    /* "full" */
+    char pattern[64]; /* "full^4" */
     int64_t layers, full_layers, d_model, head_dim, parameters;
     char verdict[16];    /* "proved" */
     char why[200];       /* when not proved; or, of a network that was not built, what is known */
@@ -23,8 +23,8 @@ typedef struct hop_rung {
     double log10_inputs; /* inputs the verdict speaks of */
     int64_t enumerated;
     double score_gap, wrong_mass, clip_margin, readout_margin; /* smallest / largest over layers */
-    int64_t instances, correct;         /* run in float32 */
-    int64_t cut_instances, cut_correct; /* run with activations cut to cut_bits */
+    int64_t instances, correct;                                /* run in float32 */
+    int64_t cut_instances, cut_correct;                        /* run with activations cut to cut_bits */
     int cut_bits;
     double seconds;
 } hop_rung;

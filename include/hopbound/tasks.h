@@ -20,14 +20,14 @@ extern "C" {
 
 /* L-sequential function composition, docs/THEORY.md section 2. Prompt: z_L, z_{L-1}, .., z_1, z_0, w. */
 typedef struct hop_funccomp {
-    int hops;                       /* L >= 1 */
-    int64_t m;                      /* N_0 >= 2 */
-    int64_t fan[HOP_MAX_HOPS];      /* fan[l] = n_l for l = 1..L-1, each >= 2; fan[0] = 1 */
-    int64_t size[HOP_MAX_HOPS];     /* size[l] = N_l = m n_1 .. n_l, l = 0..L-1 */
+    int hops;                        /* L >= 1 */
+    int64_t m;                       /* N_0 >= 2 */
+    int64_t fan[HOP_MAX_HOPS];       /* fan[l] = n_l for l = 1..L-1, each >= 2; fan[0] = 1 */
+    int64_t size[HOP_MAX_HOPS];      /* size[l] = N_l = m n_1 .. n_l, l = 0..L-1 */
     int64_t start[HOP_MAX_HOPS + 2]; /* start[l] = position of z_l's first token, l = 0..L */
-    int64_t length;                 /* n: the last token, w, stands at length - 1 */
-    int64_t queries;                /* n_1 .. n_{L-1}: the values of w */
-    int64_t vocab;                  /* N_{L-1}: tokens are 0 .. vocab-1, answers too */
+    int64_t length;                  /* n: the last token, w, stands at length - 1 */
+    int64_t queries;                 /* n_1 .. n_{L-1}: the values of w */
+    int64_t vocab;                   /* N_{L-1}: tokens are 0 .. vocab-1, answers too */
 } hop_funccomp;
 
 /* `fan` holds n_1 .. n_{L-1}. HOP_EDOMAIN when a size is below 2, hops outside 1..HOP_MAX_HOPS-1, or the
@@ -36,7 +36,8 @@ hop_status hop_funccomp_init(hop_funccomp *t, int hops, int64_t m, const int64_t
 
 /* Values that the token at `position` may take: 0 .. result-1. */
 int64_t hop_funccomp_values(const hop_funccomp *t, int64_t position);
-/* Player of a position: L .. 1 for z_L .. z_1, 0 for z_0, -1 for w. `index` (may be NULL): place in its function. */
+/* Player of a position: L .. 1 for z_L .. z_1, 0 for z_0, -1 for w. `index` (may be NULL): place in its
+ * function. */
 int hop_funccomp_player(const hop_funccomp *t, int64_t position, int64_t *index);
 /* w's digit w_l (l = 1..L-1) of the number that its token is: w = w_1 + n_1 (w_2 + n_2 (..)). */
 int64_t hop_funccomp_digit(const hop_funccomp *t, int64_t w, int l);
@@ -56,21 +57,22 @@ void hop_funccomp_write(const hop_funccomp *t, hop_json_writer *w);
 
 /* ---- the other tasks ------------------------------------------------------------------------ */
 
-/* 2-Sum (Match2): tokens x_1 .. x_n in [mod]; at every position i: is there j <= i with x_i + x_j = 0 (mod mod)? The
- * answer is the token 1 or 0. */
+/* 2-Sum (Match2): tokens x_1 .. x_n in [mod]; at every position i: is there j <= i with x_i + x_j = 0 (mod
+ * mod)? The answer is the token 1 or 0. */
 typedef struct hop_twosum {
     int64_t n, mod; /* n >= 1, mod >= 2 */
 } hop_twosum;
 
-/* Multi-query associative recall: `pairs` pairs (key, value) with different keys, then `queries` keys out of them; at each
- * of these the answer is the key's value. Keys are tokens 0 .. keys-1, values keys .. keys+values-1. */
+/* Multi-query associative recall: `pairs` pairs (key, value) with different keys, then `queries` keys out of
+ * them; at each of these the answer is the key's value. Keys are tokens 0 .. keys-1, values keys ..
+ * keys+values-1. */
 typedef struct hop_recall {
     int64_t pairs, queries, keys, values; /* keys >= pairs >= 1 */
 } hop_recall;
 
-/* k-hop induction: n tokens over an alphabet. hop(i) = the last j <= i with j >= 1 whose left neighbour x_{j-1} equals
- * x_i; the answer, at the last position, is the token where `hops` such steps lead, or the token `alphabet` when a step
- * leads nowhere. */
+/* k-hop induction: n tokens over an alphabet. hop(i) = the last j <= i with j >= 1 whose left neighbour
+ * x_{j-1} equals x_i; the answer, at the last position, is the token where `hops` such steps lead, or the
+ * token `alphabet` when a step leads nowhere. */
 typedef struct hop_khop {
     int64_t n, alphabet;
     int hops;
@@ -99,8 +101,8 @@ typedef struct hop_task {
 
 const char *hop_task_name(hop_task_kind kind);
 bool hop_task_from_name(const char *name, hop_task_kind *out);
-/* Fills length and vocab from the sizes of its kind, which must be set. HOP_EDOMAIN when they make no task. For
- * funccomp call hop_funccomp_init on the member first. */
+/* Fills length and vocab from the sizes of its kind, which must be set. HOP_EDOMAIN when they make no task.
+ * For funccomp call hop_funccomp_init on the member first. */
 hop_status hop_task_ready(hop_task *t, hop_error *err);
 int64_t hop_task_values(const hop_task *t, int64_t position); /* tokens that may stand there: 0 .. result-1 */
 void hop_task_sample(const hop_task *t, hop_rng *rng, int32_t *tokens);
@@ -109,7 +111,8 @@ int64_t hop_task_solve(const hop_task *t, const int32_t *tokens, int32_t *target
 hop_status hop_task_check(const hop_task *t, const int32_t *tokens, int64_t count, hop_error *err);
 double hop_task_log10_inputs(const hop_task *t);
 int64_t hop_task_inputs(const hop_task *t); /* -1: more than 2^62 */
-/* {"name": "two-sum", "n": .., "mod": ..}, {"name": "recall", "pairs": ..}, {"name": "khop", "n": .., "alphabet": .., ..} */
+/* {"name": "two-sum", "n": .., "mod": ..}, {"name": "recall", "pairs": ..}, {"name": "khop", "n": ..,
+ * "alphabet": .., ..} */
 hop_status hop_task_read(hop_task *t, const hop_json *v, hop_error *err);
 void hop_task_write(const hop_task *t, hop_json_writer *w);
 

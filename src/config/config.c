@@ -197,7 +197,8 @@ static hop_status read_sizes(hop_config *c, const hop_json *root, hop_error *err
 }
 
 /* {"deltanet": {"conv": 0, ..}, ..} or {"0": {..}, ..} */
-static hop_status read_settings(hop_config *c, const hop_json *root, const char *key, bool by_layer, hop_error *err)
+static hop_status read_settings(hop_config *c, const hop_json *root, const char *key, bool by_layer,
+                                hop_error *err)
 {
     const hop_json *all = hop_json_get(root, key);
     if (!all) return HOP_OK;

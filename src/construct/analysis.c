@@ -25,18 +25,22 @@ static bool too_large(const hop_weight *w)
 /* A full-attention layer as this analysis wants it, or what is wrong with it. */
 static void check_full(const hop_model *m, int64_t layer, char *why, size_t size)
 {
-    hop_mixer_config c = hop_model_mixer_config(m, layer), last = hop_model_mixer_config(m, hop_model_config(m)->pattern.layers - 1);
-    if (c.heads != 1) snprintf(why, size, "the interval analysis covers one head a layer, not %lld", (long long)c.heads);
+    hop_mixer_config c = hop_model_mixer_config(m, layer),
+                     last = hop_model_mixer_config(m, hop_model_config(m)->pattern.layers - 1);
+    if (c.heads != 1)
+        snprintf(why, size, "the interval analysis covers one head a layer, not %lld", (long long)c.heads);
     if (c.rope_theta != 0) snprintf(why, size, "the interval analysis does not cover RoPE");
     if (c.scale < 0) snprintf(why, size, "the interval analysis does not cover negative attention scales");
-    if (c.head_dim != last.head_dim || c.scale != last.scale) snprintf(why, size, "the interval analysis covers equal attention layers");
+    if (c.head_dim != last.head_dim || c.scale != last.scale)
+        snprintf(why, size, "the interval analysis covers equal attention layers");
 }
 
 void hop__plain_scope(const hop_model *m, const hop_task *task, char *why, size_t size)
 {
     const hop_config *c = hop_model_config(m);
     why[0] = 0;
-    if (task->kind != HOP_TASK_FUNCCOMP) snprintf(why, size, "the interval analysis does not cover the task %s", hop_task_name(task->kind));
+    if (task->kind != HOP_TASK_FUNCCOMP)
+        snprintf(why, size, "the interval analysis does not cover the task %s", hop_task_name(task->kind));
     if (why[0]) return;
     if (c->seeded) snprintf(why, size, "the interval analysis needs stored weights");
     if (c->norm != HOP_NORM_NONE) snprintf(why, size, "the interval analysis does not cover norms");
@@ -44,10 +48,12 @@ void hop__plain_scope(const hop_model *m, const hop_task *task, char *why, size_
         snprintf(why, size, "the interval analysis does not cover %s MLPs", hop_mlp_name(c->mlp));
     if (c->d_model > MAX_TERMS || c->head_dim > MAX_TERMS || c->mlp_hidden > MAX_TERMS)
         snprintf(why, size, "the kernels' error bound does not cover sums of more than %d terms", MAX_TERMS);
-    if (HOP_ATTN_ERROR(task->length) > 0.1) snprintf(why, size, "the sequence is too long for the kernels' error bound");
+    if (HOP_ATTN_ERROR(task->length) > 0.1)
+        snprintf(why, size, "the sequence is too long for the kernels' error bound");
     for (int64_t i = 0; !why[0] && i < hop_model_weight_count(m); i++)
         if (too_large(hop_model_weight_at(m, i)))
-            snprintf(why, size, "tensor %s has a number that is not finite or beyond 10^12", hop_model_weight_at(m, i)->name);
+            snprintf(why, size, "tensor %s has a number that is not finite or beyond 10^12",
+                     hop_model_weight_at(m, i)->name);
 }
 
 /* "" when the network is a chain of look-ups, one a layer, else what is in the way. */
@@ -58,11 +64,15 @@ static void out_of_scope(const hop_model *m, const hop_task *task, char *why, si
     if (why[0]) return;
     int hops = task->funccomp.hops;
     if (c->pattern.layers != hops + 1)
-        snprintf(why, size, "the interval analysis covers %d layers for %d hops, not %lld", hops + 1, hops, (long long)c->pattern.layers);
+        snprintf(why, size, "the interval analysis covers %d layers for %d hops, not %lld", hops + 1, hops,
+                 (long long)c->pattern.layers);
     for (int64_t i = 0; !why[0] && i < c->pattern.layers; i++) {
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
-        if (strcmp(ops->name, "full") == 0) check_full(m, i, why, size);
-        else if (i > 0 || !ops->recurrent) snprintf(why, size, "the interval analysis does not cover %s in layer %lld", ops->name, (long long)i);
+        if (strcmp(ops->name, "full") == 0)
+            check_full(m, i, why, size);
+        else if (i > 0 || !ops->recurrent)
+            snprintf(why, size, "the interval analysis does not cover %s in layer %lld", ops->name,
+                     (long long)i);
     }
 }
 
@@ -110,7 +120,8 @@ static hop_status start(hop__analysis *a, hop_error *err)
     if (!a->any || !a->last || !a->token_hull || !a->values || !a->written || !a->slot || !a->reg)
         return hop_fail(err, HOP_ENOMEM, "out of memory");
     for (int64_t k = 0; k < a->d; k++) {
-        ival zero = {0, 0}, places = a->position_table ? table_hull(a->position_table, a->tokens, a->d, k) : zero;
+        ival zero = {0, 0},
+             places = a->position_table ? table_hull(a->position_table, a->tokens, a->d, k) : zero;
         ival place = a->position_table ? ival_point(a->position_table[(a->tokens - 1) * a->d + k]) : zero;
         a->token_hull[k] = table_hull(a->token_table, a->task->vocab, a->d, k);
         a->any[k] = rounded_sum(a->token_hull[k], places);
@@ -167,8 +178,10 @@ static hop_status run_layer(hop__analysis *a, int e, hop_margin *margin, hop_err
     bool attends = strcmp(mixer, "full") == 0 || strcmp(mixer, "based") == 0;
     hop_status s = take_layer(a, e, attends, err);
     if (s == HOP_OK && !attends) s = hop__bound_recurrent(a, margin, err);
-    if (s == HOP_OK && attends && e == 0 && strcmp(mixer, "based") == 0) s = hop__bound_taylor(a, margin, err);
-    else if (s == HOP_OK && attends) s = hop__bound_attention(a, e, margin, err);
+    if (s == HOP_OK && attends && e == 0 && strcmp(mixer, "based") == 0)
+        s = hop__bound_taylor(a, margin, err);
+    else if (s == HOP_OK && attends)
+        s = hop__bound_attention(a, e, margin, err);
     if (s == HOP_OK && attends) s = hop__bound_heads(a, e, margin, err);
     drop_layer(a);
     return s;
@@ -235,8 +248,10 @@ void hop__analysis_close(hop__analysis *a)
 void hop__analysis_verdict(const hop__analysis *a, hop_proof *p, bool *proved)
 {
     *proved = p->readout_margin > 0 && !a->overflow;
-    if (a->overflow) snprintf(p->why, sizeof p->why, "a number may leave the range of float32");
-    else if (!*proved) blame(p);
+    if (a->overflow)
+        snprintf(p->why, sizeof p->why, "a number may leave the range of float32");
+    else if (!*proved)
+        blame(p);
 }
 
 hop_status hop__analysis_status(hop_proof *p, hop_status s, const hop_error *err)
@@ -246,8 +261,9 @@ hop_status hop__analysis_status(hop_proof *p, hop_status s, const hop_error *err
     return HOP_OK;
 }
 
-hop_status hop__prove_chain(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
-                            bool *proved, hop__hint *hints, int *hint_count, hop_error *err)
+hop_status hop__prove_chain(hop_proof *p, const hop_model *m, const hop_task *task,
+                            const hop_prove_options *o, bool *proved, hop__hint *hints, int *hint_count,
+                            hop_error *err)
 {
     *proved = false;
     *hint_count = 0;

@@ -19,8 +19,8 @@
 /* Where float32 ends, with room for sums of a few such terms. */
 #define HOP__LARGEST 1e37
 
-/* Terms of a sum that are whole or half numbers and stay small are added without any rounding, in any order and with or
- * without fused multiply-add. Looks at one term after the other. */
+/* Terms of a sum that are whole or half numbers and stay small are added without any rounding, in any order
+ * and with or without fused multiply-add. Looks at one term after the other. */
 typedef struct hop__grid {
     bool exact;
     double mag;
@@ -90,7 +90,8 @@ static inline double hop__rounding(hop__analysis *a, int64_t k, double mag)
     return ival_up((HOP_DOT_ERROR(k) + 2 * HOP_UNIT_ROUNDOFF) * mag + (double)(k + 4) * 0x1p-149);
 }
 
-/* A layer after its mixer, as registers.c takes it over: y [d] of the last token for case t, and for any token. */
+/* A layer after its mixer, as registers.c takes it over: y [d] of the last token for case t, and for any
+ * token. */
 typedef struct hop__after_mixer {
     int64_t cases;
     void (*last)(void *ctx, int64_t t, ival *y, ival *work); /* work: a->widest intervals */
@@ -105,14 +106,15 @@ hop_status hop__bound_recurrent(hop__analysis *a, hop_margin *margin, hop_error 
 hop_status hop__bound_taylor(hop__analysis *a, hop_margin *margin, hop_error *err);
 /* registers.c: the MLP, and what the last token and any token hold after layer e. */
 hop_status hop__bound_mlp(hop__analysis *a, const hop__after_mixer *m, hop_margin *margin, hop_error *err);
-/* What a head of the last token asks for. Its own token is one of `askers` (0 .. askers-1), and it is in case i of
- * a->cases; tokens of different `kind` ask for different things. */
+/* What a head of the last token asks for. Its own token is one of `askers` (0 .. askers-1), and it is in case
+ * i of a->cases; tokens of different `kind` ask for different things. */
 typedef struct hop__question {
     int e;         /* the player asked for */
     int64_t first; /* row of w.q and w.k where the head begins; it has a->head_dim rows */
     int64_t askers;
     int64_t (*kind)(const hop__analysis *a, const struct hop__question *q, int64_t token);
-    int64_t (*right)(const hop__analysis *a, const struct hop__question *q, int64_t kind, int64_t i); /* position */
+    int64_t (*right)(const hop__analysis *a, const struct hop__question *q, int64_t kind,
+                     int64_t i); /* position */
 } hop__question;
 
 /* attention.c: gap and wrong mass over all inputs, into `margin`. */
@@ -130,9 +132,9 @@ static inline ival hop__case_box(const hop__analysis *a, int64_t i, int64_t c)
     return a->written[c] ? a->reg[i * a->width + a->slot[c]] : a->last[c];
 }
 
-/* For analyses of other networks: tables as before the first layer and the matrices of `layer`; a verdict from margins; a
- * limit of the method (HOP_EDOMAIN) as a reason. hop__plain_scope: "" when the network has neither norms, seeds, absurd
- * numbers nor anything else that no analysis covers. */
+/* For analyses of other networks: tables as before the first layer and the matrices of `layer`; a verdict
+ * from margins; a limit of the method (HOP_EDOMAIN) as a reason. hop__plain_scope: "" when the network has
+ * neither norms, seeds, absurd numbers nor anything else that no analysis covers. */
 hop_status hop__analysis_open(hop__analysis *a, int layer, hop_error *err);
 hop_status hop__analysis_layer(hop__analysis *a, int layer, hop_error *err); /* another layer's matrices */
 void hop__analysis_close(hop__analysis *a);

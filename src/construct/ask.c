@@ -18,16 +18,19 @@ static bool many_targets(const hop_task *t)
     return t->kind == HOP_TASK_TWOSUM || t->kind == HOP_TASK_RECALL;
 }
 
-hop_status hop__asker_open(hop__asker *a, const hop_model *m, const hop_task *task, hop_pool *pool, hop_error *err)
+hop_status hop__asker_open(hop__asker *a, const hop_model *m, const hop_task *task, hop_pool *pool,
+                           hop_error *err)
 {
     *a = (hop__asker){.model = m, .task = task, .generate = hop__generated(m)};
     int64_t rows = many_targets(task) ? task->length : 1;
     a->logits = hop_alloc(sizeof(float) * (size_t)(rows * hop_model_config(m)->vocab));
     a->targets = hop_alloc(sizeof(int32_t) * (size_t)task->length);
     hop_status s = a->logits && a->targets ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");
-    if (s == HOP_OK && a->generate) s = hop_decoder_new(&a->decoder, m, task->length + a->generate, false, err);
+    if (s == HOP_OK && a->generate)
+        s = hop_decoder_new(&a->decoder, m, task->length + a->generate, false, err);
     if (s == HOP_OK && !a->generate)
-        s = hop_forward_new(&a->forward, m, &(hop_forward_options){.max_tokens = task->length, .pool = pool}, err);
+        s = hop_forward_new(&a->forward, m, &(hop_forward_options){.max_tokens = task->length, .pool = pool},
+                            err);
     if (s != HOP_OK) hop__asker_close(a);
     return s;
 }
@@ -49,7 +52,8 @@ static hop_status generate(hop__asker *a, const int32_t *tokens, int64_t *answer
     *answer = -1;
     for (int64_t t = 0; s == HOP_OK && t < length + a->generate - 1; t++) {
         if (t >= length && *answer < 0) return HOP_OK; /* NaN: there is no next token */
-        s = hop_decoder_step(a->decoder, t < length ? tokens[t] : (int32_t)*answer, t >= length - 1 ? a->logits : NULL, err);
+        s = hop_decoder_step(a->decoder, t < length ? tokens[t] : (int32_t)*answer,
+                             t >= length - 1 ? a->logits : NULL, err);
         if (t >= length - 1) *answer = hop_argmax(a->logits, vocab);
     }
     return s;

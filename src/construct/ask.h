@@ -1,4 +1,5 @@
-/* What a network says to one input, whatever kind of network and task: the last token or all, by generating or not. */
+/* What a network says to one input, whatever kind of network and task: the last token or all, by generating
+ * or not. */
 #ifndef HOP_CONSTRUCT_ASK_H
 #define HOP_CONSTRUCT_ASK_H
 
@@ -14,7 +15,8 @@ typedef struct hop__asker {
     int32_t *targets;
 } hop__asker;
 
-hop_status hop__asker_open(hop__asker *a, const hop_model *m, const hop_task *task, hop_pool *pool, hop_error *err);
+hop_status hop__asker_open(hop__asker *a, const hop_model *m, const hop_task *task, hop_pool *pool,
+                           hop_error *err);
 void hop__asker_close(hop__asker *a);
 
 typedef struct hop__reply {

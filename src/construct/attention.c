@@ -172,8 +172,9 @@ static void note_result(asking *k, const chunk_result *r, hop_margin *margin)
     margin->wrong_mass = ival_most(margin->wrong_mass, r->mass);
     margin->score_gap = ival_least(margin->score_gap, r->gap);
     if (r->address < 0 || r->mass < 0.25) return; /* a quarter is what the clip bears */
-    hop__add_hint(
-        a, (hop__hint){.player = k->what->e, .w = k->classes[r->address / a->cases].w, .i = r->address % a->cases});
+    hop__add_hint(a, (hop__hint){.player = k->what->e,
+                                 .w = k->classes[r->address / a->cases].w,
+                                 .i = r->address % a->cases});
 }
 
 /* In batches, so that progress is told and a wish to stop is heard. */
@@ -200,14 +201,15 @@ static hop_status look_up_all(asking *k, hop_margin *margin, hop_error *err)
     return HOP_OK;
 }
 
-/* Every token asks, not only the last one, and a score that overflows anywhere ends in a NaN that spreads. Queries may be
- * scaled before or after the product. */
+/* Every token asks, not only the last one, and a score that overflows anywhere ends in a NaN that spreads.
+ * Queries may be scaled before or after the product. */
 static void check_all_scores(const asking *k)
 {
     hop__analysis *a = k->a;
     double score = 0, factor = 1 + 2 * a->scale;
     for (int64_t r = 0; r < a->head_dim; r++) {
-        double mag = hop__sparse_mag(&a->w.q, k->what->first + r, a->any), q = ival_up(mag + hop__rounding(a, a->d, mag));
+        double mag = hop__sparse_mag(&a->w.q, k->what->first + r, a->any),
+               q = ival_up(mag + hop__rounding(a, a->d, mag));
         hop__rounding(a, 1, q * factor);
         score += q * factor * k->key_mag[r];
     }

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef hop_status construct_fn(hop_model **out, const hop_task *task, const hop_construct_options *o, hop_error *err);
+typedef hop_status construct_fn(hop_model **out, const hop_task *task, const hop_construct_options *o,
+                                hop_error *err);
 
 static const struct kind {
     const char *id, *summary;
@@ -34,7 +35,8 @@ static const struct kind *find(const char *name)
 
 const char *const *hop_construct_kinds(void)
 {
-    static const char *const names[] = {"full", "hybrid", "linear", "cot", "encoder", "two-sum-full", "two-sum-sparse", NULL};
+    static const char *const names[] = {"full",    "hybrid",       "linear",         "cot",
+                                        "encoder", "two-sum-full", "two-sum-sparse", NULL};
     return names;
 }
 
@@ -44,7 +46,8 @@ const char *hop_construct_summary(const char *kind)
     return k ? k->summary : NULL;
 }
 
-hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task, const hop_construct_options *o, hop_error *err)
+hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task,
+                         const hop_construct_options *o, hop_error *err)
 {
     static const hop_construct_options none;
     const struct kind *k = find(kind);
@@ -56,7 +59,8 @@ hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task
     return k->construct(out, task, o ? o : &none, err);
 }
 
-hop_status hop__construct_config(hop_config *c, const char *pattern, const hop_task *task, const char *construction, hop_error *err)
+hop_status hop__construct_config(hop_config *c, const char *pattern, const hop_task *task,
+                                 const char *construction, hop_error *err)
 {
     hop_config_init(c);
     hop_status s = hop_pattern_parse(&c->pattern, pattern, "", err);

@@ -1,18 +1,18 @@
-/* One full-attention layer with two heads that solves L-sequential function composition by generating L+1 tokens.
+/* One full-attention layer with two heads that solves L-sequential function composition by generating L+1
+ * tokens.
  *
- * Statement (docs/THEORY.md section 5.4). The token generated at stage l is the number of the pair (w_l, i_l), which is
- * the address that the next stage asks for; the last one is the answer. Head 0 fetches w's digits, head 1 the table
- * entry that the stage's own token names. Residual stream:
- *     who    L+2, one-hot: the player, for tokens of the prompt (position table)
- *     stage  L+1, one-hot: l at position n-1+l (position table)
+ * Statement (docs/THEORY.md section 5.4). The token generated at stage l is the number of the pair (w_l,
+ * i_l), which is the address that the next stage asks for; the last one is the answer. Head 0 fetches w's
+ * digits, head 1 the table entry that the stage's own token names. Residual stream: who    L+2, one-hot: the
+ * player, for tokens of the prompt (position table) stage  L+1, one-hot: l at position n-1+l (position table)
  *     at     B, ±1: place in the function (position table)
  *     val    B, ±1: the token's number (token table); for a generated token the address
  *     dig    ±1: the token read as w's digits (token table)
  *     wd     what head 0 brings
  *     reg    what head 1 brings, times 4; the read-out looks here
- * i_l < N_{l-1}, so digit l of its code is 0, all -1. At stage l the hidden unit relu(wd + stage_l - 3/2) is 1/2 where
- * w_l's bit is 1 and 0 elsewhere; 16 of it turn -4 into +4. Signs are all that the read-out needs: the logit of the right
- * number is sum |reg|, any other loses 2|reg_i| for each bit in which it differs. */
+ * i_l < N_{l-1}, so digit l of its code is 0, all -1. At stage l the hidden unit relu(wd + stage_l - 3/2) is
+ * 1/2 where w_l's bit is 1 and 0 elsewhere; 16 of it turn -4 into +4. Signs are all that the read-out needs:
+ * the logit of the right number is sum |reg|, any other loses 2|reg_i| for each bit in which it differs. */
 #include "cot.h"
 #include "fields.h"
 
@@ -44,10 +44,12 @@ static void fill_heads(hop_model *m, const layout *x, float beta)
     int address = f->hops + 2, second = f->head_dim; /* rows of head 1 */
     for (int l = 0; l <= f->hops; l++) {
         *hop__cell(q, 0, x->stage + l) = 2 * beta; /* head 0: who = -1 */
-        /* Head 1: the player counts for more than a whole address, because at stage 0 the own token is none. */
+        /* Head 1: the player counts for more than a whole address, because at stage 0 the own token is none.
+         */
         *hop__cell(q, second + l + 1, x->stage + l) = (float)(f->bits + 2) * beta;
     }
-    for (int i = 0; i < f->hops + 2; i++) *hop__cell(k, i, f->who + i) = *hop__cell(k, second + i, f->who + i) = 1;
+    for (int i = 0; i < f->hops + 2; i++)
+        *hop__cell(k, i, f->who + i) = *hop__cell(k, second + i, f->who + i) = 1;
     for (int i = 0; i < f->bits; i++) {
         *hop__cell(q, second + address + i, f->val + i) = beta;
         *hop__cell(k, second + address + i, f->at + i) = 1;
@@ -76,7 +78,8 @@ static void fill_gate(hop_model *m, const layout *x)
         }
 }
 
-hop_status hop__construct_cot(hop_model **out, const hop_task *task, const hop_construct_options *o, hop_error *err)
+hop_status hop__construct_cot(hop_model **out, const hop_task *task, const hop_construct_options *o,
+                              hop_error *err)
 {
     (void)o;
     layout x;

@@ -1,11 +1,12 @@
-/* The residual stream of the chain-of-thought network, shared by its construction only: the proof reads the file. */
+/* The residual stream of the chain-of-thought network, shared by its construction only: the proof reads the
+ * file. */
 #ifndef HOP_CONSTRUCT_COT_H
 #define HOP_CONSTRUCT_COT_H
 
 #include "analysis.h"
 
-/* Stage l = 0 .. L of the chain: the token at position n-1+l. Its answer is the number of the pair (w_l, i_l), an address
- * of z_{l+1}; at l = 0 it is i_0, at l = L it is i_L. */
+/* Stage l = 0 .. L of the chain: the token at position n-1+l. Its answer is the number of the pair (w_l,
+ * i_l), an address of z_{l+1}; at l = 0 it is i_0, at l = L it is i_L. */
 static inline int64_t hop__stage_position(const hop_funccomp *t, int l)
 {
     return t->length - 1 + l;

@@ -1,7 +1,8 @@
-/* The chain-of-thought network is right on every input: by induction over the stages. If all tokens up to stage l are
- * what they should be, the next one is; and the tokens of stage l are few: w at stage 0, an address of z_l after that.
- * There is one layer, so keys and values are table rows and nothing else. For each stage and each address both heads'
- * right tokens must lead; then, for each value v of the entry and each digit d = w_l, the read-out must say d·N_{l-1} + v. */
+/* The chain-of-thought network is right on every input: by induction over the stages. If all tokens up to
+ * stage l are what they should be, the next one is; and the tokens of stage l are few: w at stage 0, an
+ * address of z_l after that. There is one layer, so keys and values are table rows and nothing else. For each
+ * stage and each address both heads' right tokens must lead; then, for each value v of the entry and each
+ * digit d = w_l, the read-out must say d·N_{l-1} + v. */
 #include "cot.h"
 #include "prove.h"
 
@@ -106,7 +107,8 @@ static ival residual(hop__analysis *a, int64_t c, ival x, const ival *head)
 {
     double mag = hop__sparse_mag(&a->w.o, c, head);
     if (mag == 0) return x;
-    return ival_widen(ival_add(x, hop__sparse_box(&a->w.o, c, head)), hop__rounding(a, a->w.o.cols, mag + ival_mag(x)));
+    return ival_widen(ival_add(x, hop__sparse_box(&a->w.o, c, head)),
+                      hop__rounding(a, a->w.o.cols, mag + ival_mag(x)));
 }
 
 static double sum_error(const hop__analysis *a, int64_t r)
@@ -124,7 +126,8 @@ static void last_after(void *ctx, int64_t t, ival *y, ival *work)
     for (int64_t r = 0; r < rows; r++) {
         ival own = head_of(a, r) == 0 ? s->digit[t / values * rows + r] : value_of(a, r, t % values);
         ival right = ival_add(own, s->place[r]), away = ival_add(a->values[r], ival_scale(right, -1));
-        work[r] = ival_widen(ival_add(right, ival_mul((ival){0, s->mass[head_of(a, r)]}, away)), sum_error(a, r));
+        work[r] =
+            ival_widen(ival_add(right, ival_mul((ival){0, s->mass[head_of(a, r)]}, away)), sum_error(a, r));
     }
     for (int64_t c = 0; c < a->d; c++) y[c] = residual(a, c, a->last[c], work);
 }
@@ -155,14 +158,16 @@ static void start_stage(const stage *s)
     a->width = 0;
     for (int64_t c = 0; c < a->d; c++) {
         ival token = ival_point(a->token_table[c]), place = {0, 0};
-        for (int64_t k = 0; k < askers; k++) token = ival_hull(token, ival_point(a->token_table[k * a->d + c]));
+        for (int64_t k = 0; k < askers; k++)
+            token = ival_hull(token, ival_point(a->token_table[k * a->d + c]));
         a->written[c] = false;
         a->slot[c] = -1;
         a->any[c] = a->token_hull[c];
         a->last[c] = token;
         if (!a->position_table) continue;
         place = ival_point(a->position_table[c]);
-        for (int64_t p = 0; p < a->tokens; p++) place = ival_hull(place, ival_point(a->position_table[p * a->d + c]));
+        for (int64_t p = 0; p < a->tokens; p++)
+            place = ival_hull(place, ival_point(a->position_table[p * a->d + c]));
         a->any[c] = ival_add(a->any[c], place);
         a->last[c] = ival_add(token, ival_point(a->position_table[(a->tokens - 1) * a->d + c]));
         a->any[c] = ival_widen(a->any[c], HOP_UNIT_ROUNDOFF * ival_mag(a->any[c]));
@@ -196,8 +201,11 @@ static hop_status run_stage(stage *s, hop_margin *margin, double *readout, hop_e
     }
     fill_place(s);
     fill_digits(s);
-    hop__after_mixer after = {.cases = hop__stage_values(t, s->l) * digit_count(s), .last = last_after, .any = any_after,
-                              .writes = heads_write, .ctx = s};
+    hop__after_mixer after = {.cases = hop__stage_values(t, s->l) * digit_count(s),
+                              .last = last_after,
+                              .any = any_after,
+                              .writes = heads_write,
+                              .ctx = s};
     hop_status got = hop__bound_mlp(a, &after, margin, err);
     return got == HOP_OK ? hop__bound_readout(a, readout, err) : got;
 }
@@ -230,11 +238,14 @@ static void out_of_scope(const hop_model *m, const hop_task *task, char *why, si
     hop_mixer_config mixer = hop_model_mixer_config(m, 0);
     hop__plain_scope(m, task, why, size);
     if (why[0]) return;
-    if (c->pattern.layers != 1 || strcmp(c->pattern.runs[0].mixer, "full") != 0 || mixer.heads != HEADS || mixer.kv_heads != HEADS)
+    if (c->pattern.layers != 1 || strcmp(c->pattern.runs[0].mixer, "full") != 0 || mixer.heads != HEADS ||
+        mixer.kv_heads != HEADS)
         snprintf(why, size, "the analysis of chains covers one full layer with two heads");
-    if (mixer.rope_theta != 0 || mixer.scale < 0) snprintf(why, size, "the analysis of chains covers neither RoPE nor negative scales");
+    if (mixer.rope_theta != 0 || mixer.scale < 0)
+        snprintf(why, size, "the analysis of chains covers neither RoPE nor negative scales");
     if (hop__generated(m) != task->funccomp.hops + 1)
-        snprintf(why, size, "the analysis of chains covers %d generated tokens for %d hops", task->funccomp.hops + 1, task->funccomp.hops);
+        snprintf(why, size, "the analysis of chains covers %d generated tokens for %d hops",
+                 task->funccomp.hops + 1, task->funccomp.hops);
 }
 
 hop_status hop__prove_cot(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,

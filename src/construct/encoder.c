@@ -1,29 +1,35 @@
-/* An encoder of ceil(log2 L)+2 layers that solves L-sequential function composition, exactly, for every input.
+/* An encoder of ceil(log2 L)+2 layers that solves L-sequential function composition, exactly, for every
+ * input.
  *
- * Statement (docs/THEORY.md section 5.5). For any hops L and sizes m, n_1 .. n_{L-1} >= 2 the network built here, whose
- * attention looks both ways, answers every input rightly in float32, and also with activations cut to 8 significant bits
- * at the sizes tested. One head a layer; with B = bits of a number's code and W = those of w's digits, head_dim = L+2+B,
- * d_model = L+2+4B+2W, mlp_hidden <= 5B+2W: all O(L + log n).
+ * Statement (docs/THEORY.md section 5.5). For any hops L and sizes m, n_1 .. n_{L-1} >= 2 the network built
+ * here, whose attention looks both ways, answers every input rightly in float32, and also with activations
+ * cut to 8 significant bits at the sizes tested. One head a layer; with B = bits of a number's code and W =
+ * those of w's digits, head_dim = L+2+B, d_model = L+2+4B+2W, mlp_hidden <= 5B+2W: all O(L + log n).
  *
- * Why. Every token composes, not only the last. Besides the fields of fields.h there are wd, w's digits as heard, and
- * adr, what a token asks for beyond what it knows.
- *   Layer 0: every token asks for w and copies its digits to wd. This alone needs attention that looks ahead.
- *   Round r = 1 .. ceil(log2 L), s = 2^(r-1): a token of z_l holds u, the result of z_l .. z_{l+s-1} on its entry; it
- *   asks the token of z_{l+s} at (w_{l+s-1}, u) for its result, and so holds that of z_l .. z_{l+2s-1}. Where l+s > L
- *   there is nothing left to compose, and the token asks for itself. In round 1 results are still the tokens' own values
- *   (val), afterwards they are in reg; w asks for z_0 in round 1 and keeps its value after it.
- *   Last layer: w asks z_1 at i_0 for its result, which is that of all L functions.
+ * Why. Every token composes, not only the last. Besides the fields of fields.h there are wd, w's digits as
+ * heard, and adr, what a token asks for beyond what it knows.
+ *
+ * - Layer 0: every token asks for w and copies its digits to wd. This alone needs attention that looks ahead.
+ * - Round r = 1 .. ceil(log2 L), s = 2^(r-1): a token of z_l holds u, the result of z_l .. z_{l+s-1} on its
+ *   entry; it asks the token of z_{l+s} at (w_{l+s-1}, u) for its result, and so holds that of z_l ..
+ *   z_{l+2s-1}. Where l+s > L there is nothing left to compose, and the token asks for itself. In round 1
+ *   results are still the tokens' own values (val), afterwards they are in reg; w asks for z_0 in round 1 and
+ *   keeps its value after it.
+ * - Last layer: w asks z_1 at i_0 for its result, which is that of all L functions.
+ *
  * For L = 1 there are no digits and no rounds: layer 0 brings z_0 to w.
  *
- * Scores. Query: (B+2)·beta for the player, beta·(u + 2·adr) for the address; key: who and at. u is ±1 everywhere (the
- * places of digits it does not have hold the code of 0), adr is ±1 where it speaks and 0 elsewhere, so every address
- * place has one of the weights 1 and 3 with the right sign, wherever the right token has a digit. A token of the right
- * player differs in at least one of them: 2·beta. A token of another player gains at most the B places where the right
- * one has no digit, and lacks B+2: 2·beta again. As in fields.h the wrong tokens weigh at most 1/(16 e^2 n) together.
+ * Scores. Query: (B+2)·beta for the player, beta·(u + 2·adr) for the address; key: who and at. u is ±1
+ * everywhere (the places of digits it does not have hold the code of 0), adr is ±1 where it speaks and 0
+ * elsewhere, so every address place has one of the weights 1 and 3, with the right sign wherever the right
+ * token has a digit. A token of the right player differs in at least one of them: 2·beta. A token of another
+ * player gains at most the B places where the right one has no digit, and lacks B+2: 2·beta again. As in
+ * fields.h the wrong tokens then weigh at most 1/(16 e^2 n) =: eps together. (wd is copied, not clipped: ±1
+ * up to 2 eps of layer 0. That makes the weight 1 at least 1 - 4 eps, and the lead as much smaller.)
  *
- * The MLP. reg is clipped to exactly ±1 as in fields.h. adr is made anew: wd and at are each let through by a flag f in
- * {0,1} that depends on the player, x·f = relu(x + 2f - 2) - relu(-x + 2f - 2) for |x| < 2, and the old adr is taken
- * away by -relu(adr + 2) + 2. */
+ * The MLP. reg is clipped to exactly ±1 as in fields.h. adr is made anew: wd and at are each let through by a
+ * flag f in {0,1} that depends on the player, x·f = relu(x + 2f - 2) - relu(-x + 2f - 2) for |x| < 2, and the
+ * old adr is taken away by -relu(adr + 2) + 2. */
 #include "encoder.h"
 #include "fields.h"
 
@@ -65,7 +71,9 @@ typedef struct builder {
 static int hidden_needed(const hop__fields *f)
 {
     int rounds = hop__encoder_rounds(f->hops);
-    return rounds == 0 ? 2 * f->bits : rounds == 1 ? 2 * f->bits + 2 * f->digit_bits : 5 * f->bits + 2 * f->digit_bits;
+    return rounds == 0   ? 2 * f->bits
+           : rounds == 1 ? 2 * f->bits + 2 * f->digit_bits
+                         : 5 * f->bits + 2 * f->digit_bits;
 }
 
 /* The head copies `count` places from `source` to `to` and multiplies by `gain`. */
@@ -91,9 +99,10 @@ static void fill_attention(const builder *b, int64_t layer)
     for (int player = -1; player <= f->hops; player++) {
         hop__errand e = hop__encoder_errand(f->hops, layer, player);
         if (e.asks == HOP__ASKS_NOBODY) continue;
-        *hop__cell(q, e.target + 1, hop__fields_who(f, player)) = (by_address ? (float)f->bits + 2 : 2) * b->beta;
+        *hop__cell(q, e.target + 1, hop__fields_who(f, player)) =
+            (by_address ? (float)f->bits + 2 : 2) * b->beta;
     }
-    int result = layer <= 1 ? f->val : f->reg;             /* where the tokens of tables have theirs */
+    int result = layer <= 1 ? f->val : f->reg;                 /* where the tokens of tables have theirs */
     int own = layer <= 1 && layer <= rounds ? f->val : f->reg; /* in the last layer it is w that asks */
     for (int i = 0; i < f->bits && by_address; i++) {
         *hop__cell(q, address + i, own + i) = b->beta;
@@ -125,8 +134,8 @@ static void fill_gate(builder *b, int64_t layer, int x, int to, int first, int l
     }
 }
 
-/* What the tokens will ask for in layer + 1, a round: those with a next function for its digit of w, those of tables
- * without one for their own place. */
+/* What the tokens will ask for in layer + 1, a round: those with a next function for its digit of w, those of
+ * tables without one for their own place. */
 static void fill_next(builder *b, int64_t layer)
 {
     const hop__fields *f = &b->f;
@@ -156,7 +165,8 @@ static void fill_layer(builder *b, int64_t layer)
     if (layer < rounds) fill_next(b, layer);
 }
 
-hop_status hop__construct_encoder(hop_model **out, const hop_task *task, const hop_construct_options *o, hop_error *err)
+hop_status hop__construct_encoder(hop_model **out, const hop_task *task, const hop_construct_options *o,
+                                  hop_error *err)
 {
     (void)o;
     builder b = {0};
@@ -179,7 +189,8 @@ hop_status hop__construct_encoder(hop_model **out, const hop_task *task, const h
     if (s != HOP_OK) return s;
 
     b.model = *out;
-    b.beta = (float)(hop__fields_beta(task->length) * sqrt((double)b.f.head_dim)); /* the mixer divides by the root */
+    b.beta = (float)(hop__fields_beta(task->length) *
+                     sqrt((double)b.f.head_dim)); /* the mixer divides by the root */
     hop__fill_tables(*out, &b.f, &task->funccomp);
     for (int64_t layer = 0; layer < layers; layer++) fill_layer(&b, layer);
     return HOP_OK;

@@ -1,4 +1,5 @@
-/* Who asks whom in the encoder. The construction writes it down as weights, the proof follows it through the layers. */
+/* Who asks whom in the encoder. The construction writes it down as weights, the proof follows it through the
+ * layers. */
 #ifndef HOP_CONSTRUCT_ENCODER_H
 #define HOP_CONSTRUCT_ENCODER_H
 

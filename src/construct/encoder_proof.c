@@ -1,12 +1,14 @@
-/* The proof that an encoder answers every input rightly, from its weights, in float32 as the kernels compute it.
+/* The proof that an encoder answers every input rightly, from its weights, in float32 as the kernels compute
+ * it.
  *
- * By induction over the layers. encoder.h says what the tokens of each player ought to ask for in each layer, given their
- * value and w, and encoder_proof.h what is known of them in between. In each layer, for every player and everything that
- * its tokens may ask, the right token's score leads all others' (encoder_proof_lead.c); so the head returns the right
- * token's value vector up to the wrong mass, and residual sum and MLP lead to new boxes (encoder_proof_write.c), in which
- * a token's value is the result of one more stretch of the chain. After the last layer w's value is the answer, and for
- * each answer its logit must lead. Nothing but the margin of the read-out decides: whatever went wrong before has made
- * the boxes wider. */
+ * By induction over the layers. encoder.h says what the tokens of each player ought to ask for in each layer,
+ * given their value and w, and encoder_proof.h what is known of them in between. In each layer, for every
+ * player and everything that its tokens may ask, the right token's score leads all others'
+ * (encoder_proof_ask.c); so the head returns the right token's value vector up to the wrong mass, and
+ * residual sum and MLP lead to new boxes (encoder_proof_write.c), in which a token's value is the result of
+ * one more stretch of the chain. After the last layer w's value is the answer, and for each answer its logit
+ * must lead. Nothing but the margin of the read-out decides: whatever went wrong before has made the boxes
+ * wider. */
 #include "encoder_proof.h"
 #include "prove.h"
 
@@ -29,11 +31,16 @@ static void check_layer(const hop_model *m, int64_t layer, char *why, size_t siz
 {
     hop_mixer_config c = hop_model_mixer_config(m, layer), first = hop_model_mixer_config(m, 0);
     const char *mixer = hop_pattern_mixer(&hop_model_config(m)->pattern, layer);
-    if (strcmp(mixer, "full") != 0) snprintf(why, size, "the analysis of encoders does not cover %s layers", mixer);
-    else if (c.heads != 1) snprintf(why, size, "the analysis of encoders covers one head a layer, not %lld", (long long)c.heads);
-    else if (c.rope_theta != 0) snprintf(why, size, "the analysis of encoders does not cover RoPE");
-    else if (c.scale < 0) snprintf(why, size, "the analysis of encoders does not cover negative attention scales");
-    else if (!c.bidirectional) snprintf(why, size, "the analysis of encoders wants attention that looks both ways");
+    if (strcmp(mixer, "full") != 0)
+        snprintf(why, size, "the analysis of encoders does not cover %s layers", mixer);
+    else if (c.heads != 1)
+        snprintf(why, size, "the analysis of encoders covers one head a layer, not %lld", (long long)c.heads);
+    else if (c.rope_theta != 0)
+        snprintf(why, size, "the analysis of encoders does not cover RoPE");
+    else if (c.scale < 0)
+        snprintf(why, size, "the analysis of encoders does not cover negative attention scales");
+    else if (!c.bidirectional)
+        snprintf(why, size, "the analysis of encoders wants attention that looks both ways");
     else if (c.head_dim != first.head_dim || c.scale != first.scale)
         snprintf(why, size, "the analysis of encoders covers equal attention layers");
 }
@@ -57,11 +64,13 @@ static void out_of_scope(const hop_model *m, const hop_task *task, char *why, si
                  (long long)c->pattern.layers);
     if (c->d_model > MAX_TERMS || c->head_dim > MAX_TERMS || c->mlp_hidden > MAX_TERMS)
         snprintf(why, size, "the kernels' error bound does not cover sums of more than %d terms", MAX_TERMS);
-    if (HOP_ATTN_ERROR(task->length) > 0.1) snprintf(why, size, "the sequence is too long for the kernels' error bound");
+    if (HOP_ATTN_ERROR(task->length) > 0.1)
+        snprintf(why, size, "the sequence is too long for the kernels' error bound");
     for (int64_t i = 0; !why[0] && i < layers; i++) check_layer(m, i, why, size);
     for (int64_t i = 0; !why[0] && i < hop_model_weight_count(m); i++)
         if (too_large(hop_model_weight_at(m, i)))
-            snprintf(why, size, "tensor %s has a number that is not finite or beyond 10^12", hop_model_weight_at(m, i)->name);
+            snprintf(why, size, "tensor %s has a number that is not finite or beyond 10^12",
+                     hop_model_weight_at(m, i)->name);
 }
 
 /* ---- layers --------------------------------------------------------------------------------- */
@@ -78,8 +87,9 @@ static hop_status take_layer(hop__analysis *a, int64_t layer, hop_error *err)
         hop__sparse *to;
         const char *name;
     } all[] = {
-        {&a->w.q, "mixer.q_proj.weight"}, {&a->w.k, "mixer.k_proj.weight"}, {&a->w.v, "mixer.v_proj.weight"},
-        {&a->w.o, "mixer.o_proj.weight"}, {&a->w.up, "mlp.up_proj.weight"}, {&a->w.down, "mlp.down_proj.weight"},
+        {&a->w.q, "mixer.q_proj.weight"}, {&a->w.k, "mixer.k_proj.weight"},
+        {&a->w.v, "mixer.v_proj.weight"}, {&a->w.o, "mixer.o_proj.weight"},
+        {&a->w.up, "mlp.up_proj.weight"}, {&a->w.down, "mlp.down_proj.weight"},
     };
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         const hop_weight *w = hop_model_layer_weight(a->model, layer, all[i].name);
@@ -128,18 +138,20 @@ static void blame(hop_proof *p)
         const hop_margin *m = &p->margins[i];
         if (!(m->score_gap > 0)) {
             snprintf(p->why, sizeof p->why,
-                     "layer %lld: for one of %lld questions a wrong token's score may beat the right one's (gap %.4g)",
+                     "layer %lld: for one of %lld questions a wrong token's score may beat the right one's "
+                     "(gap %.4g)",
                      (long long)i, (long long)m->addresses, m->score_gap);
             return;
         }
         if (!(m->wrong_mass < 0.25) || !(m->clip_margin > 0)) {
             snprintf(p->why, sizeof p->why,
-                     "layer %lld: wrong tokens may get %.4g of the attention, the MLP's margin is %.4g", (long long)i,
-                     m->wrong_mass, m->clip_margin);
+                     "layer %lld: wrong tokens may get %.4g of the attention, the MLP's margin is %.4g",
+                     (long long)i, m->wrong_mass, m->clip_margin);
             return;
         }
     }
-    snprintf(p->why, sizeof p->why, "read-out: a wrong logit may beat the right one's (margin %.4g)", p->readout_margin);
+    snprintf(p->why, sizeof p->why, "read-out: a wrong logit may beat the right one's (margin %.4g)",
+             p->readout_margin);
 }
 
 static hop_status analyse(hop__encoder *e, hop_proof *p, bool *proved, hop_error *err)
@@ -158,8 +170,9 @@ static hop_status analyse(hop__encoder *e, hop_proof *p, bool *proved, hop_error
     return HOP_OK;
 }
 
-hop_status hop__prove_encoder(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
-                              bool *proved, hop__hint *hints, int *hint_count, hop_error *err)
+hop_status hop__prove_encoder(hop_proof *p, const hop_model *m, const hop_task *task,
+                              const hop_prove_options *o, bool *proved, hop__hint *hints, int *hint_count,
+                              hop_error *err)
 {
     *proved = false;
     *hint_count = 0;

@@ -30,7 +30,8 @@ int hop__side_of_row(const hop__encoder *e, const hop__crowd *c, int64_t row)
     return 1 + g;
 }
 
-hop_status hop__crowd_new(hop__crowd *c, const hop__encoder *e, int64_t places, int64_t values, hop_error *err)
+hop_status hop__crowd_new(hop__crowd *c, const hop__encoder *e, int64_t places, int64_t values,
+                          hop_error *err)
 {
     *c = (hop__crowd){.places = places, .values = values};
     size_t rows = (size_t)hop__crowd_rows(e, c), d = (size_t)e->a.d;
@@ -92,7 +93,8 @@ static int64_t side_rows(const hop__encoder *e, const hop__crowd *c, int side, i
                        : c->places + c->values + e->digit_first[side];
 }
 
-/* Every side covers all tokens of the player, so their hulls may be intersected, and the rows with the result. */
+/* Every side covers all tokens of the player, so their hulls may be intersected, and the rows with the
+ * result. */
 void hop__crowd_settle(const hop__encoder *e, hop__crowd *c)
 {
     int64_t d = e->a.d, rows = hop__crowd_rows(e, c), first;
@@ -102,7 +104,8 @@ void hop__crowd_settle(const hop__encoder *e, hop__crowd *c)
         int64_t end = side_rows(e, c, side, &first);
         hop__crowd_load(e, c, first, h);
         for (int64_t r = first + 1; r < end; r++)
-            for (int64_t k = 0; k < d; k++) h[k] = ival_hull(h[k], (ival){c->box[r * d + k].lo, c->box[r * d + k].hi});
+            for (int64_t k = 0; k < d; k++)
+                h[k] = ival_hull(h[k], (ival){c->box[r * d + k].lo, c->box[r * d + k].hi});
         for (int64_t k = 0; k < d; k++) c->hull[k] = meet(c->hull[k], h[k]);
     }
     for (int64_t r = 0; r < rows; r++) {
@@ -116,7 +119,8 @@ void hop__encoder_any(hop__encoder *e)
 {
     for (int64_t k = 0; k < e->a.d; k++) {
         e->a.any[k] = e->crowd[0].hull[k];
-        for (int p = 0; p <= e->a.task->hops; p++) e->a.any[k] = ival_hull(e->a.any[k], e->crowd[p + 1].hull[k]);
+        for (int p = 0; p <= e->a.task->hops; p++)
+            e->a.any[k] = ival_hull(e->a.any[k], e->crowd[p + 1].hull[k]);
     }
 }
 
@@ -128,16 +132,19 @@ static void rows_hull(const hop__encoder *e, const float *table, int64_t first, 
     int64_t d = e->a.d;
     for (int64_t k = 0; k < d; k++) {
         out[k] = ival_point(table ? table[first * d + k] : 0);
-        for (int64_t r = first + 1; table && r < first + count; r++) out[k] = ival_hull(out[k], ival_point(table[r * d + k]));
+        for (int64_t r = first + 1; table && r < first + count; r++)
+            out[k] = ival_hull(out[k], ival_point(table[r * d + k]));
     }
 }
 
-static void put_sum(const hop__encoder *e, hop__crowd *c, int64_t row, const ival *position, const ival *token, ival *x)
+static void put_sum(const hop__encoder *e, hop__crowd *c, int64_t row, const ival *position,
+                    const ival *token, ival *x)
 {
     for (int64_t k = 0; k < e->a.d; k++) {
         x[k] = ival_add(position[k], token[k]);
         bool exact = ival_mag(position[k]) == 0 || ival_mag(token[k]) == 0;
-        if (!exact) x[k] = ival_widen(x[k], HOP_UNIT_ROUNDOFF * ival_mag(x[k]) + 0x1p-149); /* the sum, rounded */
+        if (!exact)
+            x[k] = ival_widen(x[k], HOP_UNIT_ROUNDOFF * ival_mag(x[k]) + 0x1p-149); /* the sum, rounded */
     }
     hop__crowd_store(e, c, row, x);
 }
@@ -168,7 +175,8 @@ static hop_status fill_crowd(hop__encoder *e, int player, ival *work, hop_error 
 {
     const hop_funccomp *t = e->a.task;
     hop__crowd *c = &e->crowd[player + 1];
-    int64_t first = player < 0 ? t->length - 1 : t->start[player], places = player < 1 ? 1 : t->size[player - 1];
+    int64_t first = player < 0 ? t->length - 1 : t->start[player],
+            places = player < 1 ? 1 : t->size[player - 1];
     int64_t values = hop_funccomp_values(t, first);
     hop_status s = hop__crowd_new(c, e, places, values, err);
     if (s != HOP_OK) return s;
@@ -204,7 +212,9 @@ hop_status hop__encoder_start(hop__encoder *e, hop_error *err)
         e->digit_rows += t->fan[g];
     }
     e->digit_first[t->hops] = e->digit_rows;
-    if (too_many_rows(e)) return hop_fail(err, HOP_EDOMAIN, "the interval analysis of encoders does not cover sizes as large as these");
+    if (too_many_rows(e))
+        return hop_fail(err, HOP_EDOMAIN,
+                        "the interval analysis of encoders does not cover sizes as large as these");
     ival *work = hop_alloc(sizeof(ival) * 4 * (size_t)e->a.d);
     e->a.any = hop_alloc(sizeof(ival) * (size_t)e->a.d);
     hop_status s = work && e->a.any ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");

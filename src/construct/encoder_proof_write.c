@@ -1,15 +1,17 @@
 /* What every token holds after a layer of the encoder.
  *
- * A token hears (1-eps)·v + eps·(something between the smallest and largest value of any token), v being the right
- * token's value and eps at most the wrong mass. That is projected and added, and the MLP follows, each hidden unit that
- * stays on one side of 0 substituted symbolically as in registers.c. This is done for every side from which a player's
- * tokens are seen:
- *     place j       the right token is any of the target's; itself when it keeps
- *     digit (g, d)  w is the same for both: any token of the target when w_g = d
- *     value u       a token that adopts has the value u afterwards when the right token had it before; what it was
- *                   itself may be anything. One that does not adopt keeps its value.
- * Margins: a unit's distance from changing sides is at least what the best of the sides says, the half-width of a
- * coordinate at most what the best of them says. */
+ * A token hears (1-eps)·v + eps·(something between the smallest and largest value of any token), v being the
+ * right token's value and eps at most the wrong mass. That is projected and added, and the MLP follows, each
+ * hidden unit that stays on one side of 0 substituted symbolically as in registers.c. This is done for every
+ * side from which a player's tokens are seen:
+ *
+ * - place j: the right token is any of the target's; itself when it keeps what it has.
+ * - digit (g, d): w is the same for both, so it is any token of the target when w_g = d.
+ * - value u: a token that adopts has the value u afterwards when the right token had it before; what it was
+ *   itself may be anything. One that does not adopt keeps its value.
+ *
+ * Margins: a unit's distance from changing sides is at least what the best of the sides says, the half-width
+ * of a coordinate at most what the best of them says. */
 #include "encoder_proof.h"
 
 #define CHUNK 32 /* rows a task */
@@ -45,21 +47,24 @@ static int sides(const hop__encoder *e)
 
 /* ---- attention ------------------------------------------------------------------------------ */
 
-/* Rounding of the weighted sum of values: relative, and absolute where products fall below the normal numbers. */
+/* Rounding of the weighted sum of values: relative, and absolute where products fall below the normal
+ * numbers. */
 static double head_error(const writing *w, int64_t r)
 {
     double mag = ival_mag(w->e->a.values[r]);
     return mag == 0 ? 0 : w->value_err * mag + (double)w->e->a.tokens * 0x1p-140;
 }
 
-/* y = x + W_o head, head being what comes back when `right` is the right token. NULL: anything may come back. */
+/* y = x + W_o head, head being what comes back when `right` is the right token. NULL: anything may come back.
+ */
 static void attend(const writing *w, bench *b, const ival *right)
 {
     hop__analysis *a = &w->e->a;
     for (int64_t r = 0; r < a->w.v.rows; r++) {
         ival v = a->values[r];
         if (right) {
-            v = ival_widen(hop__sparse_box(&a->w.v, r, right), hop__rounding(a, a->d, hop__sparse_mag(&a->w.v, r, right)));
+            v = ival_widen(hop__sparse_box(&a->w.v, r, right),
+                           hop__rounding(a, a->d, hop__sparse_mag(&a->w.v, r, right)));
             v = ival_add(v, ival_mul((ival){0, w->mass}, ival_add(a->values[r], ival_scale(v, -1))));
         }
         b->head[r] = ival_widen(v, head_error(w, r));
@@ -85,7 +90,9 @@ static void hidden_units(hop__analysis *a, bench *b, double *near)
         z = ival_widen(z, err);
         b->hidden_err[u] = err;
         b->side[u] = z.lo > 0 ? 1 : z.hi <= 0 ? -1 : 0;
-        near[u] = ival_least(near[u], b->side[u] > 0 ? z.lo : b->side[u] < 0 ? -z.hi : -ival_least(z.hi, -z.lo));
+        near[u] = ival_least(near[u], b->side[u] > 0   ? z.lo
+                                      : b->side[u] < 0 ? -z.hi
+                                                       : -ival_least(z.hi, -z.lo));
         b->hidden[u] = (ival){z.lo > 0 ? z.lo : 0, z.hi > 0 ? z.hi : 0};
     }
 }
@@ -97,7 +104,8 @@ static void add_coef(bench *b, int k, ival by)
     b->coef[k] = ival_add(b->coef[k], by);
 }
 
-/* Coordinate c after the MLP: y_c + sum_u down[c,u] relu(up_u·y + bias_u) + bias_c. coef is all zero before and after. */
+/* Coordinate c after the MLP: y_c + sum_u down[c,u] relu(up_u·y + bias_u) + bias_c. coef is all zero before
+ * and after. */
 static ival after_mlp(hop__analysis *a, bench *b, int64_t c)
 {
     const hop__sparse *down = &a->w.down, *up = &a->w.up;
@@ -136,7 +144,8 @@ static void load_hull(const hop__encoder *e, const hop__crowd *c, ival *x)
     for (int64_t k = 0; k < e->a.d; k++) x[k] = c->hull[k];
 }
 
-/* Row `row` of the crowd afterwards: which of the tokens before are meant (into x), and which are their right tokens. */
+/* Row `row` of the crowd afterwards: which of the tokens before are meant (into x), and which are their right
+ * tokens. */
 static const ival *before_row(const writing *w, bench *b, int64_t row, int side)
 {
     const hop__encoder *e = w->e;
@@ -145,7 +154,8 @@ static const ival *before_row(const writing *w, bench *b, int64_t row, int side)
         hop__crowd_load(e, w->target, hop__row_of_value(w->target, row - w->to->places), b->right);
         return b->right;
     }
-    int64_t digits = w->to->places + w->to->values; /* digits stand behind the values, which may have become more */
+    int64_t digits =
+        w->to->places + w->to->values; /* digits stand behind the values, which may have become more */
     hop__crowd_load(e, w->from, side >= 2 ? row - digits + w->from->places + w->from->values : row, b->x);
     if (w->what.asks == HOP__ASKS_NOBODY) return NULL;
     if (w->what.asks == HOP__ASKS_SELF) return b->x;
@@ -180,7 +190,8 @@ static bool bench_new(bench *b, const hop__encoder *e)
 {
     size_t d = (size_t)e->a.d, v = (size_t)e->a.w.v.rows, h = (size_t)e->a.w.up.rows, n = (size_t)sides(e);
     size_t uses = h ? (size_t)e->a.w.up.start[h] + 1 : 1;
-    b->memory = hop_alloc(sizeof(ival) * (5 * d + v + h) + sizeof(double) * (h + n * (h + d)) + sizeof(int) * uses + h);
+    b->memory = hop_alloc(sizeof(ival) * (5 * d + v + h) + sizeof(double) * (h + n * (h + d)) +
+                          sizeof(int) * uses + h);
     if (!b->memory) return false;
     b->x = (ival *)(void *)b->memory;
     b->right = b->x + d;
@@ -266,7 +277,8 @@ static void bound_values(hop__analysis *a)
     for (int64_t r = 0; r < a->w.v.rows; r++) {
         double err = hop__rounding(a, a->d, hop__sparse_mag(&a->w.v, r, a->any));
         a->values[r] = ival_widen(hop__sparse_box(&a->w.v, r, a->any), err);
-        hop__rounding(a, 1, ival_mag(a->values[r]) * (double)a->tokens); /* summed before it is divided: may overflow */
+        hop__rounding(
+            a, 1, ival_mag(a->values[r]) * (double)a->tokens); /* summed before it is divided: may overflow */
     }
 }
 
@@ -276,7 +288,8 @@ static hop_status write_player(writing *w, int player, hop_margin *margin, hop_e
     w->mass = e->mass[player + 1];
     w->from = &e->crowd[player + 1];
     w->target = &e->crowd[w->what.asks == HOP__ASKS_NOBODY ? player + 1 : w->what.target + 1];
-    hop_status s = hop__crowd_new(w->to, e, w->from->places, w->what.adopts ? w->target->values : w->from->values, err);
+    hop_status s =
+        hop__crowd_new(w->to, e, w->from->places, w->what.adopts ? w->target->values : w->from->values, err);
     if (s != HOP_OK) return s;
     clear_margins(w);
     hop_pool_run(e->a.options->pool, (hop__crowd_rows(e, w->to) + CHUNK - 1) / CHUNK, write_chunk, w);

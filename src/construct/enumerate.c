@@ -1,7 +1,8 @@
-/* Every input. As a check beside a proof by intervals, inputs that share a prefix share its work: the decoder keeps the
- * prefix in its states, rewinds to the first token that changes, and steps on from there, so that most inputs cost one or
- * two steps. Where the verdict rests on the enumeration alone, every input is run whole, as `run` does: step and forward
- * sum in different orders, and a network can be made for which that matters. */
+/* Every input. As a check beside a proof by intervals, inputs that share a prefix share its work: the decoder
+ * keeps the prefix in its states, rewinds to the first token that changes, and steps on from there, so that
+ * most inputs cost one or two steps. Where the verdict rests on the enumeration alone, every input is run
+ * whole, as `run` does: step and forward sum in different orders, and a network can be made for which that
+ * matters. */
 #include "prove.h"
 
 #include <stdatomic.h>
@@ -72,13 +73,15 @@ static hop_status is_right(const enumeration *e, worker *w, int64_t from, bool *
     }
     hop_status s = decode(e, w, from);
     hop_task_solve(e->task, w->tokens, w->targets);
-    for (int64_t p = 0; p < e->task->length && *right; p++) *right = w->targets[p] < 0 || w->targets[p] == w->answers[p];
+    for (int64_t p = 0; p < e->task->length && *right; p++)
+        *right = w->targets[p] < 0 || w->targets[p] == w->answers[p];
     return s;
 }
 
 static hop_status run_share(enumeration *e, int64_t task, worker *w)
 {
-    int64_t number = task * e->share, end = number + e->share < e->inputs ? number + e->share : e->inputs, from = 0;
+    int64_t number = task * e->share, end = number + e->share < e->inputs ? number + e->share : e->inputs,
+            from = 0;
     unpack(e->task, number, w->tokens);
     for (; number < end && number < atomic_load(&e->first_bad); number++) {
         bool right;
@@ -89,8 +92,7 @@ static hop_status run_share(enumeration *e, int64_t task, worker *w)
             from = e->task->length;
             if (!right) {
                 long long known = atomic_load(&e->first_bad);
-                while (number < known && !atomic_compare_exchange_weak(&e->first_bad, &known, number)) {
-                }
+                while (number < known && !atomic_compare_exchange_weak(&e->first_bad, &known, number)) {}
                 return HOP_OK;
             }
         }
@@ -108,7 +110,8 @@ static void run_task(void *ctx, int64_t task, int number)
     hop_status s = run_share(e, task, w);
     if (s != HOP_OK) w->status = s;
     int64_t done = atomic_fetch_add(&e->done, 1) + 1;
-    if (s != HOP_OK || !hop_progress_tick(e->options->progress, "every input", (double)done * (double)e->share, (double)e->inputs))
+    if (s != HOP_OK || !hop_progress_tick(e->options->progress, "every input",
+                                          (double)done * (double)e->share, (double)e->inputs))
         atomic_store(&e->stopped, 1);
 }
 
@@ -120,7 +123,8 @@ static hop_status worker_open(worker *w, const enumeration *e, hop_error *err)
     w->tokens = hop_alloc(sizeof(int32_t) * n);
     w->targets = hop_alloc(sizeof(int32_t) * n);
     w->answers = hop_alloc(sizeof(int32_t) * n);
-    if (!w->logits || !w->tokens || !w->targets || !w->answers) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    if (!w->logits || !w->tokens || !w->targets || !w->answers)
+        return hop_fail(err, HOP_ENOMEM, "out of memory");
     if (!e->alone && !c->bidirectional && !c->seeded && !hop__generated(e->model))
         return hop_decoder_new(&w->decoder, e->model, e->task->length, true, err);
     return hop__asker_open(&w->asker, e->model, e->task, NULL, err);
@@ -160,7 +164,8 @@ static hop_status run_all(enumeration *e, hop__found *found, hop_error *err)
     if (s != HOP_OK) return s;
     hop_pool_run(e->options->pool, e->tasks, run_task, e);
     for (int i = 0; i < threads; i++)
-        if (e->workers[i].status != HOP_OK) s = hop_fail(err, e->workers[i].status, "enumeration: %s", hop_status_text(e->workers[i].status));
+        if (e->workers[i].status != HOP_OK)
+            s = hop_fail(err, e->workers[i].status, "enumeration: %s", hop_status_text(e->workers[i].status));
     if (s == HOP_OK && atomic_load(&e->stopped)) s = hop_fail(err, HOP_ESTOPPED, "stopped on request");
     if (s == HOP_OK && atomic_load(&e->first_bad) != INT64_MAX) s = confirm(found, e, err);
     return s;
@@ -173,7 +178,8 @@ hop_status hop__enumerate(hop__found *found, int64_t *count, const hop_model *m,
     enumeration e = {.model = m, .task = task, .options = o, .inputs = 1, .alone = alone};
     /* All mixed-radix numbers: for most tasks the inputs, for recall a few more. */
     for (int64_t p = 0; p < task->length; p++) {
-        if (e.inputs > ((int64_t)1 << 62) / hop_task_values(task, p)) return hop_fail(err, HOP_EDOMAIN, "too many inputs to enumerate");
+        if (e.inputs > ((int64_t)1 << 62) / hop_task_values(task, p))
+            return hop_fail(err, HOP_EDOMAIN, "too many inputs to enumerate");
         e.inputs *= hop_task_values(task, p);
     }
     e.share = e.inputs / 4096 + 1;

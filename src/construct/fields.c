@@ -64,7 +64,8 @@ void hop__fill_look_up(hop_model *m, const hop__fields *f, int64_t layer, int e,
     for (int g = 0; g < e; g++) {
         bool from_w = g > 0 && g == e - 1;
         int source = from_w ? hop__fields_digit(f, g) : f->reg + f->code.offset[g];
-        for (int i = 0; i < f->code.width[g]; i++) *hop__cell(q, address + f->code.offset[g] + i, source + i) = beta;
+        for (int i = 0; i < f->code.width[g]; i++)
+            *hop__cell(q, address + f->code.offset[g] + i, source + i) = beta;
     }
     for (int i = 0; i < f->hops + 2; i++) *hop__cell(k, i, f->who + i) = 1;
     for (int i = 0; i < f->bits; i++) {

@@ -1,15 +1,17 @@
 /* L+1 full-attention layers that solve L-sequential function composition, exactly, for every input.
  *
- * Statement (docs/THEORY.md section 5.1). For any hops L and sizes m, n_1 .. n_{L-1} >= 2 the network built here answers
- * every input rightly in float32, and also with activations cut to 8 significant bits at the sizes tested. One head a
- * layer; with B = bits of a number's code, head_dim = L+2+B and d_model = L+2+3B+(w's bits), which is O(L + log n).
- * Layer e is the look-up of z_e; fields.h says how a look-up works. */
+ * Statement (docs/THEORY.md section 5.1). For any hops L and sizes m, n_1 .. n_{L-1} >= 2 the network built
+ * here answers every input rightly in float32, and also with activations cut to 8 significant bits at the
+ * sizes tested. One head a layer; with B = bits of a number's code, head_dim = L+2+B and d_model =
+ * L+2+3B+(w's bits), which is O(L + log n). Layer e is the look-up of z_e; fields.h says how a look-up works.
+ */
 #include "fields.h"
 
 #include <math.h>
 #include <stdio.h>
 
-hop_status hop__construct_full(hop_model **out, const hop_task *task, const hop_construct_options *o, hop_error *err)
+hop_status hop__construct_full(hop_model **out, const hop_task *task, const hop_construct_options *o,
+                               hop_error *err)
 {
     (void)o;
     hop__fields f;
@@ -27,7 +29,8 @@ hop_status hop__construct_full(hop_model **out, const hop_task *task, const hop_
     hop_config_free(&c);
     if (s != HOP_OK) return s;
 
-    float beta = (float)(hop__fields_beta(task->length) * sqrt((double)f.head_dim)); /* the mixer divides by the root */
+    float beta = (float)(hop__fields_beta(task->length) *
+                         sqrt((double)f.head_dim)); /* the mixer divides by the root */
     hop__fill_tables(*out, &f, &task->funccomp);
     for (int e = 0; e <= hops; e++) {
         hop__fill_look_up(*out, &f, e, e, beta);

@@ -1,5 +1,6 @@
-/* Layer e, between its attention and its MLP: the head returns (1-eps) v_t + eps·(something between the smallest and
- * largest value of any token), eps up to the wrong mass; it is projected and added to the residual stream. */
+/* Layer e, between its attention and its MLP: the head returns (1-eps) v_t + eps·(something between the
+ * smallest and largest value of any token), eps up to the wrong mass; it is projected and added to the
+ * residual stream. */
 #include "analysis.h"
 
 typedef struct writing {
@@ -88,17 +89,22 @@ static bool head_writes(void *ctx, int64_t c)
 
 hop_status hop__bound_heads(hop__analysis *a, int e, hop_margin *margin, hop_error *err)
 {
-    writing w = {.a = a, .e = e, .mass = fmin(margin->wrong_mass, 1.0), .value_err = 3 * HOP_ATTN_ERROR(a->tokens)};
+    writing w = {
+        .a = a, .e = e, .mass = fmin(margin->wrong_mass, 1.0), .value_err = 3 * HOP_ATTN_ERROR(a->tokens)};
     w.place = hop_alloc(sizeof(ival) * (size_t)a->widest);
     if (!w.place) return hop_fail(err, HOP_ENOMEM, "out of memory");
     for (int64_t r = 0; r < a->w.v.rows; r++) {
         a->values[r] = hop__sparse_box(&a->w.v, r, a->any);
         a->values[r] = ival_widen(a->values[r], hop__rounding(a, a->d, hop__sparse_mag(&a->w.v, r, a->any)));
-        hop__rounding(a, 1, ival_mag(a->values[r]) * (double)a->tokens); /* summed before it is divided: may overflow */
+        hop__rounding(
+            a, 1, ival_mag(a->values[r]) * (double)a->tokens); /* summed before it is divided: may overflow */
     }
     fill_place(&w);
     hop__after_mixer after = {.cases = e == 0 ? a->task->m : a->task->size[e - 1],
-                              .last = last_after, .any = any_after, .writes = head_writes, .ctx = &w};
+                              .last = last_after,
+                              .any = any_after,
+                              .writes = head_writes,
+                              .ctx = &w};
     hop_status s = hop__bound_mlp(a, &after, margin, err);
     hop_free(w.place);
     return s;

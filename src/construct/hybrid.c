@@ -1,13 +1,15 @@
 /* One linear layer, then L full-attention layers: the ladder's tight rung, for every linear mixer there is.
  *
- * Statement (docs/THEORY.md section 5.2). The first layer of `full`, which fetches z_0, becomes a linear layer: with a
- * one-dimensional key that only z_0's token has, its value's code is written into the state there, and the last token,
- * the only one that follows, reads it. The L look-ups that remain are full-attention layers as in section 5.1.
+ * Statement (docs/THEORY.md section 5.2). The first layer of `full`, which fetches z_0, becomes a linear
+ * layer: with a one-dimensional key that only z_0's token has, its value's code is written into the state
+ * there, and the last token, the only one that follows, reads it. The L look-ups that remain are
+ * full-attention layers as in section 5.1.
  *
- * Each mixer plays the part in its own way, with its own recurrence as it is defined: what a line of the table says is
- * which tensors are query, key, value and output, and which constants make it hold (decays exactly 1) and write (gates
- * exactly 1 at the marked token, keys exactly 0 elsewhere). Output norms, output gates and short convolutions, which the
- * definitions have as options, are off. Token shifts are on, with weight 0. */
+ * Each mixer plays the part in its own way, with its own recurrence as it is defined: what a line of the
+ * table says is which tensors are query, key, value and output, and which constants make it hold (decays
+ * exactly 1) and write (gates exactly 1 at the marked token, keys exactly 0 elsewhere). Output norms, output
+ * gates and short convolutions, which the definitions have as options, are off. Token shifts are on, with
+ * weight 0. */
 #include "fields.h"
 
 #include <math.h>
@@ -47,7 +49,8 @@ static void fill_constant(hop_model *m, const char *name, float value)
 /* Every token but z_0's has `other` in row 0 of a matrix, z_0's has `marked`: who is one-hot. */
 static void fill_flag(hop_model *m, const hop__fields *f, const char *name, float marked, float other)
 {
-    for (int p = -1; p <= f->hops; p++) *hop__cell(tensor(m, name), 0, hop__fields_who(f, p)) = p == 0 ? marked : other;
+    for (int p = -1; p <= f->hops; p++)
+        *hop__cell(tensor(m, name), 0, hop__fields_who(f, p)) = p == 0 ? marked : other;
 }
 
 /* ---- mixers that need more than the table ------------------------------------------------------ */
@@ -83,7 +86,8 @@ static void wire_mamba2(hop_model *m, const hop__fields *f, const wiring *w, int
     *hop__cell(in, f->bits + 1, hop__fields_who(f, -1)) = w->weight;
 }
 
-/* B and C are made from the channels x, so two of these carry the flags; x_proj's rows are the step's rank, B, C. */
+/* B and C are made from the channels x, so two of these carry the flags; x_proj's rows are the step's rank,
+ * B, C. */
 static void wire_mamba(hop_model *m, const hop__fields *f, const wiring *w, int64_t tokens)
 {
     (void)tokens;
@@ -100,7 +104,8 @@ static void wire_rglru(hop_model *m, const hop__fields *f, const wiring *w, int6
 {
     (void)w, (void)tokens;
     const hop_weight *x = tensor(m, "linear_x.weight");
-    const hop_weight *in = tensor(m, "rg_lru.input_gate_weight"), *keep = tensor(m, "rg_lru.recurrent_gate_weight");
+    const hop_weight *in = tensor(m, "rg_lru.input_gate_weight"),
+                     *keep = tensor(m, "rg_lru.recurrent_gate_weight");
     for (int i = 0; i < f->bits; i++) *hop__cell(x, i, f->val + i) = 1;
     *hop__cell(x, f->bits, hop__fields_who(f, 0)) = 1;
     for (int j = 0; j <= f->bits; j++) *hop__cell(in, f->bits, j) = *hop__cell(keep, f->bits, j) = 2 * FAR;
@@ -119,6 +124,7 @@ static void wire_based(hop_model *m, const hop__fields *f, const wiring *w, int6
 
 #define QKV "q_proj.weight", "k_proj.weight", "v_proj.weight"
 
+/* clang-format off */
 static const wiring wirings[] = {
     {"linear", QKV, "o_proj.weight", 1, 4, false, {{0}}, NULL},
     {"retnet", QKV, "o_proj.weight", 1, 4, false, {{0}}, NULL},
@@ -140,6 +146,7 @@ static const wiring wirings[] = {
      {{"rg_lru.input_gate_bias", -FAR}, {"rg_lru.recurrent_gate_bias", -FAR}, {"rg_lru.recurrent_param", 2}}, wire_rglru},
     {"based", NULL, NULL, "v_proj.weight", "o_proj.weight", 1, 4, false, {{0}}, wire_based},
 };
+/* clang-format on */
 
 static const wiring *find_wiring(const char *mixer)
 {
@@ -158,22 +165,33 @@ static bool takes(const hop_mixer_ops *ops, const char *option)
 }
 
 /* Layer 0's own sizes; an option that the mixer does not take is left alone. */
-static hop_status set_sizes(hop_config *c, const hop_mixer_ops *ops, const hop__fields *f, const wiring *w, hop_error *err)
+static hop_status set_sizes(hop_config *c, const hop_mixer_ops *ops, const hop__fields *f, const wiring *w,
+                            hop_error *err)
 {
     bool wide = strcmp(ops->name, "mamba2") == 0; /* its head is the value */
     const struct {
         const char *name;
         int64_t value;
     } wanted[] = {
-        {"conv", 0}, {"gate", 0}, {"norm", 0}, {"feature", 0}, {"normalise", 0}, {"state_dim", 1}, {"groups", 1}, {"rank", 1},
-        {"dt_rank", 1}, {"steps", 2}, {"value_dim", w->pairs ? 2 * f->bits : f->bits},
+        {"conv", 0},
+        {"gate", 0},
+        {"norm", 0},
+        {"feature", 0},
+        {"normalise", 0},
+        {"state_dim", 1},
+        {"groups", 1},
+        {"rank", 1},
+        {"dt_rank", 1},
+        {"steps", 2},
+        {"value_dim", w->pairs ? 2 * f->bits : f->bits},
         {"inner", strcmp(ops->name, "mamba") == 0 ? f->bits + 2 : f->bits + 1},
     };
     hop_status s = hop_config_set(c, 0, "", "heads", 1, err);
     if (s == HOP_OK) s = hop_config_set(c, 0, "", "kv_heads", 1, err);
     if (s == HOP_OK) s = hop_config_set(c, 0, "", "head_dim", wide ? f->bits : 1, err);
     for (size_t i = 0; s == HOP_OK && i < sizeof wanted / sizeof *wanted; i++)
-        if (takes(ops, wanted[i].name)) s = hop_config_set(c, 0, "", wanted[i].name, (double)wanted[i].value, err);
+        if (takes(ops, wanted[i].name))
+            s = hop_config_set(c, 0, "", wanted[i].name, (double)wanted[i].value, err);
     return s;
 }
 
@@ -188,11 +206,13 @@ static void fill_linear(hop_model *m, const hop__fields *f, const wiring *w, int
         *hop__cell(tensor(m, w->out), f->reg + i, row) = w->gain;
         if (w->pairs) *hop__cell(tensor(m, w->out), f->reg + i, row + 1) = -w->gain;
     }
-    for (int i = 0; i < 3 && w->constants[i].tensor; i++) fill_constant(m, w->constants[i].tensor, w->constants[i].value);
+    for (int i = 0; i < 3 && w->constants[i].tensor; i++)
+        fill_constant(m, w->constants[i].tensor, w->constants[i].value);
     if (w->special) w->special(m, f, w, tokens);
 }
 
-hop_status hop__construct_hybrid(hop_model **out, const hop_task *task, const hop_construct_options *o, hop_error *err)
+hop_status hop__construct_hybrid(hop_model **out, const hop_task *task, const hop_construct_options *o,
+                                 hop_error *err)
 {
     const char *mixer = o->mixer ? o->mixer : "deltanet";
     const hop_mixer_ops *ops = hop_mixer_find(mixer);

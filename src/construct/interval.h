@@ -41,7 +41,8 @@ static inline ival ival_add(ival a, ival b)
     if (b.lo == 0 && b.hi == 0) return a;
     if (a.lo == 0 && a.hi == 0) return b;
     double s = a.lo + b.lo;
-    if (ival_is_point(a) && ival_is_point(b) && s - a.lo == b.lo && s - b.lo == a.lo) return ival_point(s); /* exact */
+    if (ival_is_point(a) && ival_is_point(b) && s - a.lo == b.lo && s - b.lo == a.lo)
+        return ival_point(s); /* exact */
     return (ival){ival_down(a.lo + b.lo), ival_up(a.hi + b.hi)};
 }
 
@@ -50,7 +51,8 @@ static inline ival ival_scale(ival a, double s)
     if (s == 1) return a;
     if (s == -1) return (ival){-a.hi, -a.lo};
     double x = a.lo * s, y = a.hi * s;
-    if (ival_is_point(a) && fma(a.lo, s, -x) == 0 && (x == 0) == (a.lo == 0 || s == 0)) return ival_point(x); /* exact */
+    if (ival_is_point(a) && fma(a.lo, s, -x) == 0 && (x == 0) == (a.lo == 0 || s == 0))
+        return ival_point(x); /* exact */
     return x <= y ? (ival){ival_down(x), ival_up(y)} : (ival){ival_down(y), ival_up(x)};
 }
 
@@ -83,7 +85,8 @@ static inline double ival_mid(ival a)
     return 0.5 * (a.lo + a.hi);
 }
 
-/* Smaller and larger of two bounds; unlike fmin and fmax, NaN wins, so that a bound that is none stays visible. */
+/* Smaller and larger of two bounds; unlike fmin and fmax, NaN wins, so that a bound that is none stays
+ * visible. */
 static inline double ival_least(double a, double b)
 {
     return a < b || a != a ? a : b;

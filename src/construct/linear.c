@@ -1,17 +1,16 @@
 /* Linear layers only: every table is kept whole in a state, and a look-up reads one entry of it.
  *
- * Statement (docs/THEORY.md section 5.3). L+1 layers of linear attention, φ being a product of two affine maps. The state
- * of layer e has one number for each entry of z_e: keys are one-hot, and the entry's value is written into the mantissa
- * of a single number, so that the state costs N·32 bits where theorem P2 demands N·log2 N. All numbers are integers that
- * float32 holds exactly, so nothing is rounded anywhere. Residual stream:
- *     who      L+2, one-hot: the player (position table)
- *     hot_e    for each function z_e: one-hot of the w-digit and of the i-part of a token's place (position table)
- *     num      the token's value (token table)
+ * Statement (docs/THEORY.md section 5.3). L+1 layers of linear attention, φ being a product of two affine
+ * maps. The state of layer e has one number for each entry of z_e: keys are one-hot, and the entry's value is
+ * written into the mantissa of a single number, so that the state costs N·32 bits where theorem P2 demands
+ * N·log2 N. All numbers are integers that float32 holds exactly, so nothing is rounded anywhere. Residual
+ * stream: who      L+2, one-hot: the player (position table) hot_e    for each function z_e: one-hot of the
+ * w-digit and of the i-part of a token's place (position table) num      the token's value (token table)
  *     dig_l    one-hot of w's digit l when the token is read as w (token table)
  *     reg_e    i_e, as a number
  *     ind_e    i_e, one-hot: made from reg_e by hats relu(t-c+1) - 2 relu(t-c) + relu(t-c-1)
- * The address (w, i) of an entry is the product of two one-hot vectors, which is what φ computes. The answer is read from
- * reg_L - N/2 =: t by logits c·t - c²/2, largest at c = t. */
+ * The address (w, i) of an entry is the product of two one-hot vectors, which is what φ computes. The answer
+ * is read from reg_L - N/2 =: t by logits c·t - c²/2, largest at c = t. */
 #include "construct.h"
 
 #include <stdio.h>
@@ -86,7 +85,8 @@ static void fill_tables(hop_model *m, const places *p)
     for (int64_t v = 0; v < t->vocab; v++) {
         float c = (float)(v - t->vocab / 2);
         *hop__cell(tokens, v, p->num) = (float)v;
-        for (int l = 1; l < t->hops; l++) *hop__cell(tokens, v, p->dig[l] + hop_funccomp_digit(t, v % t->queries, l)) = 1;
+        for (int l = 1; l < t->hops; l++)
+            *hop__cell(tokens, v, p->dig[l] + hop_funccomp_digit(t, v % t->queries, l)) = 1;
         *hop__cell(head, v, p->reg[t->hops]) = c;
         *hop__cell(head, v, p->who) = -c * c / 2; /* who = -1: 1 at the last token */
     }
@@ -100,20 +100,24 @@ static void fill_tables(hop_model *m, const places *p)
     }
 }
 
-/* φ(x)_a = x_{w(a)} · x_{n + i(a)} for one-hot parts that lie one behind the other in the projection; with one part only,
- * φ(x)_a = x_a · 1. */
+/* φ(x)_a = x_{w(a)} · x_{n + i(a)} for one-hot parts that lie one behind the other in the projection; with
+ * one part only, φ(x)_a = x_a · 1. */
 static void fill_map(hop_model *m, const places *p, int e, const char *side)
 {
     char name[4][64];
     for (int i = 0; i < 4; i++)
-        snprintf(name[i], sizeof name[i], "mixer.feature_map_%s.layer%d.%s", side, 1 + i / 2, i % 2 ? "bias" : "weight");
-    const hop_weight *one = hop_model_layer_weight(m, e, name[0]), *two = hop_model_layer_weight(m, e, name[2]);
+        snprintf(name[i], sizeof name[i], "mixer.feature_map_%s.layer%d.%s", side, 1 + i / 2,
+                 i % 2 ? "bias" : "weight");
+    const hop_weight *one = hop_model_layer_weight(m, e, name[0]),
+                     *two = hop_model_layer_weight(m, e, name[2]);
     const hop_weight *bias = hop_model_layer_weight(m, e, name[3]);
     int64_t n = digits(p->t, e), parts = inner(p->t, e);
     for (int64_t a = 0; a < key_dim(p->t, e); a++) {
         *hop__cell(one, a, e >= 2 ? a / parts : a) = 1;
-        if (e >= 2) *hop__cell(two, a, n + a % parts) = 1;
-        else bias->data[a] = 1;
+        if (e >= 2)
+            *hop__cell(two, a, n + a % parts) = 1;
+        else
+            bias->data[a] = 1;
     }
 }
 
@@ -171,11 +175,13 @@ static hop_status set_sizes(hop_config *c, const hop_funccomp *t, hop_error *err
     hop_status s = HOP_OK;
     for (size_t i = 0; s == HOP_OK && i < sizeof same / sizeof *same; i++)
         s = hop_config_set(c, -1, "linear", same[i].name, same[i].value, err);
-    for (int e = 0; s == HOP_OK && e <= t->hops; e++) s = hop_config_set(c, e, "", "head_dim", (double)key_dim(t, e), err);
+    for (int e = 0; s == HOP_OK && e <= t->hops; e++)
+        s = hop_config_set(c, e, "", "head_dim", (double)key_dim(t, e), err);
     return s;
 }
 
-hop_status hop__construct_linear(hop_model **out, const hop_task *task, const hop_construct_options *o, hop_error *err)
+hop_status hop__construct_linear(hop_model **out, const hop_task *task, const hop_construct_options *o,
+                                 hop_error *err)
 {
     (void)o;
     const hop_funccomp *t = &task->funccomp;
@@ -184,7 +190,8 @@ hop_status hop__construct_linear(hop_model **out, const hop_task *task, const ho
     char pattern[32];
     /* Logits reach (N/2)²·3/2, which must stay well below 2^24; and φ's maps are matrices of N². */
     if (t->vocab > 2048 || !places_init(&p, t))
-        return hop_fail(err, HOP_EDOMAIN, "linear: tables of more than 2048 entries are too large to keep one-hot keys for");
+        return hop_fail(err, HOP_EDOMAIN,
+                        "linear: tables of more than 2048 entries are too large to keep one-hot keys for");
     snprintf(pattern, sizeof pattern, "linear^%d", t->hops + 1);
     hop_status s = hop__construct_config(&c, pattern, task, "{\"kind\": \"linear\"}", err);
     if (s != HOP_OK) return s;

@@ -1,10 +1,10 @@
 /* Networks of linear attention only: what the last token reads from each state, for every input.
  *
- * The layer's output at the last token is sum_j (φ(q)·φ(k_j)) v_j. Keys, values and features of the other tokens are
- * table rows through matrices (coordinates that earlier layers wrote must not be looked at), known exactly but for the
- * token's value. For each class of w and each case i there is one right token; every other one must have φ(q)·φ(k_j)
- * exactly 0, and the right one a product that is a whole number, as its value is. Then nothing is rounded, in whichever
- * form and order the kernels sum: all terms but one are 0. */
+ * The layer's output at the last token is sum_j (φ(q)·φ(k_j)) v_j. Keys, values and features of the other
+ * tokens are table rows through matrices (coordinates that earlier layers wrote must not be looked at), known
+ * exactly but for the token's value. For each class of w and each case i there is one right token; every
+ * other one must have φ(q)·φ(k_j) exactly 0, and the right one a product that is a whole number, as its value
+ * is. Then nothing is rounded, in whichever form and order the kernels sum: all terms but one are 0. */
 #include "prove.h"
 
 #include <stdio.h>
@@ -27,13 +27,13 @@ typedef struct owner {
 typedef struct looking {
     hop__analysis *a;
     int e;
-    int64_t keys;    /* K */
+    int64_t keys; /* K */
     double scale;
     map q, k;
-    owner *owners;   /* [K] */
-    double *factor;  /* [values]: what the right token adds for its value t; whole numbers */
-    ival *proj, *phi; /* [K] */
-    ival value_any;  /* every token's v */
+    owner *owners;      /* [K] */
+    double *factor;     /* [values]: what the right token adds for its value t; whole numbers */
+    ival *proj, *phi;   /* [K] */
+    ival value_any;     /* every token's v */
     double coefficient; /* φ(q)·φ(k) of the right token, the same for all queries */
     int64_t addresses;
 } looking;
@@ -45,9 +45,12 @@ static hop_status map_open(map *m, const hop_model *model, int e, const char *si
     const hop_weight *w[4];
     for (int i = 0; i < 4; i++) {
         char name[64];
-        snprintf(name, sizeof name, "mixer.feature_map_%s.layer%d.%s", side, 1 + i / 2, i % 2 ? "bias" : "weight");
+        snprintf(name, sizeof name, "mixer.feature_map_%s.layer%d.%s", side, 1 + i / 2,
+                 i % 2 ? "bias" : "weight");
         w[i] = hop_model_layer_weight(model, e, name);
-        if (!w[i]) return hop_fail(err, HOP_EDOMAIN, "layer %d: the analysis covers linear attention with product features", e);
+        if (!w[i])
+            return hop_fail(err, HOP_EDOMAIN,
+                            "layer %d: the analysis covers linear attention with product features", e);
     }
     m->bias1 = w[1]->data;
     m->bias2 = w[3]->data;
@@ -92,7 +95,9 @@ static hop_status project_key(looking *l, int64_t position, hop_error *err)
             if (a->position_table) x = ival_add(x, ival_point(a->position_table[position * a->d + c]));
             sum = ival_add(sum, ival_scale(x, w->val[n]));
         }
-        if (!whole(sum)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a key is not a whole number whatever the token", l->e);
+        if (!whole(sum))
+            return hop_fail(err, HOP_EDOMAIN, "layer %d: a key is not a whole number whatever the token",
+                            l->e);
         l->proj[r] = sum;
     }
     return HOP_OK;
@@ -107,7 +112,8 @@ static hop_status find_owners(looking *l, hop_error *err)
         if (s != HOP_OK) return s;
         for (int64_t k = 0; k < l->keys; k++) {
             ival phi = feature(&l->k, k, l->proj);
-            if (!whole(phi)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a feature is not a whole number", l->e);
+            if (!whole(phi))
+                return hop_fail(err, HOP_EDOMAIN, "layer %d: a feature is not a whole number", l->e);
             if (phi.lo == 0) continue;
             l->owners[k].token = l->owners[k].token == -1 ? p : -2;
             l->owners[k].value = phi.lo;
@@ -136,7 +142,8 @@ static hop_status project_query(looking *l, int64_t w, int64_t i, hop_error *err
         for (int64_t n = m->start[r]; n < m->start[r + 1]; n++) {
             int c = m->col[n];
             ival x = a->written[c] ? hop__case_box(a, i, c) : ival_point(a->token_table[w * a->d + c]);
-            if (!a->written[c] && a->position_table) x = ival_add(x, ival_point(a->position_table[(a->tokens - 1) * a->d + c]));
+            if (!a->written[c] && a->position_table)
+                x = ival_add(x, ival_point(a->position_table[(a->tokens - 1) * a->d + c]));
             sum = ival_add(sum, ival_scale(x, m->val[n]));
         }
         if (!whole(sum)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a query is not a whole number", l->e);
@@ -145,7 +152,8 @@ static hop_status project_query(looking *l, int64_t w, int64_t i, hop_error *err
     return HOP_OK;
 }
 
-/* Features that two sparse maps can make non-zero are few; but all K are looked at, so that nothing is taken on trust. */
+/* Features that two sparse maps can make non-zero are few; but all K are looked at, so that nothing is taken
+ * on trust. */
 static hop_status ask(looking *l, int64_t w, int64_t i, hop_error *err)
 {
     int64_t right = right_token(l, w, i);
@@ -154,26 +162,30 @@ static hop_status ask(looking *l, int64_t w, int64_t i, hop_error *err)
     for (int64_t k = 0; s == HOP_OK && k < l->keys; k++) {
         ival phi = feature(&l->q, k, l->proj);
         if (phi.lo == 0 && phi.hi == 0) continue;
-        if (!whole(phi)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a query's feature is not a whole number", l->e);
+        if (!whole(phi))
+            return hop_fail(err, HOP_EDOMAIN, "layer %d: a query's feature is not a whole number", l->e);
         if (l->owners[k].token == -1) continue; /* nobody writes there */
         if (l->owners[k].token != right) {
             hop__add_hint(l->a, (hop__hint){.player = l->e, .w = w, .i = i});
-            return hop_fail(err, HOP_EDOMAIN, "layer %d: w = %lld, i = %lld reads another token's entry", l->e, (long long)w, (long long)i);
+            return hop_fail(err, HOP_EDOMAIN, "layer %d: w = %lld, i = %lld reads another token's entry",
+                            l->e, (long long)w, (long long)i);
         }
         coefficient += phi.lo * l->owners[k].value;
     }
     if (s != HOP_OK) return s;
     if (coefficient == 0 || (l->addresses && coefficient != l->coefficient)) {
         hop__add_hint(l->a, (hop__hint){.player = l->e, .w = w, .i = i});
-        return hop_fail(err, HOP_EDOMAIN, "layer %d: w = %lld, i = %lld reads nothing, or with another weight", l->e, (long long)w, (long long)i);
+        return hop_fail(err, HOP_EDOMAIN,
+                        "layer %d: w = %lld, i = %lld reads nothing, or with another weight", l->e,
+                        (long long)w, (long long)i);
     }
     l->coefficient = coefficient;
     l->addresses++;
     return HOP_OK;
 }
 
-/* One w for each digit that this layer's query can depend on, plus a check that no other digit matters: all w when they
- * are few. */
+/* One w for each digit that this layer's query can depend on, plus a check that no other digit matters: all w
+ * when they are few. */
 static hop_status ask_all(looking *l, hop_error *err)
 {
     hop__analysis *a = l->a;
@@ -195,14 +207,16 @@ static hop_status find_values(looking *l, int64_t count, hop_error *err)
     const hop__analysis *a = l->a;
     const hop__sparse *v = &a->w.v;
     double most = 0;
-    if (v->rows != 1) return hop_fail(err, HOP_EDOMAIN, "layer %d: the analysis covers values of one number", l->e);
+    if (v->rows != 1)
+        return hop_fail(err, HOP_EDOMAIN, "layer %d: the analysis covers values of one number", l->e);
     for (int64_t t = 0; t < a->task->vocab; t++) {
         ival sum = {0, 0};
         for (int64_t n = v->start[0]; n < v->start[1]; n++) {
             int c = v->col[n];
             if (a->position_table)
                 for (int64_t p = 0; p < a->tokens; p++)
-                    if (a->position_table[p * a->d + c] != 0) return hop_fail(err, HOP_EDOMAIN, "layer %d: a value depends on the place", l->e);
+                    if (a->position_table[p * a->d + c] != 0)
+                        return hop_fail(err, HOP_EDOMAIN, "layer %d: a value depends on the place", l->e);
             sum = ival_add(sum, ival_scale(ival_point(a->token_table[t * a->d + c]), v->val[n]));
         }
         if (!whole(sum)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a value is not a whole number", l->e);
@@ -246,14 +260,16 @@ static double feature_reach(const looking *l, int64_t k)
     return product;
 }
 
-/* Other tokens may read anything. What they get must only stay finite: nobody looks at it, but 0 times infinity would show. */
+/* Other tokens may read anything. What they get must only stay finite: nobody looks at it, but 0 times
+ * infinity would show. */
 static void any_after(void *ctx, ival *y, ival *work)
 {
     looking *l = ctx;
     hop__analysis *a = l->a;
     (void)work;
     double reach = 0;
-    for (int64_t k = 0; k < l->keys; k++) reach += feature_reach(l, k) * l->owners[k].total * ival_mag(l->value_any);
+    for (int64_t k = 0; k < l->keys; k++)
+        reach += feature_reach(l, k) * l->owners[k].total * ival_mag(l->value_any);
     reach = 1.01 * reach * (1 + l->scale);
     hop__rounding(a, 1, reach);
     ival o = {-reach, reach};
@@ -273,7 +289,8 @@ static hop_status look(looking *l, hop_margin *margin, hop_error *err)
     hop__analysis *a = l->a;
     int64_t count = l->e == 0 ? a->task->m : a->task->size[l->e - 1];
     if (looks_at_written(a, &a->w.k) || looks_at_written(a, &a->w.v))
-        return hop_fail(err, HOP_EDOMAIN, "layer %d: a key or value looks at what earlier layers wrote", l->e);
+        return hop_fail(err, HOP_EDOMAIN, "layer %d: a key or value looks at what earlier layers wrote",
+                        l->e);
     hop_status s = map_open(&l->q, a->model, l->e, "q", err);
     if (s == HOP_OK) s = map_open(&l->k, a->model, l->e, "k", err);
     l->owners = hop_alloc(sizeof *l->owners * (size_t)l->keys);
@@ -285,17 +302,24 @@ static hop_status look(looking *l, hop_margin *margin, hop_error *err)
     if (s == HOP_OK) s = ask_all(l, err);
     if (s != HOP_OK) return s;
     *margin = (hop_margin){.layer = l->e, .player = l->e, .addresses = l->addresses, .score_gap = INFINITY};
-    hop__after_mixer after = {.cases = count, .last = last_after, .any = any_after, .writes = layer_writes, .ctx = l};
+    hop__after_mixer after = {
+        .cases = count, .last = last_after, .any = any_after, .writes = layer_writes, .ctx = l};
     return hop__bound_mlp(a, &after, margin, err);
 }
 
 static hop_status run_layer(hop__analysis *a, int e, hop_margin *margin, hop_error *err)
 {
     hop_mixer_config c = hop_model_mixer_config(a->model, e);
-    looking l = {.a = a, .e = e, .keys = c.head_dim, .scale = (float)(c.scale != 0 ? c.scale : 1 / sqrt((double)c.head_dim))};
+    looking l = {.a = a,
+                 .e = e,
+                 .keys = c.head_dim,
+                 .scale = (float)(c.scale != 0 ? c.scale : 1 / sqrt((double)c.head_dim))};
     hop_status s = HOP_OK;
-    if (c.heads != 1 || c.option[HOP_OPTION_norm] || c.option[HOP_OPTION_normalise] || c.option[HOP_OPTION_feature] != 3)
-        s = hop_fail(err, HOP_EDOMAIN, "layer %d: the analysis covers linear attention with one head, product features, no norm", e);
+    if (c.heads != 1 || c.option[HOP_OPTION_norm] || c.option[HOP_OPTION_normalise] ||
+        c.option[HOP_OPTION_feature] != 3)
+        s = hop_fail(
+            err, HOP_EDOMAIN,
+            "layer %d: the analysis covers linear attention with one head, product features, no norm", e);
     if (s == HOP_OK) s = hop__analysis_layer(a, e, err);
     if (s == HOP_OK) s = look(&l, margin, err);
     map *maps[] = {&l.q, &l.k};
@@ -309,8 +333,9 @@ static hop_status run_layer(hop__analysis *a, int e, hop_margin *margin, hop_err
     return s;
 }
 
-hop_status hop__prove_linear(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
-                             bool *proved, hop__hint *hints, int *hint_count, hop_error *err)
+hop_status hop__prove_linear(hop_proof *p, const hop_model *m, const hop_task *task,
+                             const hop_prove_options *o, bool *proved, hop__hint *hints, int *hint_count,
+                             hop_error *err)
 {
     const hop_config *c = hop_model_config(m);
     *proved = false;
@@ -318,9 +343,11 @@ hop_status hop__prove_linear(hop_proof *p, const hop_model *m, const hop_task *t
     hop__plain_scope(m, task, p->why, sizeof p->why);
     for (int64_t r = 0; !p->why[0] && r < c->pattern.run_count; r++)
         if (strcmp(c->pattern.runs[r].mixer, "linear") != 0)
-            snprintf(p->why, sizeof p->why, "no analysis covers a stack with %s layers and no full one", c->pattern.runs[r].mixer);
+            snprintf(p->why, sizeof p->why, "no analysis covers a stack with %s layers and no full one",
+                     c->pattern.runs[r].mixer);
     if (!p->why[0] && c->pattern.layers != task->funccomp.hops + 1)
-        snprintf(p->why, sizeof p->why, "the analysis covers %d linear layers for %d hops", task->funccomp.hops + 1, task->funccomp.hops);
+        snprintf(p->why, sizeof p->why, "the analysis covers %d linear layers for %d hops",
+                 task->funccomp.hops + 1, task->funccomp.hops);
     if (p->why[0]) return HOP_OK;
     hop_error local = {0};
     if (!err) err = &local;

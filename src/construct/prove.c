@@ -28,8 +28,8 @@ static hop_status check_fit(const hop_model *m, const hop_task *task, hop_error 
                         (long long)task->vocab, (long long)c->vocab);
     int64_t length = task->length + (hop__generated(m) ? hop__generated(m) - 1 : 0);
     if (c->max_positions < length)
-        return hop_fail(err, HOP_EDOMAIN, "the task is %lld tokens long, the network takes %lld", (long long)length,
-                        (long long)c->max_positions);
+        return hop_fail(err, HOP_EDOMAIN, "the task is %lld tokens long, the network takes %lld",
+                        (long long)length, (long long)c->max_positions);
     return HOP_OK;
 }
 
@@ -73,15 +73,16 @@ static hop__analyse_fn *analysis_for(const hop_model *m, const hop_task *task)
 {
     const hop_config *c = hop_model_config(m);
     bool full = false;
-    for (int64_t r = 0; r < c->pattern.run_count; r++) full = full || strcmp(c->pattern.runs[r].mixer, "full") == 0;
+    for (int64_t r = 0; r < c->pattern.run_count; r++)
+        full = full || strcmp(c->pattern.runs[r].mixer, "full") == 0;
     if (task->kind == HOP_TASK_TWOSUM) return hop__prove_twosum;
     if (c->bidirectional) return hop__prove_encoder;
     if (hop__generated(m)) return hop__prove_cot;
     return full ? hop__prove_chain : hop__prove_linear;
 }
 
-static hop_status prove(hop_proof *p, const hop_model *m, const hop_task *task,
-                        const hop_prove_options *o, hop_error *err)
+static hop_status prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
+                        hop_error *err)
 {
     int64_t limit = o->enumerate_limit ? o->enumerate_limit : HOP_ENUMERATE_LIMIT,
             inputs = hop_task_inputs(task);

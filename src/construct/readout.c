@@ -25,8 +25,10 @@ static double lead_of(const reading *r, int64_t t, double *q, int *index)
         double rad = ival_rad(x), mag = r->head.mag[c];
         slack += 2 * rad * mag;
         logit += (fabs(q[c]) + rad) * mag;
-        if (mag == 0) q[c] = 0; /* nobody reads it */
-        else hop__grid_add(&grid, r->halves[c] && x.lo == floor(x.lo) ? ival_scale(x, mag) : (ival){0, 1});
+        if (mag == 0)
+            q[c] = 0; /* nobody reads it */
+        else
+            hop__grid_add(&grid, r->halves[c] && x.lo == floor(x.lo) ? ival_scale(x, mag) : (ival){0, 1});
     }
     double rounding = 2 * hop__rounding(a, a->d, logit) + 1e-12 * logit;
     if (!grid.exact) slack += rounding;
@@ -62,10 +64,12 @@ static hop_status read_all(reading *r, double *margin, hop_error *err)
     r->q = hop_alloc(sizeof(double) * d * threads);
     r->index = hop_alloc(sizeof(int) * d * threads);
     r->halves = hop_alloc(sizeof(bool) * d);
-    if (!r->gap || !r->answer || !r->q || !r->index || !r->halves) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    if (!r->gap || !r->answer || !r->q || !r->index || !r->halves)
+        return hop_fail(err, HOP_ENOMEM, "out of memory");
     for (int64_t k = 0; k < a->d; k++) {
         r->halves[k] = true;
-        for (int64_t i = 0; i < c->vocab && r->halves[k]; i++) r->halves[k] = head[i * a->d + k] * 2 == floorf(head[i * a->d + k] * 2);
+        for (int64_t i = 0; i < c->vocab && r->halves[k]; i++)
+            r->halves[k] = head[i * a->d + k] * 2 == floorf(head[i * a->d + k] * 2);
     }
     hop_pool_run(a->options->pool, tasks, read_chunk, r);
     *margin = INFINITY;

@@ -1,18 +1,19 @@
-/* Layer 0 as a recurrence: what the last token gets from the state, for every input, by running the mixer's own step.
+/* Layer 0 as a recurrence: what the last token gets from the state, for every input, by running the mixer's
+ * own step.
  *
- * Intervals through sixteen different recurrences would be sixteen proofs. But before layer 0 a token is its two table
- * rows, and a mixer sees of them only the coordinates that its matrices have columns for. So tokens fall into few
- * classes, and a class can simply be run:
- *   1. every class of token that can stand before z_0 leaves the state exactly as it was, zero. By induction the state
- *      that meets z_0 is zero, whatever the tables hold and however long they are;
+ * Intervals through sixteen different recurrences would be sixteen proofs. But before layer 0 a token is its
+ * two table rows, and a mixer sees of them only the coordinates that its matrices have columns for. So tokens
+ * fall into few classes, and a class can simply be run:
+ *   1. every class of token that can stand before z_0 leaves the state exactly as it was, zero. By induction
+ * the state that meets z_0 is zero, whatever the tables hold and however long they are;
  *   2. each of the m values of z_0 leaves its own state;
  *   3. for each of these and each class of w, the last token's output is what the step says.
- * Nothing is rounded away: these are the program's own float32 numbers. Only the chunked form, which `run` uses, may sum
- * in another order; that it agrees to 1e-5 is a law that tests check for every mixer (tests/test_mixers.c), and ten times
- * as much is allowed for here.
+ * Nothing is rounded away: these are the program's own float32 numbers. Only the chunked form, which `run`
+ * uses, may sum in another order; that it agrees to 1e-5 is a law that tests check for every mixer
+ * (tests/test_mixers.c), and ten times as much is allowed for here.
  *
- * Inputs that short convolutions and token shifts remember are part of the state too. They change with every token, so
- * the weights must show that they are not looked at: all older taps, all shifts, zero. */
+ * Inputs that short convolutions and token shifts remember are part of the state too. They change with every
+ * token, so the weights must show that they are not looked at: all older taps, all shifts, zero. */
 #include "analysis.h"
 
 #include <stdio.h>
@@ -32,10 +33,10 @@ typedef struct stepping {
     int64_t floats, core; /* of the state; core: without remembered inputs */
     int *seen;            /* coordinates that the mixer has columns for */
     int seen_count;
-    float *states;  /* [m, floats]: after z_0 */
-    ival *out;      /* [m, d]: the mixer's output at the last token, over all w */
-    ival *out_any;  /* [d]: at any token */
-    bool *writes;   /* [d] */
+    float *states; /* [m, floats]: after z_0 */
+    ival *out;     /* [m, d]: the mixer's output at the last token, over all w */
+    ival *out_any; /* [d]: at any token */
+    bool *writes;  /* [d] */
     int64_t steps;
 } stepping;
 
@@ -53,7 +54,8 @@ static bool all_zero(const float *w, int64_t n)
     return true;
 }
 
-/* Are remembered inputs without influence? Older taps of short convolutions, and the weights of token shifts. */
+/* Are remembered inputs without influence? Older taps of short convolutions, and the weights of token shifts.
+ */
 static bool past_is_idle(const stepping *s)
 {
     for (int i = 0; i < s->param_count; i++) {
@@ -95,7 +97,8 @@ static int compare_keys(const void *x, const void *y)
     return order ? order : a->row < b->row ? -1 : a->row > b->row;
 }
 
-/* One row of every class among rows from .. to-1 of a table, into `out` (room for all); returns how many, -1: no memory. */
+/* One row of every class among rows from .. to-1 of a table, into `out` (room for all); returns how many, -1:
+ * no memory. */
 static int64_t classes(const stepping *s, const float *table, int64_t from, int64_t to, int64_t *out)
 {
     size_t n = (size_t)(to - from), width = (size_t)(s->seen_count ? s->seen_count : 1);
@@ -111,7 +114,8 @@ static int64_t classes(const stepping *s, const float *table, int64_t from, int6
         }
         qsort(keys, n, sizeof *keys, compare_keys);
         for (size_t i = 0; i < n; i++)
-            if (i == 0 || memcmp(keys[i].key, keys[i - 1].key, keys[i].bytes) != 0) out[count++] = keys[i].row;
+            if (i == 0 || memcmp(keys[i].key, keys[i - 1].key, keys[i].bytes) != 0)
+                out[count++] = keys[i].row;
     }
     hop_free(keys);
     hop_free(copy);
@@ -146,7 +150,8 @@ static void runner_close(runner *r)
     hop_free(r->state);
 }
 
-/* The token at `position` meets `state` (NULL: zero); leaves the new state in r->state, the output in r->y. */
+/* The token at `position` meets `state` (NULL: zero); leaves the new state in r->state, the output in r->y.
+ */
 static void run_step(runner *r, int64_t position, int64_t token, const float *state)
 {
     stepping *s = r->s;
@@ -155,8 +160,10 @@ static void run_step(runner *r, int64_t position, int64_t token, const float *st
         r->x[c] = a->token_table[token * a->d + c];
         if (a->position_table) r->x[c] += a->position_table[position * a->d + c];
     }
-    if (state) memcpy(r->state, state, sizeof(float) * (size_t)s->floats);
-    else memset(r->state, 0, sizeof(float) * (size_t)s->floats);
+    if (state)
+        memcpy(r->state, state, sizeof(float) * (size_t)s->floats);
+    else
+        memset(r->state, 0, sizeof(float) * (size_t)s->floats);
     r->scratch.used = 0;
     hop_mixer_io io = {.y = r->y, .x = r->x, .tokens = 1, .scratch = &r->scratch};
     s->ops->step(&s->c, s->params, r->state, position, &io);
@@ -192,9 +199,11 @@ static hop_status run_before(stepping *s, runner *r, int64_t *positions, int64_t
             run_step(r, positions[p], tokens[t], NULL);
             for (int64_t i = 0; i < s->core; i++)
                 if (!(r->state[i] == 0))
-                    return hop_fail(err, HOP_EDOMAIN, "layer 0: token %lld at position %lld leaves a trace in the state",
+                    return hop_fail(err, HOP_EDOMAIN,
+                                    "layer 0: token %lld at position %lld leaves a trace in the state",
                                     (long long)tokens[t], (long long)positions[p]);
-            if (!finite_row(r->y, a->d)) return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite");
+            if (!finite_row(r->y, a->d))
+                return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite");
             note_output(s, s->out_any, r->y, p == 0 && t == 0);
         }
         if (!hop_progress_tick(a->options->progress, "tokens before z_0", (double)(p + 1), (double)places))
@@ -209,7 +218,8 @@ static hop_status run_after(stepping *s, runner *r, int64_t *queries, hop_error 
     const hop__analysis *a = s->a;
     int64_t n = classes(s, a->token_table, 0, a->task->queries, queries);
     if (n < 0) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    if (n > MOST_STEPS / a->task->m) return hop_fail(err, HOP_EDOMAIN, "layer 0: the %s layer tells too many w apart", s->ops->name);
+    if (n > MOST_STEPS / a->task->m)
+        return hop_fail(err, HOP_EDOMAIN, "layer 0: the %s layer tells too many w apart", s->ops->name);
     for (int64_t v = 0; v < a->task->m; v++) {
         float *after = s->states + v * s->floats;
         run_step(r, a->task->start[0], v, NULL);
@@ -217,7 +227,8 @@ static hop_status run_after(stepping *s, runner *r, int64_t *queries, hop_error 
         note_output(s, s->out_any, r->y, false);
         for (int64_t w = 0; w < n; w++) {
             run_step(r, a->tokens - 1, queries[w], after);
-            if (!finite_row(r->y, a->d)) return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite");
+            if (!finite_row(r->y, a->d))
+                return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite");
             note_output(s, s->out + v * a->d, r->y, w == 0);
             note_output(s, s->out_any, r->y, false);
         }
@@ -229,7 +240,8 @@ static hop_status run_all(stepping *s, hop_error *err)
 {
     runner r;
     int64_t most = s->a->tokens > s->a->task->vocab ? s->a->tokens : s->a->task->vocab;
-    int64_t *positions = hop_alloc(sizeof(int64_t) * (size_t)most), *tokens = hop_alloc(sizeof(int64_t) * (size_t)most);
+    int64_t *positions = hop_alloc(sizeof(int64_t) * (size_t)most),
+            *tokens = hop_alloc(sizeof(int64_t) * (size_t)most);
     hop_status got = runner_open(&r, s, err);
     if (!positions || !tokens) got = hop_fail(err, HOP_ENOMEM, "out of memory");
     if (got == HOP_OK) got = run_before(s, &r, positions, tokens, err);
@@ -268,7 +280,8 @@ static void any_after(void *ctx, ival *y, ival *work)
 {
     stepping *s = ctx;
     (void)work;
-    for (int64_t c = 0; c < s->a->d; c++) y[c] = sum(s->a, s->a->any[c], with_form_error(s->out_any, s->a->d, c));
+    for (int64_t c = 0; c < s->a->d; c++)
+        y[c] = sum(s->a, s->a->any[c], with_form_error(s->out_any, s->a->d, c));
 }
 
 static bool step_writes(void *ctx, int64_t c)
@@ -305,8 +318,11 @@ static hop_status prepare(stepping *s, hop_error *err)
     s->out = hop_alloc(sizeof(ival) * (size_t)(a->task->m * a->d));
     s->out_any = hop_alloc(sizeof(ival) * (size_t)a->d);
     s->writes = hop_alloc(sizeof(bool) * (size_t)a->d);
-    if (!s->seen || !s->states || !s->out || !s->out_any || !s->writes) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    if (!past_is_idle(s)) return hop_fail(err, HOP_EDOMAIN, "layer 0: the %s layer looks at earlier inputs beside its state", s->ops->name);
+    if (!s->seen || !s->states || !s->out || !s->out_any || !s->writes)
+        return hop_fail(err, HOP_ENOMEM, "out of memory");
+    if (!past_is_idle(s))
+        return hop_fail(err, HOP_EDOMAIN, "layer 0: the %s layer looks at earlier inputs beside its state",
+                        s->ops->name);
     /* Rotated keys depend on the position itself, which classes forget. */
     if (s->c.option[HOP_OPTION_rope] == 1 && s->c.head_dim > 1)
         return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis does not cover rotated keys");
@@ -322,7 +338,8 @@ hop_status hop__bound_recurrent(hop__analysis *a, hop_margin *margin, hop_error 
     hop_status got = prepare(&s, err);
     if (got == HOP_OK) got = run_all(&s, err);
     if (got == HOP_OK) {
-        hop__after_mixer after = {.cases = a->task->m, .last = last_after, .any = any_after, .writes = step_writes, .ctx = &s};
+        hop__after_mixer after = {
+            .cases = a->task->m, .last = last_after, .any = any_after, .writes = step_writes, .ctx = &s};
         margin->addresses = s.steps;
         got = hop__bound_mlp(a, &after, margin, err);
     }

@@ -1,8 +1,8 @@
 /* A layer's MLP and what it leaves behind.
  *
- * The MLP is piecewise linear in its input y. For each case the analysis finds which hidden units stay on one side for
- * every y in the box; those are substituted symbolically, so that y - (y - 1) is 1 and not an interval of twice y's
- * width; a unit that may change sides contributes its whole range. */
+ * The MLP is piecewise linear in its input y. For each case the analysis finds which hidden units stay on one
+ * side for every y in the box; those are substituted symbolically, so that y - (y - 1) is 1 and not an
+ * interval of twice y's width; a unit that may change sides contributes its whole range. */
 #include "analysis.h"
 
 #define CHUNK 64 /* cases a task */
@@ -148,7 +148,8 @@ static hop_status allocate(writing *w, hop_error *err)
     w->reg = hop_alloc(sizeof(ival) * (size_t)(w->from->cases * w->width));
     w->clip = hop_alloc(sizeof(double) * (size_t)tasks);
     w->err = hop_alloc(sizeof(double) * (size_t)tasks);
-    w->scratch_size = sizeof(ival) * (size_t)(a->widest + 2 * a->d + hidden) + (sizeof(double) + 1) * (size_t)hidden;
+    w->scratch_size =
+        sizeof(ival) * (size_t)(a->widest + 2 * a->d + hidden) + (sizeof(double) + 1) * (size_t)hidden;
     w->scratch_size = (w->scratch_size + HOP_ALIGN - 1) / HOP_ALIGN * HOP_ALIGN;
     w->scratch = hop_alloc(w->scratch_size * (size_t)hop_pool_threads(a->options->pool));
     if (w->coordinate && w->reg && w->clip && w->err && w->scratch) return HOP_OK;

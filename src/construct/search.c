@@ -83,19 +83,21 @@ static hop_status try_all(hunt *u, hop__found *found, hop_error *err)
             u->tokens = NULL;
             return HOP_OK;
         }
-        if (!hop_progress_tick(u->options->progress, "search for a counter-example", (double)(k + 1), (double)tries))
+        if (!hop_progress_tick(u->options->progress, "search for a counter-example", (double)(k + 1),
+                               (double)tries))
             return hop_fail(err, HOP_ESTOPPED, "stopped on request");
     }
     return HOP_OK;
 }
 
-hop_status hop__search(hop__found *found, const hop_model *m, const hop_task *task, const hop_prove_options *o,
-                       const hop__hint *hints, int hint_count, hop_error *err)
+hop_status hop__search(hop__found *found, const hop_model *m, const hop_task *task,
+                       const hop_prove_options *o, const hop__hint *hints, int hint_count, hop_error *err)
 {
     hunt u = {.task = task, .options = o, .hints = hints, .hint_count = hint_count};
     *found = (hop__found){0};
     u.tokens = hop_alloc(sizeof(int32_t) * (size_t)task->length);
-    hop_status s = u.tokens ? hop__asker_open(&u.asker, m, task, o->pool, err) : hop_fail(err, HOP_ENOMEM, "out of memory");
+    hop_status s = u.tokens ? hop__asker_open(&u.asker, m, task, o->pool, err)
+                            : hop_fail(err, HOP_ENOMEM, "out of memory");
     if (s == HOP_OK) s = try_all(&u, found, err);
     hop__asker_close(&u.asker);
     hop_free(u.tokens);

@@ -1,5 +1,5 @@
-/* Layer 0 as Based: attention whose weights are 1 + s + s²/2 instead of e^s. They are never 0, so every token leaves its
- * trace in the state, and what has to be shown is that z_0's outweighs all the others together. */
+/* Layer 0 as Based: attention whose weights are 1 + s + s²/2 instead of e^s. They are never 0, so every token
+ * leaves its trace in the state, and what has to be shown is that z_0's outweighs all the others together. */
 #include "analysis.h"
 
 /* One row of W_k x over tokens at positions from .. to-1 and all values. */
@@ -47,10 +47,12 @@ hop_status hop__bound_taylor(hop__analysis *a, hop_margin *margin, hop_error *er
     }
     double mag = ival_mag(right) + ival_mag(wrong);
     if (!(mag * mag * (double)a->tokens < HOP__LARGEST)) a->overflow = true;
-    ival mine = weight(ival_widen(right, 16 * HOP_UNIT_ROUNDOFF * mag)), theirs = weight(ival_widen(wrong, 16 * HOP_UNIT_ROUNDOFF * mag));
+    ival mine = weight(ival_widen(right, 16 * HOP_UNIT_ROUNDOFF * mag)),
+         theirs = weight(ival_widen(wrong, 16 * HOP_UNIT_ROUNDOFF * mag));
     *margin = (hop_margin){.layer = 0, .player = 0, .addresses = 1, .score_gap = right.lo - wrong.hi};
     /* The quotient's 1e-6 only makes the total larger. Sums of n terms are as attention's. */
-    margin->wrong_mass = ((double)(a->tokens - 1) * theirs.hi + 1e-6) / mine.lo * (1 + 4 * HOP_ATTN_ERROR(a->tokens));
+    margin->wrong_mass =
+        ((double)(a->tokens - 1) * theirs.hi + 1e-6) / mine.lo * (1 + 4 * HOP_ATTN_ERROR(a->tokens));
     if (!(mine.lo > 0)) margin->wrong_mass = INFINITY;
     return HOP_OK;
 }

@@ -47,8 +47,8 @@ void hop_mixer_config_init(hop_mixer_config *c)
     for (int i = 0; i < HOP_OPTION_COUNT; i++) c->option[i] = HOP_OPTION_UNSET;
 }
 
-hop_status hop_mixer_option_set(hop_mixer_config *c, const hop_mixer_ops *ops, const char *name, int64_t value,
-                                hop_error *err)
+hop_status hop_mixer_option_set(hop_mixer_config *c, const hop_mixer_ops *ops, const char *name,
+                                int64_t value, hop_error *err)
 {
     for (const struct hop_option_default *o = ops->options; o && o->option != HOP_OPTION_COUNT; o++) {
         const struct option_facts *f = &facts[o->option];

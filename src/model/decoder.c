@@ -1,5 +1,5 @@
-/* Token by token: every layer keeps its mixer's state. With `keep`, a recurrent layer's states after every token stand one
- * behind the other, so that going back is forgetting the last ones. */
+/* Token by token: every layer keeps its mixer's state. With `keep`, a recurrent layer's states after every
+ * token stand one behind the other, so that going back is forgetting the last ones. */
 #include "network.h"
 
 #include <string.h>
@@ -45,11 +45,13 @@ static hop_status allocate(hop_decoder *d, hop_error *err)
         size_t need = ops->step_scratch(&c, d->max_tokens - 1);
         if (need > most) most = need;
     }
-    if (!ok) return hop_fail(err, HOP_ENOMEM, "cannot hold the states of %lld tokens", (long long)d->max_tokens);
+    if (!ok)
+        return hop_fail(err, HOP_ENOMEM, "cannot hold the states of %lld tokens", (long long)d->max_tokens);
     return hop_arena_reserve(&d->scratch, most, err);
 }
 
-hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, bool keep, hop_error *err)
+hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_tokens, bool keep,
+                           hop_error *err)
 {
     *out = NULL;
     if (m->config.bidirectional)
@@ -59,7 +61,8 @@ hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_to
     if (!d) return hop_fail(err, HOP_ENOMEM, "out of memory");
     d->model = m;
     d->keep = keep;
-    d->max_tokens = max_tokens > 0 && max_tokens < m->config.max_positions ? max_tokens : m->config.max_positions;
+    d->max_tokens =
+        max_tokens > 0 && max_tokens < m->config.max_positions ? max_tokens : m->config.max_positions;
     hop_status s = allocate(d, err);
     if (s != HOP_OK) {
         hop_decoder_free(d);
@@ -104,7 +107,8 @@ hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_er
 {
     const hop_model *m = d->model;
     if (d->length == d->max_tokens)
-        return hop_fail(err, HOP_ERANGE, "more than the %lld tokens that were asked for", (long long)d->max_tokens);
+        return hop_fail(err, HOP_ERANGE, "more than the %lld tokens that were asked for",
+                        (long long)d->max_tokens);
     hop_status s = hop__check_token(m, token, d->length, err);
     if (s != HOP_OK) return s;
     hop__embed(m, d->x, token, d->length, 0, d->y);
@@ -123,13 +127,16 @@ hop_status hop_decoder_rewind(hop_decoder *d, int64_t length, hop_error *err)
 {
     const hop_model *m = d->model;
     if (length < 0 || length > d->length)
-        return hop_fail(err, HOP_ERANGE, "cannot rewind from %lld to %lld tokens", (long long)d->length, (long long)length);
+        return hop_fail(err, HOP_ERANGE, "cannot rewind from %lld to %lld tokens", (long long)d->length,
+                        (long long)length);
     for (int64_t i = 0; i < m->config.pattern.layers && !d->keep && length < d->length; i++) {
         const hop_mixer_ops *ops = m->layers[i].ops;
         hop_mixer_config c = hop_model_mixer_config(m, i);
-        /* A cache that only grows forgets its last rows; a state of bounded size has overwritten what it was. */
+        /* A cache that only grows forgets its last rows; a state of bounded size has overwritten what it was.
+         */
         if (ops->state_floats(&c, d->length) > ops->state_floats(&c, d->length - 1)) continue;
-        if (length > 0) return hop_fail(err, HOP_EDOMAIN, "the states of a %s layer were not kept", ops->name);
+        if (length > 0)
+            return hop_fail(err, HOP_EDOMAIN, "the states of a %s layer were not kept", ops->name);
         memset(d->states[i], 0, sizeof(float) * (size_t)ops->state_floats(&c, 0));
     }
     d->length = length;

@@ -23,7 +23,8 @@ static size_t mixer_scratch(const hop_model *m, int64_t tokens, int threads)
 {
     size_t most = 1;
     for (int64_t i = 0; i < m->config.pattern.run_count + m->special_count; i++) {
-        int64_t runs = m->config.pattern.run_count, layer = i < runs ? m->run_start[i] : m->specials[i - runs].layer;
+        int64_t runs = m->config.pattern.run_count,
+                layer = i < runs ? m->run_start[i] : m->specials[i - runs].layer;
         hop_mixer_config c = hop_model_mixer_config(m, layer);
         size_t need = hop__layer_ops(m, layer)->scratch(&c, tokens, threads);
         if (need > most) most = need;
@@ -97,7 +98,8 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
     const hop__layer *l = hop__source_layer(&f->source, i);
     hop_mixer_config c = hop_model_mixer_config(m, i);
     f->mixer.used = 0;
-    hop_mixer_io io = {.y = f->y, .tokens = count, .first = first, .bits = f->bits, .scratch = &f->mixer, .pool = f->pool};
+    hop_mixer_io io = {
+        .y = f->y, .tokens = count, .first = first, .bits = f->bits, .scratch = &f->mixer, .pool = f->pool};
     io.x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits);
     l->ops->forward(&c, l->mixer, &io);
     rows_job job = {.f = f, .layer = l, .first = first, .count = count};
@@ -105,7 +107,8 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
 }
 
 /* x through all layers; the last one only for rows from `wanted` on. */
-static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t count, int64_t wanted, hop_error *err)
+static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t count, int64_t wanted,
+                             hop_error *err)
 {
     int64_t layers = f->model->config.pattern.layers, d = f->model->config.d_model, start = 0;
     bool deep = layers > 1000; /* shallower passes are the business of whoever counts sequences */

@@ -1,5 +1,5 @@
-/* How each layer's mixer is configured, and how the stored tensors are named (in Hugging Face's manner) and laid out in
- * one block of memory. */
+/* How each layer's mixer is configured, and how the stored tensors are named (in Hugging Face's manner) and
+ * laid out in one block of memory. */
 #include "network.h"
 
 #include <math.h>
@@ -20,19 +20,23 @@ static hop_status apply(hop_mixer_config *c, const hop_mixer_ops *ops, const hop
     if (strcmp(s->name, "scale") == 0) c->scale = v;
     if (strcmp(s->name, "rope_theta") == 0) c->rope_theta = v;
     if (strcmp(s->name, "scale") == 0 || strcmp(s->name, "rope_theta") == 0)
-        return isfinite(v) ? HOP_OK : hop_fail(err, HOP_ERANGE, "%s: %s: not a finite number", ops->name, s->name);
+        return isfinite(v) ? HOP_OK
+                           : hop_fail(err, HOP_ERANGE, "%s: %s: not a finite number", ops->name, s->name);
     if (!(v >= 0 && v < 9e15) || v != floor(v))
         return hop_fail(err, HOP_ERANGE, "%s: %s: not a whole number", ops->name, s->name);
     for (int i = 0; i < 3; i++)
         if (strcmp(s->name, names[i]) == 0) {
             *whole[i] = (int64_t)v;
-            return v >= 1 && v <= 1 << 20 ? HOP_OK : hop_fail(err, HOP_ERANGE, "%s: %s: not between 1 and 2^20", ops->name, s->name);
+            return v >= 1 && v <= 1 << 20
+                       ? HOP_OK
+                       : hop_fail(err, HOP_ERANGE, "%s: %s: not between 1 and 2^20", ops->name, s->name);
         }
     return hop_mixer_option_set(c, ops, s->name, (int64_t)v, err);
 }
 
 /* The configuration of one layer: the network's, then the mixer's settings, then the layer's own. */
-static hop_status configure(const hop_model *m, const hop_mixer_ops *ops, int64_t layer, bool own, hop_mixer_config *c, hop_error *err)
+static hop_status configure(const hop_model *m, const hop_mixer_ops *ops, int64_t layer, bool own,
+                            hop_mixer_config *c, hop_error *err)
 {
     const hop_config *n = &m->config;
     hop_mixer_config_init(c);
@@ -48,7 +52,8 @@ static hop_status configure(const hop_model *m, const hop_mixer_ops *ops, int64_
     for (int pass = 0; pass < 2; pass++) /* the layer's own settings win, wherever they stand */
         for (int64_t i = 0; i < n->setting_count; i++) {
             const hop_setting *s = &n->settings[i];
-            bool mine = pass == 0 ? s->layer < 0 && strcmp(s->mixer, ops->name) == 0 : own && s->layer == layer;
+            bool mine =
+                pass == 0 ? s->layer < 0 && strcmp(s->mixer, ops->name) == 0 : own && s->layer == layer;
             hop_status got = mine ? apply(c, ops, s, err) : HOP_OK;
             if (got != HOP_OK) return got;
             if (mine && strcmp(s->name, "heads") == 0 && c->heads % c->kv_heads) c->kv_heads = c->heads;
@@ -72,7 +77,8 @@ static hop_status configure_specials(hop_model *m, hop_error *err)
         bool seen = layer < 0;
         for (int64_t k = 0; k < m->special_count && !seen; k++) seen = m->specials[k].layer == layer;
         if (seen) continue;
-        if (layer >= n->pattern.layers) return hop_fail(err, HOP_EDOMAIN, "layer_options: there is no layer %lld", (long long)layer);
+        if (layer >= n->pattern.layers)
+            return hop_fail(err, HOP_EDOMAIN, "layer_options: there is no layer %lld", (long long)layer);
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&n->pattern, layer));
         hop__special *s = &m->specials[m->special_count++];
         s->layer = layer;
@@ -98,7 +104,8 @@ static hop_status configure_all(hop_model *m, hop_error *err)
     }
     for (int64_t i = 0; i < m->config.setting_count; i++) {
         const hop_setting *s = &m->config.settings[i];
-        if (s->layer < 0 && !hop_mixer_find(s->mixer)) return hop_fail(err, HOP_EUNKNOWN, "mixer_options: unknown mixer \"%s\"", s->mixer);
+        if (s->layer < 0 && !hop_mixer_find(s->mixer))
+            return hop_fail(err, HOP_EUNKNOWN, "mixer_options: unknown mixer \"%s\"", s->mixer);
     }
     return configure_specials(m, err);
 }
@@ -108,8 +115,10 @@ int64_t hop__layer_run(const hop_model *m, int64_t layer)
     int64_t lo = 0, hi = m->config.pattern.run_count;
     while (hi - lo > 1) {
         int64_t mid = lo + (hi - lo) / 2;
-        if (m->run_start[mid] <= layer) lo = mid;
-        else hi = mid;
+        if (m->run_start[mid] <= layer)
+            lo = mid;
+        else
+            hi = mid;
     }
     return lo;
 }
@@ -160,7 +169,8 @@ static void add_mlp(parts *p, const hop_config *c)
     if (!gated) add_part(p, "mlp.down_proj.bias", d, 0, SLOT(down_bias));
 }
 
-static int list_parts(const hop_config *c, const hop_mixer_ops *ops, const hop_mixer_config *mixer, hop__part *out)
+static int list_parts(const hop_config *c, const hop_mixer_ops *ops, const hop_mixer_config *mixer,
+                      hop__part *out)
 {
     parts p = {.out = out};
     if (c->norm != HOP_NORM_NONE) add_part(&p, "input_layernorm.weight", c->d_model, 0, SLOT(norm1));
@@ -207,7 +217,8 @@ static hop_status add(hop_model *m, const char *prefix, const hop__part *p, hop_
         w->data = m->data + m->floats;
     }
     int64_t n = hop__part_floats(p);
-    if (n > MAX_FLOATS - m->floats) return hop_fail(err, HOP_EDOMAIN, "the network would have more than 2^40 weights");
+    if (n > MAX_FLOATS - m->floats)
+        return hop_fail(err, HOP_EDOMAIN, "the network would have more than 2^40 weights");
     m->weight_count++;
     m->floats += n;
     return HOP_OK;
@@ -246,7 +257,8 @@ static hop_status add_all(hop_model *m, hop_error *err)
     const hop_config *c = &m->config;
     m->weight_count = m->floats = 0;
     hop_status s = add_table(m, "model.embed_tokens.weight", c->vocab, c->d_model, err);
-    if (s == HOP_OK && c->position_table) s = add_table(m, "model.embed_positions.weight", c->max_positions, c->d_model, err);
+    if (s == HOP_OK && c->position_table)
+        s = add_table(m, "model.embed_positions.weight", c->max_positions, c->d_model, err);
     if (s == HOP_OK && !c->seeded) s = add_layers(m, err);
     if (m->first_weight) m->first_weight[c->pattern.layers] = m->weight_count;
     if (s == HOP_OK && c->norm != HOP_NORM_NONE) s = add_table(m, "model.norm.weight", c->d_model, 0, err);
@@ -267,8 +279,11 @@ hop_status hop__layout(hop_model *m, hop_error *err)
     hop_status s = configure_all(m, err);
     if (s != HOP_OK) return s;
     if (!m->config.seeded && layers > MAX_STORED_LAYERS)
-        return hop_fail(err, HOP_EDOMAIN, "pattern: %lld layers are more than the %lld whose weights can be stored; \"weights\": "
-                        "{\"kind\": \"seeded\"} draws them when they are needed", (long long)layers, (long long)MAX_STORED_LAYERS);
+        return hop_fail(
+            err, HOP_EDOMAIN,
+            "pattern: %lld layers are more than the %lld whose weights can be stored; \"weights\": "
+            "{\"kind\": \"seeded\"} draws them when they are needed",
+            (long long)layers, (long long)MAX_STORED_LAYERS);
     if ((s = add_all(m, err)) != HOP_OK) return s;
     m->weights = hop_alloc(sizeof(hop_weight) * (size_t)m->weight_count);
     m->data = hop_alloc(sizeof(float) * (size_t)m->floats);

@@ -42,7 +42,10 @@ void hop_model_init_weights(hop_model *m, uint64_t seed)
         hop_weight *w = &m->weights[i];
         if (strncmp(w->name, "model.layers.", 13) == 0) continue;
         hop_rng rng;
-        hop_rng_init(&rng, seed, (uint64_t)(strcmp(w->name, "lm_head.weight") == 0 ? 1 : w->data == m->positions ? 2 : 0));
+        hop_rng_init(&rng, seed,
+                     (uint64_t)(strcmp(w->name, "lm_head.weight") == 0 ? 1
+                                : w->data == m->positions              ? 2
+                                                                       : 0));
         bool bias = strstr(w->name, ".bias") != NULL;
         double std = strcmp(w->name, "lm_head.weight") == 0 ? 1.0 / sqrt((double)w->shape[1]) : 0.02;
         for (int64_t k = 0; k < w->shape[0] * (w->rank == 2 ? w->shape[1] : 1); k++)
@@ -52,7 +55,8 @@ void hop_model_init_weights(hop_model *m, uint64_t seed)
         hop__part parts[HOP__MAX_PARTS];
         float *data[HOP__MAX_PARTS];
         int count = hop__layer_parts(m, l, parts);
-        for (int64_t i = m->first_weight[l]; i < m->first_weight[l + 1]; i++) data[i - m->first_weight[l]] = m->weights[i].data;
+        for (int64_t i = m->first_weight[l]; i < m->first_weight[l + 1]; i++)
+            data[i - m->first_weight[l]] = m->weights[i].data;
         hop__init_layer(m, l, parts, count, data, seed);
     }
 }
@@ -67,7 +71,8 @@ int64_t hop_model_parameters(const hop_model *m)
         hop__part list[HOP__MAX_PARTS];
         int count = hop__layer_parts(m, m->run_start[r], list);
         for (int i = 0; i < count; i++)
-            n += m->config.pattern.runs[r].count * list[i].shape[0] * (list[i].shape[1] ? list[i].shape[1] : 1);
+            n += m->config.pattern.runs[r].count * list[i].shape[0] *
+                 (list[i].shape[1] ? list[i].shape[1] : 1);
     }
     return n;
 }

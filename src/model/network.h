@@ -12,7 +12,8 @@ typedef struct hop__layer {
     const float *gate, *up, *up_bias, *down, *down_bias;
 } hop__layer;
 
-/* A tensor of a block: its name after "model.layers.N.", its shape, and which member of hop__layer points to it. */
+/* A tensor of a block: its name after "model.layers.N.", its shape, and which member of hop__layer points to
+ * it. */
 typedef struct hop__part {
     char name[64];
     int64_t shape[2]; /* [n] is {n, 0} */
@@ -29,7 +30,8 @@ typedef struct hop__special {
 
 struct hop_model {
     hop_config config;
-    /* How each layer's mixer is configured: by run of the pattern, and the exceptions in order of their layers. */
+    /* How each layer's mixer is configured: by run of the pattern, and the exceptions in order of their
+     * layers. */
     hop_mixer_config *run_config;
     int64_t *run_start; /* [runs + 1] */
     hop__special *specials;
@@ -47,7 +49,8 @@ hop_status hop__layout(hop_model *m, hop_error *err);
 void hop__layout_free(hop_model *m);
 /* The tensors of one layer; returns how many. */
 int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_PARTS]);
-int hop__run_parts(const hop_model *m, int64_t run, hop__part out[HOP__MAX_PARTS]); /* of a run's ordinary layers */
+int hop__run_parts(const hop_model *m, int64_t run,
+                   hop__part out[HOP__MAX_PARTS]); /* of a run's ordinary layers */
 const hop_mixer_ops *hop__layer_ops(const hop_model *m, int64_t layer);
 int64_t hop__layer_run(const hop_model *m, int64_t layer); /* which run of the pattern it belongs to */
 int64_t hop__part_floats(const hop__part *p);
@@ -81,7 +84,8 @@ hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err);
 const hop__layer *hop__source_layer(hop__source *s, int64_t layer); /* valid until the next call */
 void hop__source_close(hop__source *s);
 /* Draws one layer's weights as hop_model_init_weights does; data[i] belongs to the i-th of its parts. */
-void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, int count, float *const *data, uint64_t seed);
+void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, int count, float *const *data,
+                     uint64_t seed);
 
 /* block.c: the parts of a block that look at one token only. */
 
@@ -108,9 +112,11 @@ typedef struct hop__saved {
 } hop__saved;
 
 uint64_t hop__digest(const hop_model *m, const int32_t *tokens, int64_t count, int bits);
-/* The layer to go on with and x filled, or 0 when there is nothing to resume. HOP_EFORMAT: the file is of something
- * else. */
-hop_status hop__saved_load(const hop__saved *s, float *x, int64_t count, int64_t d, int64_t *layer, hop_error *err);
-hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t count, int64_t d, int64_t layer, hop_error *err);
+/* The layer to go on with and x filled, or 0 when there is nothing to resume. HOP_EFORMAT: the file is of
+ * something else. */
+hop_status hop__saved_load(const hop__saved *s, float *x, int64_t count, int64_t d, int64_t *layer,
+                           hop_error *err);
+hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t count, int64_t d, int64_t layer,
+                            hop_error *err);
 
 #endif

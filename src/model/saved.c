@@ -23,25 +23,30 @@ uint64_t hop__digest(const hop_model *m, const int32_t *tokens, int64_t count, i
     h = add_bytes(h, tokens, sizeof *tokens * (size_t)count);
     h = add_bytes(h, &bits, sizeof bits);
     h = add_bytes(h, isa, strlen(isa));
-    /* The stored weights' first and last numbers: enough to tell two networks of one config apart by accident. */
-    for (int64_t i = 0; i < m->weight_count && i < 64; i++) h = add_bytes(h, m->weights[i].data, sizeof(float) * (size_t)m->weights[i].shape[0]);
+    /* The stored weights' first and last numbers: enough to tell two networks of one config apart by
+     * accident. */
+    for (int64_t i = 0; i < m->weight_count && i < 64; i++)
+        h = add_bytes(h, m->weights[i].data, sizeof(float) * (size_t)m->weights[i].shape[0]);
     hop_text_free(&w.text);
     return h;
 }
 
-static hop_status load(const hop_safetensors *f, const hop__saved *s, float *x, int64_t count, int64_t d, int64_t *layer, hop_error *err)
+static hop_status load(const hop_safetensors *f, const hop__saved *s, float *x, int64_t count, int64_t d,
+                       int64_t *layer, hop_error *err)
 {
     const hop_tensor *t = hop_safetensors_find(f, "x");
     const char *at = hop_safetensors_meta(f, "layer"), *digest = hop_safetensors_meta(f, "digest");
     char mine[24];
     snprintf(mine, sizeof mine, "%016" PRIx64, s->digest);
-    if (!t || !at || !digest || t->rank != 2 || t->shape[0] != count || t->shape[1] != d || strcmp(digest, mine) != 0)
+    if (!t || !at || !digest || t->rank != 2 || t->shape[0] != count || t->shape[1] != d ||
+        strcmp(digest, mine) != 0)
         return hop_fail(err, HOP_EFORMAT, "%s: is of another network, input or precision", s->path);
     *layer = strtoll(at, NULL, 10);
     return hop_tensor_floats(t, x, err);
 }
 
-hop_status hop__saved_load(const hop__saved *s, float *x, int64_t count, int64_t d, int64_t *layer, hop_error *err)
+hop_status hop__saved_load(const hop__saved *s, float *x, int64_t count, int64_t d, int64_t *layer,
+                           hop_error *err)
 {
     FILE *there = fopen(s->path, "rb");
     *layer = 0;
@@ -55,7 +60,8 @@ hop_status hop__saved_load(const hop__saved *s, float *x, int64_t count, int64_t
     return got;
 }
 
-hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t count, int64_t d, int64_t layer, hop_error *err)
+hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t count, int64_t d, int64_t layer,
+                            hop_error *err)
 {
     char at[24], digest[24];
     snprintf(at, sizeof at, "%" PRId64, layer);

@@ -1,6 +1,6 @@
-/* Layers one after another. Stored ones are simply there. Seeded ones are drawn when they are asked for, into places that
- * hold one layer of each shape, or all different ones when layers are tied and few, so that memory does not grow with
- * depth. */
+/* Layers one after another. Stored ones are simply there. Seeded ones are drawn when they are asked for, into
+ * places that hold one layer of each shape, or all different ones when layers are tied and few, so that
+ * memory does not grow with depth. */
 #include "network.h"
 
 #include <math.h>
@@ -14,9 +14,10 @@ static int64_t stream_of(const hop_model *m, int64_t layer)
     return m->config.seeded && m->config.tie > 0 ? layer % m->config.tie : layer;
 }
 
-/* Norm weights 1, biases 0, matrices normal with variance 1/fan-in; the mixer's own tensors as its paper has them. Every
- * layer has streams of its own, so that adding a layer does not change the others. */
-void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, int count, float *const *data, uint64_t seed)
+/* Norm weights 1, biases 0, matrices normal with variance 1/fan-in; the mixer's own tensors as its paper has
+ * them. Every layer has streams of its own, so that adding a layer does not change the others. */
+void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, int count, float *const *data,
+                     uint64_t seed)
 {
     float *mixer[HOP_MIXER_MAX_PARAMS] = {0};
     int params = 0;
@@ -94,7 +95,8 @@ hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err)
         int64_t places = s->shape_count * s->each + 1;
         s->places = hop_alloc(sizeof *s->places * (size_t)places);
         s->buffer = hop_alloc(sizeof(float) * (size_t)(room * places));
-        for (int64_t i = 0; s->places && i < places; i++) s->places[i] = (hop__place){.stream = -1, .data = s->buffer + i * room};
+        for (int64_t i = 0; s->places && i < places; i++)
+            s->places[i] = (hop__place){.stream = -1, .data = s->buffer + i * room};
     }
     if (s->shapes && s->shape_of_run && s->places && s->buffer) return HOP_OK;
     hop__source_close(s);

@@ -206,10 +206,13 @@ static void other_row(hop_text *out, const hop_rung *r, bool first)
     pattern_cell(out, r);
     hop_text_add(out, "</td>\n");
     hop__html_cell(out, "full layers", hop__number_count(r->full_layers).rich);
-    hop__html_cell(out, "state bits", r->state_bits > 0 ? hop__number_count((int64_t)r->state_bits).rich : HOP__DASH);
+    hop__html_cell(out, "state bits",
+                   r->state_bits > 0 ? hop__number_count((int64_t)r->state_bits).rich : HOP__DASH);
     hop__html_cell_open(out, "verdict", false);
-    if (r->layers > 0 && r->parameters > 0) hop__html_mark(out, r->verdict);
-    else hop__escape(out, r->verdict, 0);
+    if (r->layers > 0 && r->parameters > 0)
+        hop__html_mark(out, r->verdict);
+    else
+        hop__escape(out, r->verdict, 0);
     if (*r->why) {
         hop_text_add(out, "<small>");
         hop__escape(out, r->why, 0);
@@ -223,13 +226,17 @@ static void other_row(hop_text *out, const hop_rung *r, bool first)
 
 void hop__ladder_others_table(hop_text *out, const hop_ladder_page *page)
 {
-    static const char *const heads[] = {"hops", "network", "pattern", "full layers", "state bits", "verdict", "right in float32"};
-    hop__html_table_open(out,
-                         "<b>Table 3.</b> Other networks on the same rungs, at the same sizes. Those that are not built have "
-                         "what the published theorems say of them; state bits count all recurrent layers, at 32 bits a number.",
-                         false);
+    static const char *const heads[] = {"hops",       "network", "pattern",         "full layers",
+                                        "state bits", "verdict", "right in float32"};
+    hop__html_table_open(
+        out,
+        "<b>Table 3.</b> Other networks on the same rungs, at the same sizes. Those that are not built have "
+        "what the published theorems say of them; state bits count all recurrent layers, at 32 bits a "
+        "number.",
+        false);
     hop_text_add(out, "<thead>\n<tr>\n");
-    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) hop__html_head(out, heads[i], i == 0 || i == 3 || i == 4 || i == 6);
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        hop__html_head(out, heads[i], i == 0 || i == 3 || i == 4 || i == 6);
     hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
     for (int64_t i = 0; i < page->other_count; i++)
         other_row(out, &page->others[i], i == 0 || page->others[i - 1].hops != page->others[i].hops);
