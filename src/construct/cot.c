@@ -3,8 +3,9 @@
  *
  * Statement (docs/THEORY.md section 5.4). The token generated at stage l is the number of the pair (w_l,
  * i_l), which is the address that the next stage asks for; the last one is the answer. Head 0 fetches w's
- * digits, head 1 the table entry that the stage's own token names. Residual stream: who    L+2, one-hot: the
- * player, for tokens of the prompt (position table) stage  L+1, one-hot: l at position n-1+l (position table)
+ * digits, head 1 the table entry that the stage's own token names. Residual stream:
+ *     who    L+2, one-hot: the player, for tokens of the prompt (position table)
+ *     stage  L+1, one-hot: l at position n-1+l (position table)
  *     at     B, ±1: place in the function (position table)
  *     val    B, ±1: the token's number (token table); for a generated token the address
  *     dig    ±1: the token read as w's digits (token table)

@@ -7,7 +7,7 @@
  *
  * Each mixer plays the part in its own way, with its own recurrence as it is defined: what a line of the
  * table says is which tensors are query, key, value and output, and which constants make it hold (decays
- * exactly 1) and write (gates exactly 1 at the marked token, keys exactly 0 elsewhere). Output norms, output
+ * exactly 1, but for retnet and lightning, whose own decay acts once) and write (gates exactly 1 at the marked token, keys exactly 0 elsewhere). Output norms, output
  * gates and short convolutions, which the definitions have as options, are off. Token shifts are on, with
  * weight 0. */
 #include "fields.h"

@@ -4,8 +4,11 @@
  * maps. The state of layer e has one number for each entry of z_e: keys are one-hot, and the entry's value is
  * written into the mantissa of a single number, so that the state costs N·32 bits where theorem P2 demands
  * N·log2 N. All numbers are integers that float32 holds exactly, so nothing is rounded anywhere. Residual
- * stream: who      L+2, one-hot: the player (position table) hot_e    for each function z_e: one-hot of the
- * w-digit and of the i-part of a token's place (position table) num      the token's value (token table)
+ * stream:
+ *     who      L+2, one-hot: the player (position table)
+ *     hot_e    for each function z_e: one-hot of the w-digit and of the i-part of a token's place (position
+ *              table)
+ *     num      the token's value (token table)
  *     dig_l    one-hot of w's digit l when the token is read as w (token table)
  *     reg_e    i_e, as a number
  *     ind_e    i_e, one-hot: made from reg_e by hats relu(t-c+1) - 2 relu(t-c) + relu(t-c-1)

@@ -32,6 +32,6 @@ hop__analyse_fn hop__prove_chain;   /* analysis.c: the last token makes one look
 hop__analyse_fn hop__prove_cot;     /* cot.c: one look-up a generated token */
 hop__analyse_fn hop__prove_encoder; /* encoder_proof.c: every token composes */
 hop__analyse_fn hop__prove_linear;  /* linear_proof.c: look-ups in states */
-hop__analyse_fn hop__prove_twosum;  /* twosum_proof.c */
+hop__analyse_fn hop__prove_twosum;  /* two_sum_proof.c */
 
 #endif

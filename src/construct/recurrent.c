@@ -82,6 +82,17 @@ static void find_seen(stepping *s)
     }
 }
 
+/* Coordinates that the output can reach: a non-zero row in any tensor with a row for each coordinate. */
+static void find_writes(stepping *s)
+{
+    int64_t d = s->a->d;
+    for (int i = 0; i < s->param_count; i++) {
+        int64_t width = s->list[i].shape[1] ? s->list[i].shape[1] : 1;
+        for (int64_t c = 0; s->list[i].shape[0] == d && c < d; c++)
+            if (!all_zero(s->params[i] + c * width, width)) s->writes[c] = true;
+    }
+}
+
 /* ---- classes of table rows ------------------------------------------------------------------- */
 
 typedef struct row_key {
@@ -254,10 +265,12 @@ static hop_status run_all(stepping *s, hop_error *err)
 
 /* ---- taking over ------------------------------------------------------------------------------ */
 
-static ival with_form_error(const ival *row, int64_t d, int64_t c)
+/* A coordinate that no matrix can write is exactly 0 in every form; all others get the allowance. */
+static ival with_form_error(const stepping *s, const ival *row, int64_t c)
 {
+    int64_t d = s->a->d;
     double most = 0;
-    if (row[c].lo == 0 && row[c].hi == 0) return row[c];
+    if (!s->writes[c]) return row[c];
     for (int64_t i = 0; i < d; i++) most = fmax(most, ival_mag(row[i]));
     return ival_widen(row[c], FORM_ERROR * most);
 }
@@ -273,7 +286,7 @@ static void last_after(void *ctx, int64_t t, ival *y, ival *work)
     stepping *s = ctx;
     const ival *row = s->out + t * s->a->d;
     (void)work;
-    for (int64_t c = 0; c < s->a->d; c++) y[c] = sum(s->a, s->a->last[c], with_form_error(row, s->a->d, c));
+    for (int64_t c = 0; c < s->a->d; c++) y[c] = sum(s->a, s->a->last[c], with_form_error(s, row, c));
 }
 
 static void any_after(void *ctx, ival *y, ival *work)
@@ -281,7 +294,7 @@ static void any_after(void *ctx, ival *y, ival *work)
     stepping *s = ctx;
     (void)work;
     for (int64_t c = 0; c < s->a->d; c++)
-        y[c] = sum(s->a, s->a->any[c], with_form_error(s->out_any, s->a->d, c));
+        y[c] = sum(s->a, s->a->any[c], with_form_error(s, s->out_any, c));
 }
 
 static bool step_writes(void *ctx, int64_t c)
@@ -327,6 +340,7 @@ static hop_status prepare(stepping *s, hop_error *err)
     if (s->c.option[HOP_OPTION_rope] == 1 && s->c.head_dim > 1)
         return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis does not cover rotated keys");
     find_seen(s);
+    find_writes(s);
     return HOP_OK;
 }
 

@@ -83,9 +83,9 @@ def read(path):
 def main():
     global PROGRAM
     if len(sys.argv) < 2:
-        sys.exit("usage: run.py PATH_TO_HOPBOUND [PART OF A CASE'S NAME]")
+        sys.exit("usage: run.py PATH_TO_HOPBOUND [PART OF A CASE'S NAME, OR A FILE OF CASES]")
     PROGRAM = os.path.abspath(sys.argv[1])
-    wanted = [c for c in CASES if len(sys.argv) < 3 or sys.argv[2] in c.__name__]
+    wanted = [c for c in CASES if len(sys.argv) < 3 or sys.argv[2] in c.__name__ or sys.argv[2] == c.__module__]
     passed = failed = skipped = 0
     for function in wanted:
         name = function.__name__.replace("_", " ")
