@@ -145,7 +145,7 @@ static hop__lead look_up(const asking *k, int64_t address, double *q, double *ra
      * the logarithm's base), the subtraction of the maximum. */
     double score = product * (1 + 2 * a->scale);
     slack += 2 * hop__rounding(a, a->head_dim, score < product ? product : score) +
-             16 * HOP_UNIT_ROUNDOFF * product + 1e-12 * product;
+             16 * HOP_UNIT_ROUNDOFF * product + 1e-10 * product;
     slack = a->scale * slack * (1 + 1e-9) + (double)a->head_dim * 0x1p-140;
     return hop__rows_lead(&k->keys, q, k->what->right(a, k->what, class->kind, i), a->scale, slack, index);
 }

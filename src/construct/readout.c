@@ -30,7 +30,7 @@ static double lead_of(const reading *r, int64_t t, double *q, int *index)
         else
             hop__grid_add(&grid, r->halves[c] && x.lo == floor(x.lo) ? ival_scale(x, mag) : (ival){0, 1});
     }
-    double rounding = 2 * hop__rounding(a, a->d, logit) + 1e-12 * logit;
+    double rounding = 2 * hop__rounding(a, a->d, logit) + 1e-10 * logit;
     if (!grid.exact) slack += rounding;
     return hop__rows_lead(&r->head, q, t, 1.0, slack * (1 + 1e-9), index).gap;
 }
