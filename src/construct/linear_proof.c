@@ -63,6 +63,9 @@ static ival feature(const map *m, int64_t a, const ival *x)
 {
     ival one = ival_add(hop__sparse_box(&m->one, a, x), ival_point(m->bias1[a]));
     ival two = ival_add(hop__sparse_box(&m->two, a, x), ival_point(m->bias2[a]));
+    /* Every partial sum must be a small whole number in float32 too. */
+    double mag = hop__sparse_mag(&m->one, a, x) + hop__sparse_mag(&m->two, a, x) + fabs(m->bias1[a]) + fabs(m->bias2[a]);
+    if (!(mag < 0x1p20)) return (ival){-INFINITY, INFINITY};
     if (one.lo == 0 && one.hi == 0) return one; /* 0 times anything finite */
     return ival_mul(one, two);
 }
@@ -89,13 +92,15 @@ static hop_status project_key(looking *l, int64_t position, hop_error *err)
     const hop__sparse *w = &a->w.k;
     for (int64_t r = 0; r < w->rows; r++) {
         ival sum = {0, 0};
+        double mag = 0;
         for (int64_t n = w->start[r]; n < w->start[r + 1]; n++) {
             int c = w->col[n];
             ival x = a->token_hull[c];
             if (a->position_table) x = ival_add(x, ival_point(a->position_table[position * a->d + c]));
             sum = ival_add(sum, ival_scale(x, w->val[n]));
+            mag += fabs(w->val[n]) * ival_mag(x);
         }
-        if (!whole(sum))
+        if (!whole(sum) || !(mag < 0x1p20))
             return hop_fail(err, HOP_EDOMAIN, "layer %d: a key is not a whole number whatever the token",
                             l->e);
         l->proj[r] = sum;
@@ -139,14 +144,16 @@ static hop_status project_query(looking *l, int64_t w, int64_t i, hop_error *err
     const hop__sparse *m = &a->w.q;
     for (int64_t r = 0; r < m->rows; r++) {
         ival sum = {0, 0};
+        double mag = 0;
         for (int64_t n = m->start[r]; n < m->start[r + 1]; n++) {
             int c = m->col[n];
             ival x = a->written[c] ? hop__case_box(a, i, c) : ival_point(a->token_table[w * a->d + c]);
             if (!a->written[c] && a->position_table)
                 x = ival_add(x, ival_point(a->position_table[(a->tokens - 1) * a->d + c]));
             sum = ival_add(sum, ival_scale(x, m->val[n]));
+            mag += fabs(m->val[n]) * ival_mag(x);
         }
-        if (!whole(sum)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a query is not a whole number", l->e);
+        if (!whole(sum) || !(mag < 0x1p20)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a query is not a whole number", l->e);
         l->proj[r] = sum;
     }
     return HOP_OK;
@@ -173,7 +180,7 @@ static hop_status ask(looking *l, int64_t w, int64_t i, hop_error *err)
         coefficient += phi.lo * l->owners[k].value;
     }
     if (s != HOP_OK) return s;
-    if (coefficient == 0 || (l->addresses && coefficient != l->coefficient)) {
+    if (coefficient == 0 || !(fabs(coefficient) < 0x1p20) || (l->addresses && coefficient != l->coefficient)) {
         hop__add_hint(l->a, (hop__hint){.player = l->e, .w = w, .i = i});
         return hop_fail(err, HOP_EDOMAIN,
                         "layer %d: w = %lld, i = %lld reads nothing, or with another weight", l->e,
@@ -219,7 +226,8 @@ static hop_status find_values(looking *l, int64_t count, hop_error *err)
                         return hop_fail(err, HOP_EDOMAIN, "layer %d: a value depends on the place", l->e);
             sum = ival_add(sum, ival_scale(ival_point(a->token_table[t * a->d + c]), v->val[n]));
         }
-        if (!whole(sum)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a value is not a whole number", l->e);
+        if (!whole(sum) || v->start[1] - v->start[0] > 1)
+            return hop_fail(err, HOP_EDOMAIN, "layer %d: a value is not one whole number", l->e);
         if (t < count) l->factor[t] = sum.lo;
         most = fmax(most, fabs(sum.lo));
     }

@@ -181,6 +181,21 @@ static void run_step(runner *r, int64_t position, int64_t token, const float *st
     s->steps++;
 }
 
+/* A projection of this token adds up at most one term: rounding and order cannot matter. */
+static bool single_terms(const runner *r)
+{
+    const stepping *s = r->s;
+    int64_t d = s->a->d;
+    for (int i = 0; i < s->param_count; i++)
+        for (int64_t row = 0; s->list[i].shape[1] == d && row < s->list[i].shape[0]; row++) {
+            int terms = 0;
+            for (int k = 0; k < s->seen_count; k++)
+                terms += s->params[i][row * d + s->seen[k]] != 0 && r->x[s->seen[k]] != 0;
+            if (terms > 1) return false;
+        }
+    return true;
+}
+
 static bool finite_row(const float *y, int64_t d)
 {
     for (int64_t c = 0; c < d; c++)
@@ -213,8 +228,8 @@ static hop_status run_before(stepping *s, runner *r, int64_t *positions, int64_t
                     return hop_fail(err, HOP_EDOMAIN,
                                     "layer 0: token %lld at position %lld leaves a trace in the state",
                                     (long long)tokens[t], (long long)positions[p]);
-            if (!finite_row(r->y, a->d))
-                return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite");
+            if (!finite_row(r->y, a->d) || !single_terms(r))
+                return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite, or a projection adds up terms");
             note_output(s, s->out_any, r->y, p == 0 && t == 0);
         }
         if (!hop_progress_tick(a->options->progress, "tokens before z_0", (double)(p + 1), (double)places))
@@ -234,12 +249,13 @@ static hop_status run_after(stepping *s, runner *r, int64_t *queries, hop_error 
     for (int64_t v = 0; v < a->task->m; v++) {
         float *after = s->states + v * s->floats;
         run_step(r, a->task->start[0], v, NULL);
+        if (!single_terms(r)) return hop_fail(err, HOP_EDOMAIN, "layer 0: a projection adds up terms");
         memcpy(after, r->state, sizeof(float) * (size_t)s->floats);
         note_output(s, s->out_any, r->y, false);
         for (int64_t w = 0; w < n; w++) {
             run_step(r, a->tokens - 1, queries[w], after);
-            if (!finite_row(r->y, a->d))
-                return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite");
+            if (!finite_row(r->y, a->d) || !single_terms(r))
+                return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite, or a projection adds up terms");
             note_output(s, s->out + v * a->d, r->y, w == 0);
             note_output(s, s->out_any, r->y, false);
         }
@@ -339,6 +355,11 @@ static hop_status prepare(stepping *s, hop_error *err)
     /* Rotated keys depend on the position itself, which classes forget. */
     if (s->c.option[HOP_OPTION_rope] == 1 && s->c.head_dim > 1)
         return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis does not cover rotated keys");
+    /* Step and chunked forms must not be able to differ: keys of one number, ordinary scales, no sums that cancel. */
+    bool by_state = starts(s->ops->name, "mamba");
+    int64_t keys = by_state ? s->c.option[HOP_OPTION_state_dim] : starts(s->ops->name, "rglru") ? 1 : s->c.head_dim;
+    if (s->c.heads != 1 || keys != 1 || !(s->c.scale >= 0 && s->c.scale <= 16))
+        return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis covers one head with keys of one number");
     find_seen(s);
     find_writes(s);
     return HOP_OK;

@@ -35,7 +35,12 @@ hop_status hop__bound_taylor(hop__analysis *a, hop_margin *margin, hop_error *er
     double scale = (float)(c.scale != 0 ? c.scale : 1.0 / sqrt((double)c.head_dim));
     ival right = {0, 0}, wrong = {0, 0};
     int64_t z0 = a->task->start[0];
-    (void)err;
+    /* One head with one number: no sum can cancel, and features are as accurate as s itself. */
+    if (c.heads != 1 || c.head_dim != 1 || !(c.scale >= 0 && c.scale <= 16))
+        return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis covers based with one head of one number");
+    double all_q = hop__sparse_mag(&a->w.q, 0, a->any), all_k = hop__sparse_mag(&a->w.k, 0, a->any);
+    double reach = 1 + scale * all_q * all_k; /* of any token's s */
+    hop__rounding(a, 1, reach * reach * (double)a->tokens * 4);
     for (int64_t r = 0; r < a->w.q.rows; r++) {
         ival q = hop__sparse_box(&a->w.q, r, a->last);
         q = ival_widen(q, hop__rounding(a, a->d, hop__sparse_mag(&a->w.q, r, a->last)));
