@@ -258,7 +258,7 @@ static const example EXAMPLES[] = {
      "One Mamba-2 layer and three full-attention layers that do the same."},
     {"hopbound build two-sum-sparse --n 64 --mod 32 --block 8 --topk 1 -o net",
      "Sparse attention that solves 2-Sum with as many heads as a block has tokens."},
-    {"hopbound build random --pattern 'L^4096 F L^4096' --mixer gdn --d-model 16 --seeded -o deep",
+    {"hopbound build random --pattern 'L^4096 F L^4096' --mixer gdn --d-model 16 --hops 2 --seeded -o deep",
      "Random weights, none of them stored but the tables."},
     {0},
 };

@@ -252,7 +252,10 @@ const verb verb_ladder = {
     .description =
         "For each number of hops L it builds the network of L+1 full-attention layers, writes it, reads "
         "it back, proves from the file that it answers every input rightly, and runs it on sampled "
-        "inputs, in float32 and with everything cut to a few significant bits. The page DIR/report.html "
+        "inputs, in float32 and with everything cut to a few significant bits. Beside it stand the "
+        "other networks of the rung: one linear layer and L full ones for every linear mixer, a chain of "
+        "thought, an encoder, a stack of linear layers with its state bits; and what the theorems say of L "
+        "full layers and of the extremal hybrid. The page DIR/report.html "
         "shows the ladder and explains every column; DIR/ladder.svg is its drawing, DIR/ladder.json holds "
         "the same numbers, DIR/full-L are the networks.\n\n"
         "Exit 0: every rung is proved. Exit 10: one is refuted. Exit 30: one is undecided.",

@@ -515,6 +515,33 @@ static void damaged_hybrids_chains_and_linear_stacks_are_never_proved_if_they_er
     assert_true(refuted > 50 && proved > 50);
 }
 
+/* The chunked form multiplies q and k first, the step form does not: a scale of 1e20 overflows in one of them only. */
+static void a_hybrid_whose_forms_may_differ_is_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {2, 4, {2}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("hybrid", "linear", &t), *m = NULL;
+    hop_config c;
+    assert_int_equal(hop_config_copy(&c, hop_model_config(good), NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, 0, "", "scale", 1e20, NULL), HOP_OK);
+    assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
+    for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
+        const hop_weight *from = hop_model_weight_at(good, i), *to = hop_model_weight_at(m, i);
+        memcpy(to->data, from->data, sizeof(float) * (size_t)(to->shape[0] * (to->rank == 2 ? to->shape[1] : 1)));
+    }
+    scale_weight(m, 0, "mixer.q_proj.weight", 0, 0, 9e11f);
+    scale_weight(m, 0, "mixer.k_proj.weight", 0, 0, 9e11f);
+    scale_weight(m, 0, "mixer.v_proj.weight", 0, 0, 1e-30f);
+    scale_weight(m, 0, "mixer.o_proj.weight", 0, 0, 1.2e-14f);
+    hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
+    assert_int_not_equal(p.verdict, HOP_PROVED);
+    hop_proof_free(&p);
+    hop_config_free(&c);
+    hop_model_free(m);
+    hop_model_free(good);
+}
+
 static void networks_of_another_kind_are_undecided_not_wrong(void **state)
 {
     (void)state;
@@ -636,6 +663,7 @@ int main(void)
         cmocka_unit_test(chains_of_thought_are_proved_for_1_to_6_hops),
         cmocka_unit_test(linear_stacks_are_proved_and_cost_the_state_that_p2_demands),
         cmocka_unit_test(damaged_hybrids_chains_and_linear_stacks_are_never_proved_if_they_err),
+        cmocka_unit_test(a_hybrid_whose_forms_may_differ_is_not_proved),
         cmocka_unit_test(networks_of_another_kind_are_undecided_not_wrong),
         cmocka_unit_test(sixty_thousand_tokens_are_proved),
         cmocka_unit_test(interval_operations_contain_the_exact_results),
