@@ -3,14 +3,19 @@
 # usage: tools/setup.sh [build|check]
 set -eu
 
-want="meson ninja-build pkg-config gcc libc6-dev"
-[ "${1:-build}" = check ] && want="$want libcmocka-dev python3"
+want="meson ninja-build pkg-config gcc libc6-dev libflint-dev libflint-arb-dev cadical"
+[ "${1:-build}" = check ] && want="$want libcmocka-dev python3 libopenmpi-dev openmpi-bin"
 
 # Present: by command or header, so that a hand-installed tool counts too.
 have() {
     case $1 in
     ninja-build) command -v ninja ;;
     libc6-dev) echo '#include <stdint.h>' | cc -E - ;;
+    libflint-dev) echo '#include <flint/fmpz.h>' | cc -E - ;;
+    # Arb is a part of FLINT from its version 3 on.
+    libflint-arb-dev) echo '#include <arb.h>' | cc -E - || echo '#include <flint/arb.h>' | cc -E - ;;
+    libopenmpi-dev) pkg-config --exists ompi-c || pkg-config --exists mpich ;;
+    openmpi-bin) command -v mpirun ;;
     libcmocka-dev) [ -f /usr/include/cmocka.h ] || pkg-config --exists cmocka ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1

@@ -3,6 +3,7 @@
 #define HOPBOUND_HOPBOUND_H
 
 #include <hopbound/base.h>
+#include <hopbound/bounds.h>
 #include <hopbound/config.h>
 #include <hopbound/construct.h>
 #include <hopbound/json.h>

@@ -1,0 +1,122 @@
+/* hopbound/bounds.h - what an architecture can and cannot do: every theorem, for any layer pattern.
+ *
+ * The theorems see little of a network: its full-attention layers and what one of them tells a token, its
+ * recurrences and how many bits they carry across a cut, and in which order they stand. That is a hop_arch.
+ *
+ *     hop_arch arch = {.layers = layers, .count = 3};             // L F L
+ *     hop_question q = {.arch = &arch, .hops = 2, .n = 40000};
+ *     hop_bounds *b;
+ *     hop_bounds_new(&b, &q, &err);
+ *     for (int i = 0; i < b->count; i++) puts(b->results[i].why);
+ *     hop_bounds_free(b);
+ *
+ * Whatever is claimed (impossible, possible, an n) was decided with integers or in ball arithmetic; doubles
+ * appear only in searches, whose results are verified afterwards, and in what is printed.
+ */
+#ifndef HOPBOUND_BOUNDS_H
+#define HOPBOUND_BOUNDS_H
+
+#include <hopbound/base.h>
+#include <hopbound/config.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- architectures ------------------------------------------------------------------------- */
+
+typedef enum hop_layer_kind {
+    HOP_LAYER_FULL,   /* softmax attention over all earlier positions */
+    HOP_LAYER_LINEAR, /* a recurrence of any kind; also a sliding window, whose cache is its state */
+    HOP_LAYER_BOTH,   /* the two side by side in one layer */
+    HOP_LAYER_LOCAL,  /* mixes no tokens */
+    HOP_LAYER_OTHER,  /* mixes tokens in a way that no theorem here covers: top-k sparse, .. */
+} hop_layer_kind;
+
+/* `repeat` equal layers in a row. */
+typedef struct hop_arch_layer {
+    hop_layer_kind kind;
+    int64_t repeat;
+    int64_t heads, dim;  /* full: H, d (of the values) */
+    int64_t number_bits; /* p: bits of one number, in the accumulator */
+    int64_t state_bits;  /* linear: S, all that crosses a cut */
+} hop_arch_layer;
+
+typedef struct hop_arch {
+    const hop_arch_layer *layers; /* in order; neighbours may be equal */
+    int64_t count;
+} hop_arch;
+
+/* ---- one question, all theorems ------------------------------------------------------------ */
+
+#define HOP_MAX_HOPS 64 /* of a question */
+
+typedef struct hop_question {
+    const hop_arch *arch;
+    int hops;         /* L >= 1 */
+    int64_t n;        /* tokens; 0: not asked. The best sizes for that length are searched */
+    int64_t m;        /* > 0: these sizes, instead of n */
+    const int64_t *fan; /* [hops - 1], with m */
+    const hop_progress *progress; /* may be NULL */
+} hop_question;
+
+typedef enum hop_answer { HOP_ANSWER_IMPOSSIBLE, HOP_ANSWER_POSSIBLE, HOP_ANSWER_SILENT } hop_answer;
+const char *hop_answer_name(hop_answer a); /* "impossible", "possible", "silent" */
+
+/* What one theorem says. Texts are owned by the hop_bounds. */
+typedef struct hop_bound {
+    const char *id;        /* "T1" .. "P6" */
+    const char *statement; /* one line */
+    bool published;        /* a published, asymptotic theorem; else one of ours, finite */
+    bool applies;          /* its hypotheses about the pattern hold; `why` says which do not */
+    hop_answer answer;
+    /* The length from which the theorem speaks for this architecture; for "possible", up to which is in `why`.
+     * speaks_from: "38215", or "10^2158.2" when that is longer than 18 digits; NULL: at no length, or it does
+     * not depend on the length. log10_n belongs to it; infinity when NULL. */
+    const char *speaks_from;
+    double log10_n;
+    const char *needs, *has; /* the inequality's two sides, with numbers and units */
+    const char *why;         /* one sentence, plain words */
+    /* The sizes that show `speaks_from` (or the asked length), as decimal integers, which may be long:
+     * m, n_1 ..; and P6's x_0 .. and s_1 ... NULL, or `hops` pointers each with NULL where there is none. */
+    const char *const *sizes; /* [hops]: m, n_1, .., n_{L-1} */
+    const char *const *x;     /* [hops]: x_0 .. x_{L-1} */
+    const char *const *s;     /* [hops - 1]: s_1 .. s_{L-1} */
+} hop_bound;
+
+typedef struct hop_bounds {
+    hop_bound *results;
+    int count;
+} hop_bounds;
+
+/* HOP_EDOMAIN for a question that makes no sense, HOP_ESTOPPED when the progress says so, HOP_ENOMEM. */
+hop_status hop_bounds_new(hop_bounds **out, const hop_question *q, hop_error *err);
+void hop_bounds_free(hop_bounds *b);
+
+/* ---- how many hops ------------------------------------------------------------------------- */
+
+/* At the length n: the most hops that are proved possible, the fewest that are proved impossible. */
+typedef struct hop_reach {
+    int able;        /* 0: none proved */
+    int unable;      /* 0: none proved impossible at this length */
+    char able_by[8], unable_by[8]; /* ids */
+    int64_t needs_dim, needs_bits; /* what `able` asks of a head's dimension and of p at this length */
+    char *why_able, *why_unable;   /* owned; one sentence each */
+} hop_reach;
+
+/* `widths`: ask of the heads what the constructions take; else count layers only (needs_dim says what the
+ * heads would have to be). */
+hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool widths,
+                          const hop_progress *progress, hop_error *err);
+void hop_reach_free(hop_reach *r);
+
+/* ---- P3: the accuracy ceiling -------------------------------------------------------------- */
+
+/* The most accuracy a stack of recurrences with `state_bits` in total can have on tables of N entries, an
+ * upper bound correct to the last digit of the double, rounded up. */
+hop_status hop_accuracy_ceiling(double *out, int64_t table, int64_t state_bits, hop_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
