@@ -21,11 +21,11 @@ static const opt OPTIONS[] = {
     {.name = "block",
      .kind = OPT_INT,
      .at = offsetof(build_args, block),
-     .initial_help = "4",
+     .initial_help = "the largest up to 4 that divides --n",
      .min = 1,
      .max = 1 << 20,
      .metavar = "B",
-     .help = "two-sum-sparse: tokens in a block"},
+     .help = "two-sum-sparse: tokens in a block; divides --n"},
     {.name = "topk",
      .kind = OPT_INT,
      .at = offsetof(build_args, topk),
@@ -240,6 +240,9 @@ static int cmd_build(common_args *common)
     if (code != EXIT_DONE) return code;
     if (!is_random(k) && task.kind != k->task)
         return fail(common, EXIT_USAGE, "--task: %s is for %s", k->name, hop_task_name(k->task));
+    if (a->block.given && task.length % a->block.integer != 0)
+        return fail(common, EXIT_USAGE, "--block %lld: does not divide the %lld tokens",
+                    (long long)a->block.integer, (long long)task.length);
     return build(a, k, is_random(k) && !sizes_given(&a->sizes) ? NULL : &task);
 }
 

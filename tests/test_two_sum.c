@@ -112,6 +112,32 @@ static void widths_are_log_m_and_block_times_log_m(void **state)
         }
 }
 
+static void blocks_must_divide_the_tokens_and_do_when_none_is_given(void **state)
+{
+    (void)state;
+    const int64_t bad[][2] = {{50, 7}, {50, 1000000}, {50, 51}, {50, 100}, {1, 2}, {4, 3}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        hop_task t = task_of(bad[i][0], 10);
+        hop_model *m;
+        hop_error err = {0};
+        char line[96];
+        hop_construct_options o = {.block = bad[i][1]};
+        assert_int_equal(hop_construct(&m, "two-sum-sparse", &t, &o, &err), HOP_EDOMAIN);
+        snprintf(line, sizeof line, "two-sum-sparse: block %d: does not divide the %d tokens", (int)bad[i][1],
+                 (int)bad[i][0]);
+        assert_string_equal(err.text, line);
+        assert_null(m);
+    }
+    const int64_t chosen[][2] = {{1, 1}, {2, 2}, {6, 3}, {50, 2}, {49, 1}, {12, 4}, {64, 4}};
+    for (size_t i = 0; i < sizeof chosen / sizeof *chosen; i++) {
+        hop_task t = task_of(chosen[i][0], 10);
+        hop_model *m;
+        assert_int_equal(hop_construct(&m, "two-sum-sparse", &t, NULL, NULL), HOP_OK);
+        assert_int_equal(hop_model_config(m)->heads, chosen[i][1]);
+        hop_model_free(m);
+    }
+}
+
 static void blocks_that_cannot_be_are_refused_with_a_line(void **state)
 {
     (void)state;
@@ -142,6 +168,7 @@ int main(void)
         cmocka_unit_test(a_single_match_is_found_wherever_it_stands),
         cmocka_unit_test(token_by_token_the_answers_are_the_same),
         cmocka_unit_test(widths_are_log_m_and_block_times_log_m),
+        cmocka_unit_test(blocks_must_divide_the_tokens_and_do_when_none_is_given),
         cmocka_unit_test(blocks_that_cannot_be_are_refused_with_a_line),
     };
     return cmocka_run_group_tests_name("two_sum", tests, NULL, NULL);

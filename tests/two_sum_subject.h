@@ -18,9 +18,11 @@ static inline hop_task task_of(int64_t n, int64_t mod)
     return t;
 }
 
+/* Blocks divide what a network is built for, not what it is given: the last one may end early. */
 static inline hop_model *network(const sizes *s)
 {
-    hop_task t = task_of(s->n, s->mod);
+    int64_t rest = s->block ? s->n % s->block : 0;
+    hop_task t = task_of(rest ? s->n + s->block - rest : s->n, s->mod);
     hop_construct_options o = {.block = s->block, .topk = s->topk};
     hop_model *m = NULL;
     hop_error err = {0};

@@ -31,7 +31,7 @@ extern "C" {
 
 typedef struct hop_construct_options {
     const char *mixer;   /* hybrid: the linear layer; NULL: deltanet */
-    int64_t block, topk; /* two-sum-sparse; 0: 4 and 1 */
+    int64_t block, topk; /* two-sum-sparse; block divides n; 0: the largest that does, up to 4, and 1 */
 } hop_construct_options;
 
 /* Kinds are named as in CLI.md: "two-sum-full". HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for

@@ -18,7 +18,9 @@
  * k >= 1 blocks has one of them; the current block is always seen. So there is a match iff some D_r is near
  * 0, and all D_r are either near 0 or at least 2. The OR needs a second stage of ReLUs: layer 1 has a mixer
  * of zeros and found = sum_r relu(1 - D_r), which is at least nearly 1 or exactly 0; logit 1 minus logit 0 is
- * 2 found - 1. Heads share one key and one value.
+ * 2 found - 1. Heads share one key and one value. B must divide n: then every block is complete in the end,
+ * and each of the B heads has a place to watch. Shorter inputs, whose last block is a part of one, are
+ * answered too.
  *
  * Widths: heads·head_dim = B·b, so Hdp = O(B log M), which meets T5. */
 #include "construct.h"
@@ -171,15 +173,25 @@ static hop_status set_sparse(hop_config *c, int64_t block, int64_t topk, hop_err
     return s;
 }
 
+static int64_t default_block(int64_t n)
+{
+    int64_t block = 4;
+    while (n % block != 0) block--;
+    return block;
+}
+
 hop_status hop__construct_two_sum_sparse(hop_model **out, const hop_task *task,
                                          const hop_construct_options *o, hop_error *err)
 {
-    int64_t block = o->block ? o->block : 4, topk = o->topk ? o->topk : 1, n = task->length;
+    int64_t n = task->length, block = o->block ? o->block : default_block(n), topk = o->topk ? o->topk : 1;
     if (block < 1 || block > MOST_OPTION || topk < 1 || topk > MOST_OPTION)
         return hop_fail(err, HOP_EDOMAIN, "two-sum-sparse: block and topk must be between 1 and 2^20");
+    if (n % block != 0)
+        return hop_fail(err, HOP_EDOMAIN, "two-sum-sparse: block %lld: does not divide the %lld tokens",
+                        (long long)block, (long long)n);
     hop_config c;
     char construction[96];
-    layout f = layout_of(task->twosum.mod, block < n ? block : n); /* no block has more than n offsets */
+    layout f = layout_of(task->twosum.mod, block);
     if (2 * f.heads * f.bits > MOST_HIDDEN)
         return hop_fail(err, HOP_EDOMAIN,
                         "two-sum-sparse: %lld heads of %lld numbers need more than 2^20 hidden units",

@@ -97,6 +97,9 @@ def two_sum_is_solved_by_full_and_by_sparse_attention():
         made = build("two-sum-sparse", *sizes, "--block", block, "--topk", topk)
         check(made["heads"] == block and made["pattern"].startswith("sparse"), why=str(made))
         right_and_proved()
+    for n, heads in ((16, 4), (15, 3), (50, 2), (7, 1)):
+        check(build("two-sum-sparse", "--n", n)["heads"] == heads)
+        right_and_proved()
 
 
 @case
@@ -112,6 +115,8 @@ def small_networks_of_every_kind_are_also_proved_by_enumeration():
 WRONG = [
     (["full", "--mixer", "gdn"], r"build: --mixer: full takes no such option"),
     (["hybrid", "--block", "4"], r"build: --block: hybrid takes no such option"),
+    (["two-sum-sparse", "--n", "50", "--block", "7"], r"build: --block 7: does not divide the 50 tokens$"),
+    (["two-sum-sparse", "--n", "50", "--block", "1000000"], r"build: --block 1000000: does not divide the 50 tokens$"),
     (["two-sum-full", "--topk", "4"], r"build: --topk: two-sum-full takes no such option"),
     (["full", "--pattern", "F"], r"build: --pattern: full takes no such option"),
     (["linear", "--d-model", "8"], r"build: --d-model: linear takes no such option"),
