@@ -1,0 +1,51 @@
+/* Chains of thought: one layer, and L+1 generated tokens. */
+#include "funccomp_subject.h"
+
+static void chains_of_thought_are_proved_for_1_to_6_hops(void **state)
+{
+    (void)state;
+    const sizes all[] = {{1, 5, {0}},       {2, 6, {5}},          {3, 4, {3, 2}},
+                         {4, 3, {2, 3, 2}}, {5, 2, {2, 3, 2, 2}}, {6, 2, {2, 2, 2, 2, 2}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_task t = task_of(&all[i]);
+        hop_model *m = build("cot", NULL, &t);
+        assert_int_equal(hop_model_config(m)->pattern.layers, 1);
+        hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
+        if (p.verdict != HOP_PROVED) fail_msg("%d hops: %s", t.funccomp.hops, p.why);
+        assert_int_equal(p.margin_count, t.funccomp.hops + 1);
+        hop_proof_free(&p);
+        hop_model_free(m);
+    }
+}
+
+static void they_are_right_on_every_small_input(void **state)
+{
+    (void)state;
+    const sizes all[] = {{1, 3, {0}}, {2, 2, {2}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_task t = task_of(&all[i]);
+        hop_model *m = build("cot", NULL, &t);
+        assert_proved_both_ways(m, &t, "cot");
+        hop_model_free(m);
+    }
+}
+
+/* As for the full network: one weight is changed at random. */
+static void damaged_chains_of_thought_are_never_proved_if_they_err(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    verdicts v = try_damage("cot", NULL, &t, &(trials){78, 0, 1, 300});
+    assert_true(v.refuted > 10 && v.proved > 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(chains_of_thought_are_proved_for_1_to_6_hops),
+        cmocka_unit_test(they_are_right_on_every_small_input),
+        cmocka_unit_test(damaged_chains_of_thought_are_never_proved_if_they_err),
+    };
+    return cmocka_run_group_tests_name("cot", tests, NULL, NULL);
+}
