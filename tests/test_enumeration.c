@@ -25,6 +25,29 @@ static void enumeration_and_intervals_agree_on_small_networks(void **state)
     hop_model_free(m);
 }
 
+/* A million inputs of a small network take seconds, 10^8 minutes; a limit that is given is kept. */
+static void beside_a_proof_only_what_takes_seconds_is_enumerated(void **state)
+{
+    (void)state;
+    const struct {
+        int64_t m, limit;
+        bool enumerated;
+    } all[] = {{5, 0, true}, {7, 0, false}, {8, 0, false}, {5, 15625, true}, {5, 15624, false}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        sizes s = {1, all[i].m, {0}};
+        hop_task t = task_of(&s);
+        hop_model *m = build("full", NULL, &t);
+        hop_proof p;
+        hop_prove_options o = {.enumerate_limit = all[i].limit};
+        assert_int_equal(hop_prove(&p, m, &t, &o, NULL), HOP_OK);
+        assert_int_equal(p.verdict, HOP_PROVED);
+        assert_true(p.by_interval && p.by_enumeration == all[i].enumerated);
+        assert_int_equal(p.enumerated, all[i].enumerated ? hop_task_inputs(&t) : 0);
+        hop_proof_free(&p);
+        hop_model_free(m);
+    }
+}
+
 /* Both forms of linear attention compute q·k·v: the step form k·v first, the chunked form q·k first. Of these
  * two networks one overflows in the chunked form only, the other in the step form only. */
 static hop_model *overflowing_hybrid(const hop_task *t, bool in_steps)
@@ -68,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(enumeration_and_intervals_agree_on_small_networks),
+        cmocka_unit_test(beside_a_proof_only_what_takes_seconds_is_enumerated),
         cmocka_unit_test(enumeration_alone_runs_what_run_runs),
     };
     return cmocka_run_group_tests_name("enumeration", tests, NULL, NULL);

@@ -47,16 +47,14 @@ typedef enum hop_verdict { HOP_PROVED, HOP_REFUTED, HOP_UNDECIDED } hop_verdict;
 const char *hop_verdict_name(hop_verdict v); /* "proved", "refuted", "undecided" */
 
 typedef enum hop_prove_method {
-    HOP_PROVE_AUTO,      /* intervals, and enumeration too where there are at most enumerate_limit inputs */
+    HOP_PROVE_AUTO,      /* intervals, and enumeration too where it takes seconds: see enumerate_limit */
     HOP_PROVE_INTERVAL,  /* intervals only */
     HOP_PROVE_ENUMERATE, /* every input, whatever it takes */
 } hop_prove_method;
 
-#define HOP_ENUMERATE_LIMIT 100000000 /* inputs that `auto` enumerates */
-
 typedef struct hop_prove_options {
     hop_prove_method method;
-    int64_t enumerate_limit; /* 0: HOP_ENUMERATE_LIMIT */
+    int64_t enumerate_limit; /* inputs that `auto` runs at most; 0: as many as take about ten seconds */
     uint64_t seed;           /* of the search for a counter-example when a bound fails */
     hop_pool *pool;
     const hop_progress *progress;

@@ -81,12 +81,28 @@ static hop__analyse_fn *analysis_for(const hop_model *m, const hop_task *task)
     return full ? hop__prove_chain : hop__prove_linear;
 }
 
+/* About ten seconds of one core. The estimate counts and does not measure, so that a network gets the same
+ * proof on every machine and with any number of threads: a multiplication for each weight and token, and what
+ * a layer costs however small it is. Weights that are drawn anew for each input cost as much as some tokens
+ * more. */
+#define ENUMERATE_WORK 2e10
+#define LAYER_WORK     4000.0
+#define SEEDED_WORK    16.0
+
+static bool affordable(const hop_model *m, const hop_task *task, int64_t inputs)
+{
+    const hop_config *c = hop_model_config(m);
+    double tokens = (double)(task->length + hop__generated(m)) + (c->seeded ? SEEDED_WORK : 0);
+    double one = (double)c->pattern.layers * LAYER_WORK + tokens * (double)hop_model_parameters(m);
+    return (double)inputs * one <= ENUMERATE_WORK;
+}
+
 static hop_status prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
                         hop_error *err)
 {
-    int64_t limit = o->enumerate_limit ? o->enumerate_limit : HOP_ENUMERATE_LIMIT,
-            inputs = hop_task_inputs(task);
-    bool few = inputs >= 0 && inputs <= limit;
+    int64_t inputs = hop_task_inputs(task);
+    bool few =
+        inputs >= 0 && (o->enumerate_limit ? inputs <= o->enumerate_limit : affordable(m, task, inputs));
     if (o->method == HOP_PROVE_ENUMERATE && inputs < 0)
         return hop_fail(err, HOP_EDOMAIN, "there are 10^%.1f inputs: too many to enumerate", p->log10_inputs);
 
