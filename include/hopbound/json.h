@@ -20,7 +20,13 @@ extern "C" {
 #endif
 
 typedef enum hop_json_type {
-    HOP_JSON_NULL, HOP_JSON_BOOL, HOP_JSON_INT, HOP_JSON_REAL, HOP_JSON_STRING, HOP_JSON_ARRAY, HOP_JSON_OBJECT
+    HOP_JSON_NULL,
+    HOP_JSON_BOOL,
+    HOP_JSON_INT,
+    HOP_JSON_REAL,
+    HOP_JSON_STRING,
+    HOP_JSON_ARRAY,
+    HOP_JSON_OBJECT
 } hop_json_type;
 
 /* A value; children of arrays and objects are a linked list in file order. Strings are UTF-8, unescaped,
@@ -59,7 +65,8 @@ const hop_json *hop_json_at(const hop_json *array, size_t index);
 
 /* Typed reading for configs: absent or null leaves *out as it is (the default). A wrong type or a number
  * outside [lo, hi] is HOP_EFORMAT and names the key. An integer written as 4.0 is an integer. */
-hop_status hop_json_read_int(const hop_json *object, const char *key, int64_t lo, int64_t hi, int64_t *out, hop_error *err);
+hop_status hop_json_read_int(const hop_json *object, const char *key, int64_t lo, int64_t hi, int64_t *out,
+                             hop_error *err);
 hop_status hop_json_read_real(const hop_json *object, const char *key, double *out, hop_error *err);
 hop_status hop_json_read_bool(const hop_json *object, const char *key, bool *out, hop_error *err);
 hop_status hop_json_read_string(const hop_json *object, const char *key, const char **out, hop_error *err);
@@ -83,7 +90,8 @@ void hop_json_end_array(hop_json_writer *w);
 void hop_json_key(hop_json_writer *w, const char *key);
 void hop_json_put_string(hop_json_writer *w, const char *s);
 void hop_json_put_int(hop_json_writer *w, int64_t v);
-void hop_json_put_real(hop_json_writer *w, double v); /* shortest text that reads back; NaN and Inf become null */
+/* The shortest text that reads back; NaN and Inf become null. */
+void hop_json_put_real(hop_json_writer *w, double v);
 void hop_json_put_bool(hop_json_writer *w, bool v);
 void hop_json_put_null(hop_json_writer *w);
 void hop_json_put_value(hop_json_writer *w, const hop_json *v); /* copies a parsed value */

@@ -122,7 +122,8 @@ static FILE *open_temp(hop_output *o)
 #endif
 }
 
-/* A device, a pipe, or a name for an open file (/dev/stdout) cannot be replaced by renaming: it is written directly. */
+/* A device, a pipe, or a name for an open file (/dev/stdout) cannot be replaced by renaming: it is written
+ * directly. */
 static bool replaceable(const char *path)
 {
 #if POSIX
@@ -135,7 +136,8 @@ static bool replaceable(const char *path)
 #endif
 }
 
-/* Where a symbolic link leads, so that the file is replaced and not the link; a dangling one stays what it is. */
+/* Where a symbolic link leads, so that the file is replaced and not the link; a dangling one stays what it
+ * is. */
 static char *real_path(const char *path)
 {
 #if POSIX

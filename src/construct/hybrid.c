@@ -7,9 +7,9 @@
  *
  * Each mixer plays the part in its own way, with its own recurrence as it is defined: what a line of the
  * table says is which tensors are query, key, value and output, and which constants make it hold (decays
- * exactly 1, but for retnet and lightning, whose own decay acts once) and write (gates exactly 1 at the marked token, keys exactly 0 elsewhere). Output norms, output
- * gates and short convolutions, which the definitions have as options, are off. Token shifts are on, with
- * weight 0. */
+ * exactly 1, but for retnet and lightning, whose own decay acts once) and write (gates exactly 1 at the
+ * marked token, keys exactly 0 elsewhere). Output norms, output gates and short convolutions, which the
+ * definitions have as options, are off. Token shifts are on, with weight 0. */
 #include "fields.h"
 
 #include <math.h>
@@ -131,19 +131,22 @@ static const wiring wirings[] = {
     {"lightning", QKV, "out_proj.weight", 2, 2, true, {{0}}, NULL},
     {"gla", QKV, "o_proj.weight", 1, 4, false, {{"gk_proj.1.bias", FAR}}, NULL},
     {"hgrn2", "q_proj.weight", NULL, "i_proj.weight", "o_proj.weight", 2, 4, false, {{0}}, wire_hgrn2},
-    {"mamba", NULL, NULL, NULL, "out_proj.weight", 1, 4, false, {{"dt_proj.bias", 2}, {"A_log", -FAR}}, wire_mamba},
-    {"mamba2", NULL, NULL, NULL, "out_proj.weight", 1, 4, false, {{"dt_bias", 2}, {"A_log", -FAR}}, wire_mamba2},
+    {"mamba", NULL, NULL, NULL, "out_proj.weight", 1, 4, false,
+     {{"dt_proj.bias", 2}, {"A_log", -FAR}}, wire_mamba},
+    {"mamba2", NULL, NULL, NULL, "out_proj.weight", 1, 4, false,
+     {{"dt_bias", 2}, {"A_log", -FAR}}, wire_mamba2},
     {"deltanet", QKV, "o_proj.weight", 1, 4, false, {{0}}, wire_beta},
     {"gdn", QKV, "o_proj.weight", 1, 4, false, {{"A_log", -FAR}}, wire_beta},
     {"kda", QKV, "o_proj.weight", 1, 4, false, {{"A_log", -FAR}}, wire_beta},
     {"deltaproduct", QKV, "o_proj.weight", 1, 4, false, {{"A_log", -FAR}}, NULL}, /* 2 sigmoid(0) = 1 */
-    {"rwkv6", "r_proj.linear.weight", "k_proj.linear.weight", "v_proj.linear.weight", "o_proj.weight", 1, 4, false,
-     {{"w_proj.linear.lora.2.bias", -FAR}}, NULL},
+    {"rwkv6", "r_proj.linear.weight", "k_proj.linear.weight", "v_proj.linear.weight", "o_proj.weight", 1, 4,
+     false, {{"w_proj.linear.lora.2.bias", -FAR}}, NULL},
     {"rwkv7", "r_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight", 1, 4, false,
      {{"w_lora.lora.2.bias", -FAR}}, NULL},
     {"mlstm", QKV, "out_proj.weight", 1, 4, false, {{"fgate_preact.bias", FAR}}, wire_mlstm},
     {"rglru", NULL, NULL, NULL, "linear_out.weight", 1, 4, false,
-     {{"rg_lru.input_gate_bias", -FAR}, {"rg_lru.recurrent_gate_bias", -FAR}, {"rg_lru.recurrent_param", 2}}, wire_rglru},
+     {{"rg_lru.input_gate_bias", -FAR}, {"rg_lru.recurrent_gate_bias", -FAR}, {"rg_lru.recurrent_param", 2}},
+     wire_rglru},
     {"based", NULL, NULL, "v_proj.weight", "o_proj.weight", 1, 4, false, {{0}}, wire_based},
 };
 /* clang-format on */

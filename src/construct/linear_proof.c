@@ -64,7 +64,8 @@ static ival feature(const map *m, int64_t a, const ival *x)
     ival one = ival_add(hop__sparse_box(&m->one, a, x), ival_point(m->bias1[a]));
     ival two = ival_add(hop__sparse_box(&m->two, a, x), ival_point(m->bias2[a]));
     /* Every partial sum must be a small whole number in float32 too. */
-    double mag = hop__sparse_mag(&m->one, a, x) + hop__sparse_mag(&m->two, a, x) + fabs(m->bias1[a]) + fabs(m->bias2[a]);
+    double mag = hop__sparse_mag(&m->one, a, x) + hop__sparse_mag(&m->two, a, x) + fabs(m->bias1[a]) +
+                 fabs(m->bias2[a]);
     if (!(mag < 0x1p20)) return (ival){-INFINITY, INFINITY};
     if (one.lo == 0 && one.hi == 0) return one; /* 0 times anything finite */
     return ival_mul(one, two);
@@ -153,7 +154,8 @@ static hop_status project_query(looking *l, int64_t w, int64_t i, hop_error *err
             sum = ival_add(sum, ival_scale(x, m->val[n]));
             mag += fabs(m->val[n]) * ival_mag(x);
         }
-        if (!whole(sum) || !(mag < 0x1p20)) return hop_fail(err, HOP_EDOMAIN, "layer %d: a query is not a whole number", l->e);
+        if (!whole(sum) || !(mag < 0x1p20))
+            return hop_fail(err, HOP_EDOMAIN, "layer %d: a query is not a whole number", l->e);
         l->proj[r] = sum;
     }
     return HOP_OK;
@@ -180,7 +182,8 @@ static hop_status ask(looking *l, int64_t w, int64_t i, hop_error *err)
         coefficient += phi.lo * l->owners[k].value;
     }
     if (s != HOP_OK) return s;
-    if (coefficient == 0 || !(fabs(coefficient) < 0x1p20) || (l->addresses && coefficient != l->coefficient)) {
+    if (coefficient == 0 || !(fabs(coefficient) < 0x1p20) ||
+        (l->addresses && coefficient != l->coefficient)) {
         hop__add_hint(l->a, (hop__hint){.player = l->e, .w = w, .i = i});
         return hop_fail(err, HOP_EDOMAIN,
                         "layer %d: w = %lld, i = %lld reads nothing, or with another weight", l->e,

@@ -229,7 +229,8 @@ static hop_status run_before(stepping *s, runner *r, int64_t *positions, int64_t
                                     "layer 0: token %lld at position %lld leaves a trace in the state",
                                     (long long)tokens[t], (long long)positions[p]);
             if (!finite_row(r->y, a->d) || !single_terms(r))
-                return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite, or a projection adds up terms");
+                return hop_fail(err, HOP_EDOMAIN,
+                                "layer 0: an output is not finite, or a projection adds up terms");
             note_output(s, s->out_any, r->y, p == 0 && t == 0);
         }
         if (!hop_progress_tick(a->options->progress, "tokens before z_0", (double)(p + 1), (double)places))
@@ -255,7 +256,8 @@ static hop_status run_after(stepping *s, runner *r, int64_t *queries, hop_error 
         for (int64_t w = 0; w < n; w++) {
             run_step(r, a->tokens - 1, queries[w], after);
             if (!finite_row(r->y, a->d) || !single_terms(r))
-                return hop_fail(err, HOP_EDOMAIN, "layer 0: an output is not finite, or a projection adds up terms");
+                return hop_fail(err, HOP_EDOMAIN,
+                                "layer 0: an output is not finite, or a projection adds up terms");
             note_output(s, s->out + v * a->d, r->y, w == 0);
             note_output(s, s->out_any, r->y, false);
         }
@@ -309,8 +311,7 @@ static void any_after(void *ctx, ival *y, ival *work)
 {
     stepping *s = ctx;
     (void)work;
-    for (int64_t c = 0; c < s->a->d; c++)
-        y[c] = sum(s->a, s->a->any[c], with_form_error(s, s->out_any, c));
+    for (int64_t c = 0; c < s->a->d; c++) y[c] = sum(s->a, s->a->any[c], with_form_error(s, s->out_any, c));
 }
 
 static bool step_writes(void *ctx, int64_t c)
@@ -327,6 +328,14 @@ static int64_t past_floats(const stepping *s)
             n += s->list[i].shape[0] * (s->list[i].shape[1] - 1);
     if (starts(s->ops->name, "rwkv")) n += s->a->d;
     return n;
+}
+
+/* Numbers in a key. Step and chunked form can differ where products of several are added up, or where a scale
+ * takes one of them out of range: only one number and ordinary scales are covered. */
+static int64_t key_numbers(const stepping *s)
+{
+    if (starts(s->ops->name, "mamba")) return s->c.option[HOP_OPTION_state_dim];
+    return starts(s->ops->name, "rglru") ? 1 : s->c.head_dim;
 }
 
 static hop_status prepare(stepping *s, hop_error *err)
@@ -355,10 +364,7 @@ static hop_status prepare(stepping *s, hop_error *err)
     /* Rotated keys depend on the position itself, which classes forget. */
     if (s->c.option[HOP_OPTION_rope] == 1 && s->c.head_dim > 1)
         return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis does not cover rotated keys");
-    /* Step and chunked forms must not be able to differ: keys of one number, ordinary scales, no sums that cancel. */
-    bool by_state = starts(s->ops->name, "mamba");
-    int64_t keys = by_state ? s->c.option[HOP_OPTION_state_dim] : starts(s->ops->name, "rglru") ? 1 : s->c.head_dim;
-    if (s->c.heads != 1 || keys != 1 || !(s->c.scale >= 0 && s->c.scale <= 16))
+    if (s->c.heads != 1 || key_numbers(s) != 1 || !(s->c.scale >= 0 && s->c.scale <= 16))
         return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis covers one head with keys of one number");
     find_seen(s);
     find_writes(s);
