@@ -22,8 +22,7 @@ static bool too_large(const hop_weight *w)
 
 #define MAX_TERMS 50000 /* HOP_DOT_ERROR holds up to twice as many */
 
-/* A full-attention layer as this analysis wants it, or what is wrong with it. */
-static void check_full(const hop_model *m, int64_t layer, char *why, size_t size)
+void hop__full_scope(const hop_model *m, int64_t layer, char *why, size_t size)
 {
     hop_mixer_config c = hop_model_mixer_config(m, layer),
                      last = hop_model_mixer_config(m, hop_model_config(m)->pattern.layers - 1);
@@ -69,7 +68,7 @@ static void out_of_scope(const hop_model *m, const hop_task *task, char *why, si
     for (int64_t i = 0; !why[0] && i < c->pattern.layers; i++) {
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
         if (strcmp(ops->name, "full") == 0)
-            check_full(m, i, why, size);
+            hop__full_scope(m, i, why, size);
         else if (i > 0 || !ops->recurrent)
             snprintf(why, size, "the interval analysis does not cover %s in layer %lld", ops->name,
                      (long long)i);

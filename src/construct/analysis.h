@@ -134,13 +134,15 @@ static inline ival hop__case_box(const hop__analysis *a, int64_t i, int64_t c)
 
 /* For analyses of other networks: tables as before the first layer and the matrices of `layer`; a verdict
  * from margins; a limit of the method (HOP_EDOMAIN) as a reason. hop__plain_scope: "" when the network has
- * neither norms, seeds, absurd numbers nor anything else that no analysis covers. */
+ * neither norms, seeds, absurd numbers nor anything else that no analysis covers. hop__full_scope: adds what
+ * is wrong with a full-attention layer, which is to have one head and to be like the last one. */
 hop_status hop__analysis_open(hop__analysis *a, int layer, hop_error *err);
 hop_status hop__analysis_layer(hop__analysis *a, int layer, hop_error *err); /* another layer's matrices */
 void hop__analysis_close(hop__analysis *a);
 void hop__analysis_verdict(const hop__analysis *a, hop_proof *p, bool *proved);
 hop_status hop__analysis_status(hop_proof *p, hop_status s, const hop_error *err);
 void hop__plain_scope(const hop_model *m, const hop_task *task, char *why, size_t size);
+void hop__full_scope(const hop_model *m, int64_t layer, char *why, size_t size);
 
 void hop__add_hint(hop__analysis *a, hop__hint h);
 

@@ -207,6 +207,8 @@ static bool too_many_rows(const hop__encoder *e)
 hop_status hop__encoder_start(hop__encoder *e, hop_error *err)
 {
     const hop_funccomp *t = e->a.task;
+    hop_status s = hop__analysis_open(&e->a, 0, err);
+    if (s != HOP_OK) return s;
     for (int g = 1; g < t->hops; g++) {
         e->digit_first[g] = e->digit_rows;
         e->digit_rows += t->fan[g];
@@ -216,8 +218,7 @@ hop_status hop__encoder_start(hop__encoder *e, hop_error *err)
         return hop_fail(err, HOP_EDOMAIN,
                         "the interval analysis of encoders does not cover sizes as large as these");
     ival *work = hop_alloc(sizeof(ival) * 4 * (size_t)e->a.d);
-    e->a.any = hop_alloc(sizeof(ival) * (size_t)e->a.d);
-    hop_status s = work && e->a.any ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");
+    if (!work) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     for (int p = -1; s == HOP_OK && p <= t->hops; p++) s = fill_crowd(e, p, work, err);
     hop_free(work);
     return s;
@@ -226,6 +227,5 @@ hop_status hop__encoder_start(hop__encoder *e, hop_error *err)
 void hop__encoder_finish(hop__encoder *e)
 {
     for (int p = -1; p <= e->a.task->hops; p++) hop__crowd_free(&e->crowd[p + 1]);
-    hop_free(e->a.any);
-    hop_free(e->a.values);
+    hop__analysis_close(&e->a);
 }
