@@ -7,6 +7,19 @@
  * is right: sums that overflow, or that cancel whatever comes first. */
 #include "hybrid_subject.h"
 
+/* One coordinate of the position table is multiplied by 2^30, and divided again wherever it is looked at. */
+static void enlarge_coordinate(const hop_model *m, int64_t c)
+{
+    const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
+    for (int64_t p = 0; p < positions->shape[0]; p++) positions->data[p * positions->shape[1] + c] *= 0x1p30f;
+    for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
+        const hop_weight *w = hop_model_weight_at(m, i);
+        bool reads = strstr(w->name, "q_proj") || strstr(w->name, "k_proj") || strstr(w->name, "v_proj") ||
+                     strstr(w->name, "up_proj.weight") || strstr(w->name, "lm_head");
+        for (int64_t r = 0; reads && r < w->shape[0]; r++) w->data[r * w->shape[1] + c] *= 0x1p-30f;
+    }
+}
+
 /* ---- what is asserted --------------------------------------------------------------------------- */
 
 /* Not proved by intervals, by layer 0's fault, and by `auto` only if it is right; frees the network. Returns
@@ -64,6 +77,26 @@ static void a_scale_that_overflows_in_one_form_is_not_proved(void **state)
     }
 }
 
+/* The same without a scale: flags of 2^30 and weights of 2^39 make queries and keys of 2^69, whose product is
+ * infinite. */
+static void queries_and_keys_that_overflow_in_one_form_are_not_proved(void **state)
+{
+    (void)state;
+    const char *const mixers[] = {"linear", "retnet", "gla"};
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    for (size_t i = 0; i < sizeof mixers / sizeof *mixers; i++) {
+        hop_model *m = build("hybrid", mixers[i], &t);
+        enlarge_coordinate(m, flag_of(m, Q_PROJ));
+        enlarge_coordinate(m, flag_of(m, K_PROJ));
+        scale_weight(m, 0, Q_PROJ, 0, 0, 0x1p69f);
+        scale_weight(m, 0, K_PROJ, 0, 0, 0x1p69f);
+        scale_weight(m, 0, V_PROJ, 0, 0, 0x1p-69f);
+        scale_weight(m, 0, O_PROJ, 0, 0, 0x1p-69f);
+        assert_true(assert_not_proved(m, &t, mixers[i]) > 0);
+    }
+}
+
 /* ---- based ---------------------------------------------------------------------------------------- */
 
 /* The first head finds z_0, and the values are the second's, which looks everywhere alike. */
@@ -88,17 +121,18 @@ static void a_second_head_of_based_is_not_proved(void **state)
     assert_true(assert_not_proved(m, &t, "two heads") > 0);
 }
 
-/* One coordinate of the position table is multiplied by 2^30, and divided again wherever it is looked at. */
-static void enlarge_coordinate(const hop_model *m, int64_t c)
+/* s is what it was, but the squares of a key of 2^65 and more, and of a query of 2^-65, are not numbers of
+ * float32. */
+static void keys_of_based_that_overflow_are_not_proved(void **state)
 {
-    const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
-    for (int64_t p = 0; p < positions->shape[0]; p++) positions->data[p * positions->shape[1] + c] *= 0x1p30f;
-    for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
-        const hop_weight *w = hop_model_weight_at(m, i);
-        bool reads = strstr(w->name, "q_proj") || strstr(w->name, "k_proj") || strstr(w->name, "v_proj") ||
-                     strstr(w->name, "up_proj.weight") || strstr(w->name, "lm_head");
-        for (int64_t r = 0; reads && r < w->shape[0]; r++) w->data[r * w->shape[1] + c] *= 0x1p-30f;
-    }
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *m = build("hybrid", "based", &t);
+    enlarge_coordinate(m, flag_of(m, K_PROJ));
+    scale_weight(m, 0, K_PROJ, 0, 0, 0x1p65f);
+    scale_weight(m, 0, Q_PROJ, 0, 0, 0x1p-65f);
+    assert_true(assert_not_proved(m, &t, "keys that overflow") > 0);
 }
 
 /* Nobody asks for the second number of a key; but its square is infinite at the tokens of z_L, and 0 times
@@ -179,7 +213,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_that_cancel_are_not_proved),
         cmocka_unit_test(a_scale_that_overflows_in_one_form_is_not_proved),
+        cmocka_unit_test(queries_and_keys_that_overflow_in_one_form_are_not_proved),
         cmocka_unit_test(a_second_head_of_based_is_not_proved),
+        cmocka_unit_test(keys_of_based_that_overflow_are_not_proved),
         cmocka_unit_test(features_of_based_that_overflow_are_not_proved),
         cmocka_unit_test(features_of_based_that_cancel_are_not_proved),
         cmocka_unit_test(features_of_a_linear_stack_that_cancel_are_not_proved),

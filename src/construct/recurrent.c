@@ -181,7 +181,23 @@ static void run_step(runner *r, int64_t position, int64_t token, const float *st
     s->steps++;
 }
 
-/* A projection of this token adds up at most one term: rounding and order cannot matter. */
+/* Zero, or so far from the ends of float32 that a product of several stays within, whichever come first. */
+static bool ordinary(double x)
+{
+    return x == 0 || (fabs(x) >= 0x1p-12 && fabs(x) <= 0x1p12);
+}
+
+static bool ordinary_params(const stepping *s)
+{
+    for (int i = 0; i < s->param_count; i++) {
+        int64_t n = s->list[i].shape[0] * (s->list[i].shape[1] ? s->list[i].shape[1] : 1);
+        for (int64_t k = 0; k < n; k++)
+            if (!ordinary(s->params[i][k])) return false;
+    }
+    return true;
+}
+
+/* A projection of this token adds up at most one term, an ordinary one: rounding and order cannot matter. */
 static bool single_terms(const runner *r)
 {
     const stepping *s = r->s;
@@ -189,8 +205,11 @@ static bool single_terms(const runner *r)
     for (int i = 0; i < s->param_count; i++)
         for (int64_t row = 0; s->list[i].shape[1] == d && row < s->list[i].shape[0]; row++) {
             int terms = 0;
-            for (int k = 0; k < s->seen_count; k++)
-                terms += s->params[i][row * d + s->seen[k]] != 0 && r->x[s->seen[k]] != 0;
+            for (int k = 0; k < s->seen_count; k++) {
+                double term = (double)s->params[i][row * d + s->seen[k]] * r->x[s->seen[k]];
+                terms += term != 0;
+                if (!ordinary(term)) return false;
+            }
             if (terms > 1) return false;
         }
     return true;
@@ -230,7 +249,7 @@ static hop_status run_before(stepping *s, runner *r, int64_t *positions, int64_t
                                     (long long)tokens[t], (long long)positions[p]);
             if (!finite_row(r->y, a->d) || !single_terms(r))
                 return hop_fail(err, HOP_EDOMAIN,
-                                "layer 0: an output is not finite, or a projection adds up terms");
+                                "layer 0: an output is not finite, or a projection is not one ordinary term");
             note_output(s, s->out_any, r->y, p == 0 && t == 0);
         }
         if (!hop_progress_tick(a->options->progress, "tokens before z_0", (double)(p + 1), (double)places))
@@ -250,14 +269,15 @@ static hop_status run_after(stepping *s, runner *r, int64_t *queries, hop_error 
     for (int64_t v = 0; v < a->task->m; v++) {
         float *after = s->states + v * s->floats;
         run_step(r, a->task->start[0], v, NULL);
-        if (!single_terms(r)) return hop_fail(err, HOP_EDOMAIN, "layer 0: a projection adds up terms");
+        if (!single_terms(r))
+            return hop_fail(err, HOP_EDOMAIN, "layer 0: a projection is not one ordinary term");
         memcpy(after, r->state, sizeof(float) * (size_t)s->floats);
         note_output(s, s->out_any, r->y, false);
         for (int64_t w = 0; w < n; w++) {
             run_step(r, a->tokens - 1, queries[w], after);
             if (!finite_row(r->y, a->d) || !single_terms(r))
                 return hop_fail(err, HOP_EDOMAIN,
-                                "layer 0: an output is not finite, or a projection adds up terms");
+                                "layer 0: an output is not finite, or a projection is not one ordinary term");
             note_output(s, s->out + v * a->d, r->y, w == 0);
             note_output(s, s->out_any, r->y, false);
         }
@@ -366,6 +386,8 @@ static hop_status prepare(stepping *s, hop_error *err)
         return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis does not cover rotated keys");
     if (s->c.heads != 1 || key_numbers(s) != 1 || !(s->c.scale >= 0 && s->c.scale <= 16))
         return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis covers one head with keys of one number");
+    if (!ordinary_params(s))
+        return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis covers weights of 2^-12 to 2^12 and zeros");
     find_seen(s);
     find_writes(s);
     return HOP_OK;

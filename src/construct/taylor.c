@@ -39,8 +39,13 @@ hop_status hop__bound_taylor(hop__analysis *a, hop_margin *margin, hop_error *er
     if (c.heads != 1 || c.head_dim != 1 || !(c.scale >= 0 && c.scale <= 16))
         return hop_fail(err, HOP_EDOMAIN, "layer 0: the analysis covers based with one head of one number");
     double all_q = hop__sparse_mag(&a->w.q, 0, a->any), all_k = hop__sparse_mag(&a->w.k, 0, a->any);
-    double reach = 1 + scale * all_q * all_k; /* of any token's s */
-    hop__rounding(a, 1, reach * reach * (double)a->tokens * 4);
+    double all_v = 0, reach = 1 + scale * all_q * all_k; /* reach: of any token's s */
+    for (int64_t r = 0; r < a->w.v.rows; r++) all_v = fmax(all_v, hop__sparse_mag(&a->w.v, r, a->any));
+    /* Squares of queries and of keys, and these times values, must be numbers of float32 for themselves. */
+    if (!(all_q < 0x1p30 && all_k < 0x1p30 && all_v < 0x1p30))
+        return hop_fail(err, HOP_EDOMAIN,
+                        "layer 0: the analysis covers based with queries, keys, values below 2^30");
+    hop__rounding(a, 1, reach * reach * (1 + all_v) * (double)a->tokens * 4);
     for (int64_t r = 0; r < a->w.q.rows; r++) {
         ival q = hop__sparse_box(&a->w.q, r, a->last);
         q = ival_widen(q, hop__rounding(a, a->d, hop__sparse_mag(&a->w.q, r, a->last)));
