@@ -1,0 +1,79 @@
+/* Finds P6's numbers: many starts over the reals, then rounding; what comes out is verified. */
+#include "p6_search.h"
+
+#include <math.h>
+#include <string.h>
+
+typedef struct seeker {
+    hop__p6_ground ground;
+    const hop_progress *progress;
+    bool *stopped;
+    int done;
+} seeker;
+
+static double height(const void *ctx, const double *z)
+{
+    hop__p6_place ignored;
+    return hop__p6_height(ctx, z, &ignored);
+}
+
+static bool tick(seeker *s)
+{
+    if (!hop_progress_tick(s->progress, "P6: starts", s->done, HOP__P6_STARTS + 4)) *s->stopped = true;
+    return !*s->stopped;
+}
+
+static void ground_init(hop__p6_ground *g, const hop__p6_numbers *p, bool fixed)
+{
+    fmpz_t sum;
+    fmpz_init(sum);
+    *g = (hop__p6_ground){.hops = p->hops, .reply = hop__to_log2(p->reply), .fixed = fixed};
+    for (int l = 0; l < p->hops; l++) {
+        fmpz_add(sum, sum, &p->state[l]);
+        g->state[l] = hop__to_log2(&p->state[l]);
+        g->states_to[l] = hop__to_log2(sum);
+        if (fixed) g->sizes[l] = hop__to_log2(&p->sizes[l]);
+    }
+    fmpz_clear(sum);
+    if (!fixed) hop__p6_estimate_entry(g);
+}
+
+/* The lowest point that the starts lead to: short walks from all, long ones from the best. */
+static double descend(seeker *s, double *best)
+{
+    const hop__p6_ground *g = &s->ground;
+    int dims = hop__p6_dims(g);
+    double lowest = INFINITY;
+    for (int i = 0; i < HOP__P6_STARTS && tick(s); i++, s->done++) {
+        double z[HOP__P6_DIMS];
+        hop__p6_start(g, i, z);
+        double h = hop__simplex(height, g, z, dims, 0.7, 60 * dims);
+        if (h >= lowest) continue;
+        lowest = h;
+        memcpy(best, z, sizeof z);
+    }
+    for (double step = 0.5; step > 0.1 && tick(s);) {
+        double z[HOP__P6_DIMS];
+        memcpy(z, best, sizeof z);
+        double h = hop__simplex(height, g, z, dims, step, 400 * dims);
+        if (h < lowest - 1e-4 * fabs(lowest)) {
+            memcpy(best, z, sizeof z);
+        } else {
+            if (h < lowest) memcpy(best, z, sizeof z);
+            step /= 4;
+        }
+        if (h < lowest) lowest = h;
+    }
+    return lowest;
+}
+
+bool hop__p6_search(hop__p6_numbers *p, bool fixed, const hop_progress *progress, bool *stopped)
+{
+    seeker s = {.progress = progress, .stopped = stopped};
+    double z[HOP__P6_DIMS] = {0};
+    hop__p6_place place = {0};
+    ground_init(&s.ground, p, fixed);
+    descend(&s, z);
+    hop__p6_height(&s.ground, z, &place);
+    return !*stopped && hop__p6_round(p, &place, fixed) && hop__p6_verify(p, NULL);
+}
