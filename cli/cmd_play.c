@@ -56,6 +56,7 @@ typedef struct playing {
     bool sized;
     jsonl in;
     bool ended;
+    bool together; /* all ranks know how it ends */
     instance one;
     int32_t *answers;
     seats seats;
@@ -154,23 +155,45 @@ static hop_status play_one(playing *p, hop_error *err)
     return HOP_OK;
 }
 
+/* Names the line; when a signal stopped all ranks, one of them says so. */
 static int fail_at_instance(const playing *p, hop_error *err)
 {
-    if (p->in.file && err->status != HOP_ESTOPPED) jsonl_fail(&p->in, err->status, err);
+    bool signal = err->status == HOP_ESTOPPED || terminal_stopped();
+    if (signal && p->transport->rank > 0) return EXIT_FAILED;
+    if (p->in.file && !signal) jsonl_fail(&p->in, err->status, err);
     return fail_error(&p->args->common, err);
+}
+
+/* Rank 0 goes first, so that what is wrong everywhere is said once: then p->together is set, and no rank has
+ * to be ended by force. */
+static int in_turn(playing *p, int (*step)(playing *p))
+{
+    int code = p->transport->rank == 0 ? step(p) : EXIT_DONE;
+    if (!p->transport->agree(p->transport, code == EXIT_DONE)) {
+        p->together = true;
+        return code == EXIT_DONE ? EXIT_FAILED : code;
+    }
+    return p->transport->rank == 0 ? EXIT_DONE : step(p);
+}
+
+static int take_next(playing *p)
+{
+    hop_error err = {0};
+    return next_instance(p, &err) == HOP_OK ? EXIT_DONE : fail_error(&p->args->common, &err);
 }
 
 static int play_all(playing *p)
 {
     hop_error err = {0};
+    int code = EXIT_DONE;
     double began = hop_now();
     p->result.identical = true;
-    while (!p->ended) {
+    while (code == EXIT_DONE && !p->ended) {
         if (play_one(p, &err) != HOP_OK) return fail_at_instance(p, &err);
-        if (next_instance(p, &err) != HOP_OK) return fail_error(&p->args->common, &err);
+        code = in_turn(p, take_next);
     }
     p->result.seconds = hop_now() - began;
-    return EXIT_DONE;
+    return code;
 }
 
 static int tell(playing *p)
@@ -231,16 +254,6 @@ static int prepare(playing *p)
     return open_game(p);
 }
 
-/* Rank 0 goes first, so that what is wrong everywhere is said once. `together`: all ranks know of the
- * failure, and none has to be ended by force. */
-static int prepare_ranks(playing *p, bool *together)
-{
-    int code = p->transport->rank == 0 ? prepare(p) : EXIT_DONE;
-    *together = !p->transport->agree(p->transport, code == EXIT_DONE);
-    if (*together) return code == EXIT_DONE ? EXIT_FAILED : code;
-    return p->transport->rank == 0 ? EXIT_DONE : prepare(p);
-}
-
 static void playing_free(playing *p)
 {
     hop_game_free(p->game);
@@ -257,7 +270,6 @@ static void playing_free(playing *p)
 static int cmd_play(common_args *common)
 {
     hop_error err = {0};
-    bool together = false;
     playing *p = calloc(1, sizeof *p);
     if (!p) return fail(common, EXIT_FAILED, "out of memory");
     p->args = (const play_args *)common;
@@ -268,11 +280,15 @@ static int cmd_play(common_args *common)
     hop_transport *t = p->transport;
     t->stopped = terminal_stopped;
     if (t->rank > 0) terminal_mute();
-    int code = prepare_ranks(p, &together);
+    int code = in_turn(p, prepare);
     if (code == EXIT_DONE) code = play_all(p);
-    if (code == EXIT_DONE && t->rank == 0) code = tell(p), together = true;
+    if (code == EXIT_DONE && t->rank == 0) {
+        code = tell(p);
+        p->together = true;
+    }
+    bool by_force = code != EXIT_DONE && !p->together;
     playing_free(p);
-    hop_transport_close(t, together ? 0 : code);
+    hop_transport_close(t, by_force ? code : 0);
     return code;
 }
 

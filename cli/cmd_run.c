@@ -283,6 +283,7 @@ static int report_json(const evaluation *e, double seconds, double tokens_rate, 
     hop_json_integer(&w, "layers", hop_model_config(e->model)->pattern.layers);
     hop_json_integer(&w, "generated", e->generate);
     hop_json_integer(&w, "precision", e->args->precision.integer);
+    if (e->args->message_bits.given) hop_json_integer(&w, "message_bits", e->cuts.bits);
     hop_json_integer(&w, "threads", hop_pool_threads(e->pool));
     hop_json_string(&w, "isa", hop_isa_name(hop_kernels_selected()));
     hop_json_string(&w, "dir", a->operand);

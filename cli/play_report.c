@@ -188,6 +188,38 @@ static void add_sum(hop_text *out, const play_result *r, const group *g)
     hop_text_add(out, "\n");
 }
 
+/* All layers of one mixer in one line: for patterns with more groups than a screen has lines. */
+static void add_mixer(hop_text *out, const play_result *r, int64_t edge)
+{
+    const hop_transcript *t = r->transcript;
+    const char *mixer = mixer_at(r, hop_transcript_edge(t, edge).layer);
+    int64_t sum = 0, layers = 0, edges = edges_of(r, edge);
+    for (int64_t i = 0; i < hop_transcript_edges(t); i += edges_of(r, i)) {
+        hop_edge e = hop_transcript_edge(t, i);
+        if (strcmp(mixer_at(r, e.layer), mixer) != 0) continue;
+        layers += e.layers;
+        for (int64_t k = 0; k < edges; k++) sum += hop_transcript_edge(t, i + k).bits;
+    }
+    hop_text_printf(out, "  %-13lld %-12s %-10s %14lld  %s on %lld edges a layer\n", (long long)layers, mixer,
+                    "all", (long long)sum,
+                    hop_transcript_edge(t, edge).kind == HOP_EDGE_REPLY ? "replies" : "states",
+                    (long long)edges);
+}
+
+static void add_mixers(hop_text *out, const play_result *r)
+{
+    const char *seen[64]; /* the registry has fewer */
+    int count = 0;
+    for (int64_t i = 0; i < hop_transcript_edges(r->transcript); i += edges_of(r, i)) {
+        const char *mixer = mixer_at(r, hop_transcript_edge(r->transcript, i).layer);
+        int k = 0;
+        while (k < count && strcmp(seen[k], mixer) != 0) k++;
+        if (k < count || count == 64) continue;
+        seen[count++] = mixer;
+        add_mixer(out, r, i);
+    }
+}
+
 static void add_table(hop_text *out, const play_result *r)
 {
     int64_t edges = hop_transcript_edges(r->transcript), lines = 0, groups = 0;
@@ -196,22 +228,22 @@ static void add_table(hop_text *out, const play_result *r)
         g = group_at(r, i);
         lines += g.edges;
     }
-    hop_text_printf(out, "  %-13s %-12s %-10s %14s  %s\n", "layers", "mixer", "edge", "bits", "formula");
-    int64_t shown = 0;
-    for (int64_t i = 0; i < edges && shown < MOST_LINES; i = after(r, &g), shown++) {
+    hop_text_printf(out, "  %-13s %-12s %-10s %14s  %s\n", groups > MOST_LINES ? "how many" : "layers",
+                    "mixer", "edge", "bits", "formula");
+    if (groups > MOST_LINES) {
+        add_mixers(out, r);
+        return;
+    }
+    for (int64_t i = 0; i < edges; i = after(r, &g)) {
         g = group_at(r, i);
         add_head(out, r, &g);
-        if (lines > MOST_LINES) {
-            add_sum(out, r, &g);
-            continue;
-        }
-        for (int64_t k = 0; k < g.edges; k++) {
+        for (int64_t k = 0; lines <= MOST_LINES && k < g.edges; k++) {
             hop_edge e = hop_transcript_edge(r->transcript, g.edge + k);
             if (k) hop_text_printf(out, "  %-13s %-12s", "", "");
             add_edge(out, r, &g, &e);
         }
+        if (lines > MOST_LINES) add_sum(out, r, &g);
     }
-    if (groups > shown) hop_text_add(out, "  ..            (more: --json lists every edge)\n");
 }
 
 static void add_players(hop_text *out, const play_result *r)

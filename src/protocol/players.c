@@ -82,11 +82,18 @@ static hop_status chain(hop_game *g, hop_error *err)
 
 /* ---- an epoch ------------------------------------------------------------------------------------------ */
 
-/* Player `asker` sends some rows' queries to every earlier player. */
-static hop_status ask(hop_game *g, int asker, int64_t row, int64_t rows, hop_error *err)
+static int64_t piece_at(const hop_game *g, int asker, int64_t row)
 {
-    int64_t count = rows * hop_split_query_floats(g->split);
+    int64_t left = g->players[asker].tokens - row;
+    return left < PIECE ? left : PIECE;
+}
+
+/* Player `asker` sends the queries of a piece of its rows to every earlier player. */
+static hop_status ask(hop_game *g, int asker, int64_t row, hop_error *err)
+{
+    int64_t count = piece_at(g, asker, row) * hop_split_query_floats(g->split);
     hop_status s = HOP_OK;
+    if (!hop__game_holds(g, asker) || count <= 0) return HOP_OK;
     hop_pack(g->bytes, hop_split_queries(g->split, asker, row), count, g->o.bits);
     for (int p = 0; s == HOP_OK && p < asker; p++) {
         s = hop__game_send(g, asker, p, g->bytes, hop_packed_size(count, g->o.bits), err);
@@ -106,9 +113,11 @@ static hop_status reply(hop_game *g, int p, int asker, int64_t rows, hop_error *
     return send_numbers(g, p, asker, g->triples, count, err);
 }
 
-static hop_status exchange(hop_game *g, int asker, int64_t row, int64_t rows, hop_error *err)
+/* One piece's replies. The next piece is asked for before, so that nobody waits for the asker to fold. */
+static hop_status exchange(hop_game *g, int asker, int64_t row, hop_error *err)
 {
-    hop_status s = hop__game_holds(g, asker) ? ask(g, asker, row, rows, err) : HOP_OK;
+    int64_t rows = piece_at(g, asker, row);
+    hop_status s = ask(g, asker, row + PIECE, err);
     for (int p = g->from; s == HOP_OK && p < g->to && p < asker; p++) s = reply(g, p, asker, rows, err);
     for (int p = 0; s == HOP_OK && hop__game_holds(g, asker) && p < asker; p++) {
         s = recv_numbers(g, p, asker, g->triples, rows * hop_split_reply_floats(g->split), err);
@@ -132,11 +141,11 @@ static bool tick(hop_game *g)
 static hop_status epoch(hop_game *g, hop_error *err)
 {
     hop_status s = HOP_OK;
-    for (int asker = g->from > 0 ? g->from : 1; s == HOP_OK && asker < g->o.count; asker++)
-        for (int64_t row = 0; s == HOP_OK && row < g->players[asker].tokens; row += PIECE) {
-            int64_t left = g->players[asker].tokens - row;
-            s = tick(g) ? exchange(g, asker, row, left < PIECE ? left : PIECE, err) : stopped(err);
-        }
+    for (int asker = g->from > 0 ? g->from : 1; s == HOP_OK && asker < g->o.count; asker++) {
+        s = ask(g, asker, 0, err);
+        for (int64_t row = 0; s == HOP_OK && row < g->players[asker].tokens; row += PIECE)
+            s = tick(g) ? exchange(g, asker, row, err) : stopped(err);
+    }
     return s;
 }
 
