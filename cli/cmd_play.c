@@ -155,11 +155,11 @@ static hop_status play_one(playing *p, hop_error *err)
     return HOP_OK;
 }
 
-/* Names the line; when a signal stopped all ranks, one of them says so. */
+/* Names the line. Ranks that a signal stops are silent: the launcher sent it, and says why. */
 static int fail_at_instance(const playing *p, hop_error *err)
 {
     bool signal = err->status == HOP_ESTOPPED || terminal_stopped();
-    if (signal && p->transport->rank > 0) return EXIT_FAILED;
+    if (signal && p->transport->ranks > 1) return EXIT_FAILED;
     if (p->in.file && !signal) jsonl_fail(&p->in, err->status, err);
     return fail_error(&p->args->common, err);
 }

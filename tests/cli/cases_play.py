@@ -1,5 +1,5 @@
 """play: networks as the communication game, in one process and under mpirun."""
-import json, os, shutil, signal, subprocess, time
+import functools, json, os, shutil, signal, subprocess, time
 import harness
 from harness import Skip, case, check, good, good_json, hopbound, lines_of, one_line, read, write
 from cases_kinds import linear_mixers
@@ -160,16 +160,22 @@ MPI_QUIET = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_ALLOW_RUN_AS_ROOT":
              "OMPI_MCA_btl_vader_single_copy_mechanism": "none"}
 
 
-def mpirun(ranks):
-    """The launcher's command line, or a reason to skip."""
+@functools.cache
+def why_no_mpi():
+    """Asked once: a launcher whose job fails takes seconds to say so."""
     if not shutil.which("mpirun"):
-        raise Skip("no mpirun")
+        return "no mpirun"
     probe = subprocess.run(["mpirun", "-n", "1", harness.PROGRAM, "play", "nowhere"], capture_output=True, timeout=60,
-                           env={**os.environ, **MPI_QUIET})
-    if b"built without MPI" in probe.stderr:
-        raise Skip("built without MPI")
-    if b"nowhere" not in probe.stderr:
-        raise Skip("mpirun does not start: " + probe.stderr.decode()[:200])
+                           env={**os.environ, **MPI_QUIET}).stderr.decode()
+    if "built without MPI" in probe:
+        return "built without MPI"
+    return "" if "nowhere" in probe else "mpirun does not start: " + probe[:200]
+
+
+def mpirun(ranks):
+    """The launcher's command line."""
+    if why_no_mpi():
+        raise Skip(why_no_mpi())
     return ["mpirun", "-n", str(ranks), harness.PROGRAM, "play"]
 
 
@@ -213,6 +219,16 @@ def a_failure_of_all_ranks_is_said_once():
     code, out, err = mpi_play(3, "nowhere")
     ours = [line for line in err.splitlines() if line.startswith("hopbound: ")]
     check(code == 1 and out == "" and len(ours) == 1, why=f"{code} {err}")
+
+
+@case
+def a_failure_of_one_rank_ends_the_others_with_its_line():
+    mpirun(1)
+    good("build", "full", "-o", "net", "--hops", 2, "--m", 2, "--fan", 2)
+    write("in.jsonl", json.dumps({"tokens": [3, 0, 2, 1, 1, 0, 0, 9]}))  # only the last rank looks at the 9
+    code, out, err = mpi_play(3, "net", "--input", "in.jsonl")
+    ours = [line for line in err.splitlines() if line.startswith("hopbound: ")]
+    check(code == 1 and out == "" and len(ours) == 1 and "in.jsonl:1: token 9" in ours[0], why=f"{code} {err}")
 
 
 def children(pid):
