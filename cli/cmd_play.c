@@ -309,7 +309,7 @@ static const example EXAMPLES[] = {
      "One instance cut into three nearly equal segments."},
     {"mpirun -n 5 hopbound play net",
      "Every player a process: the same bits, in real messages."},
-    {"mpirun -n 64 --hostfile hosts hopbound play net --players 64 --no-compare --count 1",
+    {"mpirun -n 8 hopbound play net --players 8 --no-compare --count 1",
      "A sequence too long for one machine: each rank holds the activations of its own tokens only."},
     {0},
 };
@@ -334,8 +334,8 @@ const verb verb_play = {
         "are loaded by every rank, activations are those of its own tokens, and long blocks of queries travel "
         "in pieces: this is sequence-parallel inference, and the way to run a sequence that is too long for "
         "one machine's memory. Give --no-compare then, since the plain pass holds all of it in rank 0, and as "
-        "many --players as ranks. All ranks must have the same kernels (--isa). A rank that fails or is killed "
-        "ends the job.",
+        "many --players as ranks. Each rank takes the cores that the launcher binds it to, unless --threads says "
+        "otherwise; all ranks must have the same kernels (--isa). A rank that fails or is killed ends the job.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(play_args),

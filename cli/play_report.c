@@ -145,7 +145,12 @@ static void add_head(hop_text *out, const play_result *r, const group *g)
     hop_text_printf(out, "  %-13s %-12s", layers, mixer_at(r, g->layer));
 }
 
-/* "2 > -1   1234   1 token x 1 head x (9+2) x 32 bits", and how many layers say it. */
+static void add_layers(hop_text *out, const group *g)
+{
+    if (g->layers > 1) hop_text_printf(out, " x %lld layers", (long long)g->layers);
+}
+
+/* "2 > -1   1234   reply T H (d+2) p = 8 x 1 x (9+2) x 32", and how many layers say it. */
 static void add_edge(hop_text *out, const play_result *r, const group *g, const hop_edge *e)
 {
     char who[32];
@@ -154,15 +159,15 @@ static void add_edge(hop_text *out, const play_result *r, const group *g, const 
     snprintf(who, sizeof who, "%d > %d", name_of(r, e->from), name_of(r, e->to));
     hop_text_printf(out, " %-10s %14lld  ", who, (long long)(e->bits * times));
     if (e->kind == HOP_EDGE_REPLY)
-        hop_text_printf(out, "reply: %lld tokens x %lld heads x (%lld+2) x %d bits", (long long)x.tokens,
+        hop_text_printf(out, "reply T H (d+2) p = %lld x %lld x (%lld+2) x %d", (long long)x.tokens,
                         (long long)x.heads, (long long)x.dim, r->bits);
     else
-        hop_text_printf(out, "state: %lld numbers x %d bits", (long long)x.state, r->bits);
-    if (g->layers > 1) hop_text_printf(out, " x %lld layers", (long long)g->layers);
+        hop_text_printf(out, "state s p = %lld x %d", (long long)x.state, r->bits);
+    add_layers(out, g);
     hop_text_add(out, x.bits == e->bits ? "\n" : "  NOT what was counted\n");
 }
 
-/* A group in one line: its edges' formulas summed. */
+/* A group in one line: its edges summed. */
 static void add_sum(hop_text *out, const play_result *r, const group *g)
 {
     int64_t sum = 0, least = INT64_MAX, most = 0;
@@ -174,17 +179,15 @@ static void add_sum(hop_text *out, const play_result *r, const group *g)
         if (x.state < least) least = x.state;
         if (x.state > most) most = x.state;
     }
-    hop_text_printf(out, " %-10s %14lld  ", "all", (long long)sum);
+    hop_text_printf(out, " all %-6lld %14lld  ", (long long)g->edges, (long long)sum);
     if (x.heads)
-        hop_text_printf(out, "replies on %lld edges: T x %lld heads x (%lld+2) x %d bits, T tokens ask",
-                        (long long)g->edges, (long long)x.heads, (long long)x.dim, r->bits);
+        hop_text_printf(out, "reply T H (d+2) p = T x %lld x (%lld+2) x %d", (long long)x.heads,
+                        (long long)x.dim, r->bits);
     else if (least == most)
-        hop_text_printf(out, "states on %lld edges: %lld numbers x %d bits", (long long)g->edges,
-                        (long long)most, r->bits);
+        hop_text_printf(out, "state s p = %lld x %d", (long long)most, r->bits);
     else
-        hop_text_printf(out, "states on %lld edges: %lld to %lld numbers x %d bits", (long long)g->edges,
-                        (long long)least, (long long)most, r->bits);
-    if (g->layers > 1) hop_text_printf(out, " x %lld layers", (long long)g->layers);
+        hop_text_printf(out, "state s p = (%lld to %lld) x %d", (long long)least, (long long)most, r->bits);
+    add_layers(out, g);
     hop_text_add(out, "\n");
 }
 
@@ -200,10 +203,9 @@ static void add_mixer(hop_text *out, const play_result *r, int64_t edge)
         layers += e.layers;
         for (int64_t k = 0; k < edges; k++) sum += hop_transcript_edge(t, i + k).bits;
     }
-    hop_text_printf(out, "  %-13lld %-12s %-10s %14lld  %s on %lld edges a layer\n", (long long)layers, mixer,
-                    "all", (long long)sum,
-                    hop_transcript_edge(t, edge).kind == HOP_EDGE_REPLY ? "replies" : "states",
-                    (long long)edges);
+    hop_text_printf(out, "  %-13lld %-12s all %-6lld %14lld  %s\n", (long long)layers, mixer,
+                    (long long)edges, (long long)sum,
+                    hop_transcript_edge(t, edge).kind == HOP_EDGE_REPLY ? "reply T H (d+2) p" : "state s p");
 }
 
 static void add_mixers(hop_text *out, const play_result *r)
@@ -270,7 +272,10 @@ static int report_text(const play_result *r)
         hop_text_printf(&out, "; %lld of %lld correct", (long long)r->correct, (long long)r->with_answer);
     hop_text_add(&out, "\n");
     add_players(&out, r);
-    if (r->seats->count > 1) add_table(&out, r);
+    if (r->seats->count > 1) {
+        add_table(&out, r);
+        hop_text_add(&out, "  (T tokens ask, H heads of d numbers, s numbers of state, p bits a number)\n");
+    }
     hop_text_printf(
         &out, "  total %lld bits an instance; and %lld bits of queries, which the bounds do not charge\n",
         (long long)hop_transcript_total(r->transcript), (long long)hop_transcript_queries(r->transcript));

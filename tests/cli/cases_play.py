@@ -110,11 +110,11 @@ def without_comparing_identical_is_null_and_the_rest_the_same():
 def the_table_fits_a_screen_and_has_the_formulas():
     good("build", "hybrid", "-o", "net", "--hops", 2)
     text = good("play", "net").out
-    check("state: " in text and "reply: 8 tokens x 1 heads x (" in text and "plain pass" in text, why=text)
+    check("state s p = " in text and "reply T H (d+2) p = 8 x 1 x (" in text and "plain pass" in text, why=text)
     good("build", "random", "--pattern", "(L F)^50", "--d-model", 8, "-o", "net", "--hops", 2)
     for args in ([], ["--players", 9]):
         text = good("play", "net", "--count", 1, *args).out
-        check(text.count("\n") < 24 and "deltanet" in text and "replies" in text, why=text)
+        check(text.count("\n") < 24 and "deltanet" in text and "reply T H (d+2) p" in text, why=text)
 
 
 @case
