@@ -2,6 +2,7 @@
  * does not grow with their number. */
 #include "cli.h"
 #include "evaluate.h"
+#include "seats.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -12,7 +13,8 @@
 typedef struct run_args {
     common_args common;
     size_args sizes;
-    opt_value count, input, predictions, precision, checkpoint;
+    seat_args seats;
+    opt_value count, input, predictions, precision, checkpoint, message_bits;
 } run_args;
 
 static const opt OPTIONS[] = {
@@ -56,6 +58,15 @@ static const opt OPTIONS[] = {
      .help = "for networks of thousands of layers: when it is stopped, keep there how far it came, and go "
              "on from there the next time; instances go one after another, those after the first in "
              "FILE.1, .."},
+    {.name = "message-bits",
+     .kind = OPT_INT,
+     .at = offsetof(run_args, message_bits),
+     .min = HOP_MIN_NUMBER_BITS,
+     .max = 32,
+     .metavar = "P",
+     .help = "compute as `play --bits P` does, but without a message: softmax folded player by player, other "
+             "mixers token by token, what crosses between players rounded to P bits",
+     .initial_help = "do not"},
     {.name = NULL},
 };
 
@@ -63,7 +74,9 @@ typedef struct evaluation {
     const run_args *args;
     const hop_model *model;
     hop_task task;
-    bool sized;       /* the task is known */
+    bool sized; /* the task is known */
+    int64_t starts[HOP_MAX_PLAYERS];
+    hop_cuts cuts;    /* with --message-bits */
     int64_t generate; /* tokens, by networks that think aloud */
     hop_pool *pool;
     jsonl in; /* its file is NULL when instances are sampled */
@@ -73,7 +86,8 @@ typedef struct evaluation {
     int64_t filled;
     int64_t instances, with_answer, correct, tokens;
     int64_t targets, targets_correct;
-    bool keep; /* predictions are wanted */
+    bool keep;  /* predictions are wanted */
+    bool usage; /* the options make no players, and that has been said */
     sink predictions;
     hop_json_writer line;
 } evaluation;
@@ -198,6 +212,20 @@ static bool asks_everywhere(const hop_task *t)
     return t->kind == HOP_TASK_TWOSUM || t->kind == HOP_TASK_RECALL;
 }
 
+/* The players of the first instance, whose length all must have. */
+static int take_seats(evaluation *e)
+{
+    const run_args *a = e->args;
+    seats s;
+    int code =
+        seats_from_options(&a->common, &a->seats, e->sized ? &e->task : NULL, e->slots[0].one.count, &s);
+    if (code != EXIT_DONE) return code;
+    e->cuts = seats_cuts(&s, e->starts, (int)a->message_bits.integer);
+    e->predictor.cuts = &e->cuts;
+    e->predictor.cut_tokens = e->slots[0].one.count;
+    return EXIT_DONE;
+}
+
 static hop_status evaluate(evaluation *e, hop_error *err)
 {
     const run_args *a = e->args;
@@ -214,6 +242,11 @@ static hop_status evaluate(evaluation *e, hop_error *err)
     hop_status s = HOP_OK;
     while (s == HOP_OK && !e->ended && !e->predictions.error) {
         s = fill(e, err);
+        if (s == HOP_OK && e->filled && a->message_bits.given && !e->predictor.cuts &&
+            take_seats(e) != EXIT_DONE) {
+            e->usage = true;
+            return HOP_ERANGE;
+        }
         if (s == HOP_OK && e->filled) s = predictor_run(&e->predictor, e->slots, e->filled, err);
         if (s == HOP_OK) s = score_batch(e, err);
     }
@@ -250,6 +283,7 @@ static int report_json(const evaluation *e, double seconds, double tokens_rate, 
     hop_json_integer(&w, "layers", hop_model_config(e->model)->pattern.layers);
     hop_json_integer(&w, "generated", e->generate);
     hop_json_integer(&w, "precision", e->args->precision.integer);
+    if (e->args->message_bits.given) hop_json_integer(&w, "message_bits", e->cuts.bits);
     hop_json_integer(&w, "threads", hop_pool_threads(e->pool));
     hop_json_string(&w, "isa", hop_isa_name(hop_kernels_selected()));
     hop_json_string(&w, "dir", a->operand);
@@ -305,6 +339,7 @@ static int run(evaluation *e)
         hop_status closed = sink_close(&e->predictions, s == HOP_OK, &err);
         if (s == HOP_OK) s = closed;
     }
+    if (e->usage) return EXIT_USAGE;
     return s == HOP_OK ? report(e, seconds) : stopped(e, &err);
 }
 
@@ -320,6 +355,12 @@ static int ask_network(evaluation *e)
     if (generated_tokens(e->model, &e->generate, &err) != HOP_OK) return fail_error(&a->common, &err);
     if (e->generate && a->precision.integer != ALL_BITS)
         return fail(&a->common, EXIT_USAGE, "--precision: a network that generates runs in float32 only");
+    if (a->message_bits.given && (a->precision.integer != ALL_BITS || a->checkpoint.text || e->generate))
+        return fail(&a->common, EXIT_USAGE,
+                    "--message-bits: not with --precision or --checkpoint, nor for a network that generates");
+    if (!a->message_bits.given && (a->seats.players.given || a->seats.cut.given))
+        return fail(&a->common, EXIT_USAGE, "--%s: needs --message-bits",
+                    a->seats.players.given ? "players" : "cut");
     if (e->generate && a->checkpoint.text)
         return fail(&a->common, EXIT_USAGE, "--checkpoint: a network that generates is not kept");
     return EXIT_DONE;
@@ -348,6 +389,7 @@ static int cmd_run(common_args *common)
 /* clang-format off */
 static const opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
+    SEAT_GROUP(run_args, seats),
     NETWORK_SIZE_GROUP(run_args, sizes),
     COMMON_GROUP,
     {0},
@@ -359,6 +401,8 @@ static const example EXAMPLES[] = {
      "The same with everything cut to bfloat16's precision."},
     {"hopbound run net --input test.jsonl --predictions out.jsonl",
      "Answers to a file of instances, in its order."},
+    {"hopbound run net --message-bits 16",
+     "The arithmetic of `play --bits 16`, on whole arrays."},
     {"hopbound run deep --count 1 --checkpoint deep.part",
      "A network of millions of layers; stopped and started again, it goes on where it was."},
     {0},

@@ -64,6 +64,10 @@ static hop_status answer(const predictor *p, prediction *x, lane *l)
 {
     const instance *i = &x->one;
     int64_t vocab = hop_model_config(p->model)->vocab, last = i->count - 1;
+    if (p->cuts && i->count != p->cut_tokens)
+        return hop_fail(&x->err, HOP_EFORMAT,
+                        "%lld tokens where the first instance has %lld: players hold as many",
+                        (long long)i->count, (long long)p->cut_tokens);
     if (!prediction_has_several(p, x)) {
         hop_status s = hop_forward_logits(l->forward, i->tokens, i->count, l->logits, &x->err);
         if (s == HOP_OK) x->answers[last] = (int32_t)hop_argmax(l->logits, vocab);
@@ -152,6 +156,7 @@ static hop_status lane_open(const predictor *p, lane *l, int64_t tokens, size_t 
     const hop_forward_options o = {.max_tokens = tokens,
                                    .bits = p->bits,
                                    .pool = pool,
+                                   .cuts = p->cuts,
                                    .progress = pool ? p->progress : &silent,
                                    .checkpoint = pool && p->checkpoint ? p->path : NULL};
     s = p->generate ? hop_decoder_new(&l->decoder, p->model, tokens + p->generate, false, err)

@@ -28,6 +28,10 @@ typedef struct predictor {
     /* Where a deep network's pass is kept when it is stopped; instances then go one after another, and that
      * of number i > 0 is kept in checkpoint.i. NULL: nowhere. */
     const char *checkpoint;
+    /* The arithmetic of a cut sequence; instances then must have cut_tokens tokens. NULL: the ordinary one.
+     */
+    const hop_cuts *cuts;
+    int64_t cut_tokens;
 
     lane inside, *workers;
     char path[4096]; /* of the checkpoint at hand */

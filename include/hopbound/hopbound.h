@@ -10,6 +10,7 @@
 #include <hopbound/kernels.h>
 #include <hopbound/mixers.h>
 #include <hopbound/model.h>
+#include <hopbound/protocol.h>
 #include <hopbound/report.h>
 #include <hopbound/scans.h>
 #include <hopbound/tasks.h>

@@ -92,6 +92,21 @@ size_t hop_attn_backward_scratch(const hop_attn *c, int threads);
 void hop_attn_forward(float *o, float *lse, const float *q, const float *k, const float *v, const hop_attn *c,
                       float *scratch, hop_pool *pool);
 
+/* The softmax over a part of the keys, not yet divided: for every query row and head the triple (largest
+ * score, sum of e^(score - largest), the same sum of values), value_dim + 2 floats, [queries, heads,
+ * value_dim + 2]. Queries that stand after all these keys set `bidirectional`, and then a row's bits do not
+ * depend on how many rows are computed together. tokens >= 1; bits must be 0; scratch as forward's. */
+void hop_attn_partial(float *triples, const float *q, const float *k, const float *v, const hop_attn *c,
+                      float *scratch, hop_pool *pool);
+/* triples[count, dim + 2], folded: those over some keys with those over others give those over both .. */
+void hop_triple_fold(float *triples, const float *others, int64_t count, int64_t dim);
+/* .. at the end of which o[count, dim] = vector / sum. */
+void hop_triple_close(float *o, const float *triples, int64_t count, int64_t dim);
+/* Makes them fit numbers of `bits` bits (hop_narrow). The maximum is rounded first and sum and vector are
+ * taken relative to what became of it, so that rounding it costs no accuracy: only the rounding of sums does.
+ */
+void hop_triple_narrow(float *triples, int64_t count, int64_t dim, int bits);
+
 /* Gradients of sum(o ⊙ d_o); dq, dk, dv are overwritten and laid out as q, k, v. `o`, `lse` as forward gave
  * them. Needs queries == tokens; bits are ignored. */
 typedef struct hop_attn_grad {
@@ -119,6 +134,10 @@ void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim
 /* Rounds every number to `bits` significant bits (leading one included; ties to even): 24 changes nothing,
  * 8 is bfloat16's precision with float32's range. Infinities and NaN stay. */
 void hop_cut(float *x, int64_t n, int bits);
+
+/* Rounds to numbers of `bits` bits in all, 10 to 32: float32's sign, its 8 bits of exponent, bits - 9 of
+ * fraction (16: bfloat16; 32 changes nothing). Ties to even; infinities and NaN stay what they are. */
+void hop_narrow(float *x, int64_t n, int bits);
 
 /* This machine's fused multiply-add peak in GFLOP/s, measured now on `threads` threads (0.1 s). */
 double hop_peak_gflops(hop_pool *pool);

@@ -25,8 +25,9 @@ extern "C" {
 
 #define HOP_DTYPE_LIST(X)                                                                             \
     X(F64, 64)                                                                                        \
-    X(F32, 32) X(F16, 16) X(BF16, 16) X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) \
-        X(U16, 16) X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
+    X(F32, 32)                                                                                        \
+    X(F16, 16) X(BF16, 16) X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) \
+        X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
 
 typedef enum hop_dtype {
 #define HOP_DTYPE_ENUM(name, bits) HOP_DTYPE_##name,
@@ -106,6 +107,16 @@ const hop_weight *hop_model_weight_at(const hop_model *m, int64_t i);
 
 /* ---- whole sequences ----------------------------------------------------------------------- */
 
+/* A sequence cut into segments, as if each were held by another machine (protocol.h runs it so). What crosses
+ * a cut is rounded to numbers of `bits` bits (hop_narrow): a full layer's queries, and the partial softmaxes
+ * that answer them; every other layer's state. Softmax is folded segment by segment, other mixers go token by
+ * token, and a row's bits do not depend on how many rows are computed together. */
+typedef struct hop_cuts {
+    const int64_t *starts; /* where segments begin: 0, then increasing */
+    int64_t count;
+    int bits; /* 10 to 32 */
+} hop_cuts;
+
 typedef struct hop_forward hop_forward;
 
 typedef struct hop_forward_options {
@@ -117,6 +128,9 @@ typedef struct hop_forward_options {
      * next pass over the same tokens, removed when that is done. NULL: none. The result has the same bits
      * either way. */
     const char *checkpoint;
+    /* Runs under the arithmetic of a cut sequence; not together with `bits` or `checkpoint`. NULL: does not.
+     */
+    const hop_cuts *cuts;
 } hop_forward_options;
 
 hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o,
@@ -129,8 +143,68 @@ hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t cou
 /* Logits at every token: [count, vocab]. */
 hop_status hop_forward_all(hop_forward *f, const int32_t *tokens, int64_t count, float *logits,
                            hop_error *err);
+/* The residual stream behind the last layer, at every token: [count, d_model]. */
+hop_status hop_forward_hidden(hop_forward *f, const int32_t *tokens, int64_t count, float *hidden,
+                              hop_error *err);
 /* Index of the largest; the first of equals; -1 when any is NaN. */
 int64_t hop_argmax(const float *x, int64_t n);
+
+/* ---- segments of a cut sequence ------------------------------------------------------------- */
+
+/* The segments from .. to-1 of a cut sequence: their rows are here and no others. Layer by layer, with what
+ * arrives from the other segments:
+ *
+ *     hop_split_embed(s, tokens, &err);
+ *     for (layer ..) {
+ *         hop_split_enter(s, layer);
+ *         // a full layer: for every later segment's queries give hop_split_reply; for every row of one's own
+ *         // ask all earlier segments, in order, and hop_split_fold what they reply
+ *         // any other: hop_split_step with the state that the segment before left
+ *         hop_split_leave(s, segment);
+ *     }
+ *
+ * The last layer's rows have the bits of hop_forward_hidden under the same cuts. */
+typedef struct hop_split hop_split;
+
+typedef struct hop_split_options {
+    hop_cuts cuts;
+    int64_t tokens;   /* of the whole sequence */
+    int64_t from, to; /* segments held here */
+    hop_pool *pool;
+} hop_split_options;
+
+hop_status hop_split_new(hop_split **out, const hop_model *m, const hop_split_options *o, hop_error *err);
+void hop_split_free(hop_split *s);
+/* The rows' tables; `tokens` are those of the whole sequence. HOP_ERANGE. */
+hop_status hop_split_embed(hop_split *s, const int32_t *tokens, hop_error *err);
+
+/* Takes the layer's weights; in a full layer queries, keys and values of the segments' rows and what they see
+ * of themselves are computed. */
+void hop_split_enter(hop_split *s, int64_t layer);
+bool hop_split_is_full(const hop_split *s);         /* the layer at hand */
+int64_t hop_split_query_floats(const hop_split *s); /* of a row in a full layer: heads * head_dim */
+int64_t hop_split_reply_floats(const hop_split *s); /* heads * (head_dim + 2) */
+/* Numbers that cross the cut where `segment` begins, any segment of the sequence, in a layer that is not
+ * full.
+ */
+int64_t hop_split_state_floats(const hop_split *s, int64_t segment);
+int64_t hop_split_most_state(const hop_split *s); /* floats that `state` below must have room for */
+int64_t hop_split_most_reply(const hop_split *s); /* of a row, in any layer; no less than a query's */
+
+const float *hop_split_queries(const hop_split *s, int64_t segment,
+                               int64_t row); /* of a row on, not rounded */
+/* The triples of `rows` rows of another segment's queries over this one's keys, rounded to the cut's bits. */
+void hop_split_reply(hop_split *s, int64_t segment, float *triples, const float *queries, int64_t rows);
+/* Into what the segment's rows row .. row+rows-1 have seen so far. */
+void hop_split_fold(hop_split *s, int64_t segment, int64_t row, const float *triples, int64_t rows);
+/* `state` as the segment before left it (zero before the first), then as this one leaves it. */
+void hop_split_step(hop_split *s, int64_t segment, float *state);
+/* Ends the layer for a segment. */
+void hop_split_leave(hop_split *s, int64_t segment);
+
+const float *hop_split_hidden(const hop_split *s, int64_t segment); /* [rows, d_model] */
+/* Of one row: [vocab]. */
+void hop_split_logits(hop_split *s, int64_t segment, int64_t row, float *logits);
 
 /* ---- token by token ------------------------------------------------------------------------ */
 

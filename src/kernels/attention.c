@@ -5,7 +5,8 @@
 
 static void check(const hop_attn *c)
 {
-    assert(c->tokens >= 0 && c->queries >= 0 && c->first >= 0 && c->first + c->queries <= c->tokens);
+    assert(c->tokens >= 0 && c->queries >= 0 && c->first >= 0);
+    assert(c->bidirectional || c->first + c->queries <= c->tokens);
     assert(c->heads > 0 && c->kv_heads > 0 && c->heads % c->kv_heads == 0);
     assert(c->key_dim > 0 && c->value_dim > 0 && c->window >= 0 && c->bits >= 0 && c->bits <= 24);
     (void)c;
@@ -67,18 +68,32 @@ static void forward_task(void *ctx, int64_t task, int worker)
     hop__kernels_get()->attn_forward(&t);
 }
 
-void hop_attn_forward(float *o, float *lse, const float *q, const float *k, const float *v, const hop_attn *c,
-                      float *scratch, hop_pool *pool)
+static void share_out(const hop__attn_task *task, hop_pool *pool)
 {
+    const hop_attn *c = task->c;
+    forward_job f = {.task = *task};
     check(c);
-    forward_job f = {
-        .task = {.c = c, .o = o, .lse = lse, .q = q, .k = k, .v = v, .scratch = aligned(scratch)}
-    };
     f.per_worker = forward_floats(c);
     f.blocks = (c->queries + HOP__ATTN_ROWS - 1) / HOP__ATTN_ROWS;
     /* A few microseconds are not worth waking anyone. */
     if (c->queries * c->tokens * (c->key_dim + c->value_dim) * c->heads < (1 << 18)) pool = NULL;
     hop_pool_run(pool, f.blocks * c->heads, forward_task, &f);
+}
+
+void hop_attn_forward(float *o, float *lse, const float *q, const float *k, const float *v, const hop_attn *c,
+                      float *scratch, hop_pool *pool)
+{
+    hop__attn_task t = {.c = c, .o = o, .lse = lse, .q = q, .k = k, .v = v, .scratch = aligned(scratch)};
+    share_out(&t, pool);
+}
+
+void hop_attn_partial(float *triples, const float *q, const float *k, const float *v, const hop_attn *c,
+                      float *scratch, hop_pool *pool)
+{
+    assert(c->tokens > 0 && c->bits == 0);
+    hop__attn_task t = {.c = c, .o = triples, .partial = true, .q = q, .k = k, .v = v};
+    t.scratch = aligned(scratch);
+    share_out(&t, pool);
 }
 
 typedef struct backward_job {
@@ -100,9 +115,7 @@ void hop_attn_backward(const hop_attn_grad *g, const float *o, const float *lse,
 {
     check(c);
     assert(c->queries == c->tokens);
-    backward_job b = {
-        .task = {.c = c, .g = g, .o = o, .lse = lse, .q = q, .k = k, .v = v}
-    };
+    backward_job b = {.task = {.c = c, .g = g, .o = o, .lse = lse, .q = q, .k = k, .v = v}};
     b.task.scratch = aligned(scratch);
     b.per_worker = backward_floats(c);
     hop_pool_run(pool, c->kv_heads, backward_task, &b);

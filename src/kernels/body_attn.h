@@ -118,6 +118,19 @@ static float *attn_open(attn_panel *panels, const hop__attn_task *t)
     return stats + 2 * HOP__ATTN_ROWS;
 }
 
+/* The triples of a panel's rows: maximum, sum, Oᵀ transposed back. */
+static void attn_close_partial(const hop__attn_task *t, const attn_panel *p)
+{
+    const hop_attn *c = t->c;
+    int64_t dim = c->value_dim + 2, stride = c->heads * dim;
+    float *at = t->o + (p->pos - c->first) * stride + t->head * dim;
+    transpose(at + 2, stride, p->ot, NR, c->value_dim, p->rows);
+    for (int64_t r = 0; r < p->rows; r++, at += stride) {
+        at[0] = p->top[r];
+        at[1] = p->sum[r];
+    }
+}
+
 /* o = Oᵀ / sum, transposed back, and lse = max + log sum. */
 static void attn_close(const hop__attn_task *t, const attn_panel *p)
 {
@@ -161,5 +174,5 @@ static void attn_panels(const hop__attn_task *t)
             if (lo < hi) attn_block(t->c, &panels[i], &b, s, lo, hi - lo);
         }
     }
-    for (int64_t i = 0; i < count; i++) attn_close(t, &panels[i]);
+    for (int64_t i = 0; i < count; i++) (t->partial ? attn_close_partial : attn_close)(t, &panels[i]);
 }

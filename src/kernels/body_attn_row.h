@@ -68,7 +68,9 @@ static void attn_row(const hop__attn_task *t, int64_t row)
 
 static void attn_forward(const hop__attn_task *t)
 {
-    if (t->c->bits > 0 && t->c->bits < 24)
+    if (t->partial) /* never row by row: a row's bits must not depend on how many there are */
+        attn_panels(t);
+    else if (t->c->bits > 0 && t->c->bits < 24)
         attn_cut(t);
     else if (t->rows <= HOP__ATTN_FEW)
         for (int64_t r = t->row; r < t->row + t->rows; r++) attn_row(t, r);

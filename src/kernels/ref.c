@@ -82,9 +82,26 @@ static void forward_row(const hop__attn_task *t, int64_t row)
     if (t->lse) t->lse[t->head * c->queries + row] = (float)(top + log(sum));
 }
 
+static void partial_row(const hop__attn_task *t, int64_t row)
+{
+    const hop_attn *c = t->c;
+    row_view w = row_of(c, t->q, t->k, t->v, t->head, row);
+    float *o = t->o + (row * c->heads + t->head) * (c->value_dim + 2);
+    double top = -INFINITY, sum = 0.0;
+    for (int64_t j = w.lo; j < w.hi; j++) top = fmax(top, score(c, &w, j, 0));
+    o[0] = (float)top; /* weights are relative to the number that is handed on */
+    for (int64_t j = w.lo; j < w.hi; j++) sum += exp(score(c, &w, j, 0) - o[0]);
+    o[1] = (float)sum;
+    for (int64_t e = 0; e < c->value_dim; e++) {
+        double acc = 0.0;
+        for (int64_t j = w.lo; j < w.hi; j++) acc += exp(score(c, &w, j, 0) - o[0]) * w.v[j * c->v_stride + e];
+        o[2 + e] = (float)acc;
+    }
+}
+
 static void attn_forward(const hop__attn_task *t)
 {
-    for (int64_t r = t->row; r < t->row + t->rows; r++) forward_row(t, r);
+    for (int64_t r = t->row; r < t->row + t->rows; r++) (t->partial ? partial_row : forward_row)(t, r);
 }
 
 /* P and dS of (row, j): p = exp(s - lse), ds = p (do·v - do·o). */

@@ -30,10 +30,12 @@ enum {
     HOP__SELECT_WIDTH = 32 /* channels of one task of the selective scan */
 };
 
-/* Rows row .. row + rows - 1 of one head. `scratch` belongs to the worker. */
+/* Rows row .. row + rows - 1 of one head. `scratch` belongs to the worker. `partial`: o receives triples,
+ * [queries, heads, value_dim + 2], and no sum is divided by. */
 typedef struct hop__attn_task {
     const hop_attn *c;
     float *o, *lse; /* lse may be NULL */
+    bool partial;
     const float *q, *k, *v;
     float *scratch;
     int64_t head, row, rows;

@@ -111,10 +111,11 @@ void hop__attention_project(const hop__qkv *out, const hop_mixer_config *c, cons
 }
 
 void hop__attention_output(const hop_mixer_config *c, const float *const *w, const hop_mixer_io *io,
-                           const float *o)
+                           const float *o, bool steady)
 {
     int64_t rows = io->tokens - io->first;
-    hop_linear(io->y, o, w[HOP__WO], NULL, rows, c->d_model, hop__q_width(c), io->pool);
+    const int64_t shape[3] = {rows, c->d_model, hop__q_width(c)};
+    product(io->y, o, w[HOP__WO], shape, steady, io->pool);
     cut_to(io->y, rows * c->d_model, io->bits);
 }
 
@@ -141,7 +142,7 @@ void hop__attention_forward(const hop_mixer_config *c, const float *const *w, co
     float *work = hop_arena_floats(io->scratch, hop_attn_scratch(&a, hop_pool_threads(io->pool)));
     hop__attention_project(&p, c, w, io, 0, false);
     hop_attn_forward(o, NULL, p.q, p.k, p.v, &a, work, io->pool);
-    hop__attention_output(c, w, io, o);
+    hop__attention_output(c, w, io, o, false);
 }
 
 void hop__attention_step(const hop_mixer_config *c, const float *const *w, float *cache,
@@ -154,5 +155,5 @@ void hop__attention_step(const hop_mixer_config *c, const float *const *w, float
     float *work = hop_arena_floats(io->scratch, hop_attn_scratch(&a, 1));
     hop__attention_project(&p, c, w, io, position, false);
     hop_attn_forward(o, NULL, p.q, cache, cache + kw, &a, work, NULL);
-    hop__attention_output(c, w, io, o);
+    hop__attention_output(c, w, io, o, false);
 }

@@ -31,7 +31,7 @@ void hop__attention_project(const hop__qkv *out, const hop_mixer_config *c, cons
                             const hop_mixer_io *io, int64_t position, bool steady);
 /* y = Wo o, cut. */
 void hop__attention_output(const hop_mixer_config *c, const float *const *w, const hop_mixer_io *io,
-                           const float *o);
+                           const float *o, bool steady);
 
 /* The whole of full (window = 0) and window. */
 size_t hop__attention_scratch(const hop_mixer_config *c, int64_t tokens, int64_t first, int threads);

@@ -262,7 +262,7 @@ static void sparse_forward(const hop_mixer_config *c, const float *const *w, con
     s.v = p.v;
     hop__attention_project(&p, c, w, io, 0, true);
     choice_run(&s, io->scratch, io->pool);
-    hop__attention_output(c, w, io, s.o);
+    hop__attention_output(c, w, io, s.o, false);
 }
 
 static void sparse_step(const hop_mixer_config *c, const float *const *w, float *state, int64_t t,
@@ -276,7 +276,7 @@ static void sparse_step(const hop_mixer_config *c, const float *const *w, float 
     s.v = state + kw;
     hop__attention_project(&p, c, w, io, t, true);
     choice_run(&s, io->scratch, NULL);
-    hop__attention_output(c, w, io, s.o);
+    hop__attention_output(c, w, io, s.o, false);
 }
 
 const hop_mixer_ops hop__mixer_sparse = {

@@ -8,6 +8,20 @@ static void cut(float *x, int64_t n, int bits)
     if (bits > 0) hop_cut(x, n, bits);
 }
 
+/* hop_linear sums a few rows in another order than many; a product with the bias put there before does not.
+ */
+static void linear(float *y, const float *x, const float *w, const float *bias, const int64_t rows_out_in[3],
+                   bool steady, hop_pool *pool)
+{
+    int64_t rows = rows_out_in[0], out = rows_out_in[1], in = rows_out_in[2];
+    if (!steady) {
+        hop_linear(y, x, w, bias, rows, out, in, pool);
+        return;
+    }
+    for (int64_t r = 0; bias && r < rows; r++) memcpy(y + r * out, bias, sizeof(float) * (size_t)out);
+    hop_gemm(y, out, (hop_mat){x, in, 1}, (hop_mat){w, 1, in}, rows, out, in, bias != NULL, pool);
+}
+
 const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
                        int64_t rows, int bits)
 {
@@ -25,31 +39,33 @@ size_t hop__finish_floats(const hop_model *m, int64_t rows)
     return (size_t)(rows * (2 * c->d_model + 2 * c->mlp_hidden));
 }
 
-void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float *y, int64_t rows, int bits,
-                 float *scratch)
+void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float *y, int64_t rows,
+                 hop__arith how, float *scratch)
 {
+    const int bits = how.bits;
     const hop_config *c = &m->config;
     int64_t d = c->d_model, hidden = c->mlp_hidden;
+    const int64_t up[3] = {rows, hidden, d}, down[3] = {rows, d, hidden};
     hop_add(x, x, y, rows * d);
     cut(x, rows * d, bits);
     if (c->mlp == HOP_MLP_NONE) return;
 
     float *normed = scratch, *out = normed + rows * d, *h = out + rows * d, *g = h + rows * hidden;
     const float *in = hop__norm(m, normed, x, l->norm2, l->norm2_bias, rows, bits);
-    hop_linear(h, in, l->up, l->up_bias, rows, hidden, d, NULL);
+    linear(h, in, l->up, l->up_bias, up, how.steady, NULL);
     cut(h, rows * hidden, bits);
     switch (c->mlp) {
     case HOP_MLP_RELU: hop_relu(h, h, rows * hidden); break;
     case HOP_MLP_GELU: hop_gelu(h, h, rows * hidden); break;
     case HOP_MLP_SWIGLU:
-        hop_linear(g, in, l->gate, NULL, rows, hidden, d, NULL);
+        linear(g, in, l->gate, NULL, up, how.steady, NULL);
         cut(g, rows * hidden, bits);
         hop_swiglu(h, g, h, rows * hidden);
         break;
     case HOP_MLP_NONE: break;
     }
     cut(h, rows * hidden, bits);
-    hop_linear(out, h, l->down, l->down_bias, rows, d, hidden, NULL);
+    linear(out, h, l->down, l->down_bias, down, how.steady, NULL);
     cut(out, rows * d, bits);
     hop_add(x, x, out, rows * d);
     cut(x, rows * d, bits);
@@ -67,12 +83,13 @@ void hop__embed(const hop_model *m, float *x, int32_t token, int64_t position, i
     cut(x, d, bits);
 }
 
-void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t rows, int bits, float *work,
-                   hop_pool *pool)
+void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t rows, hop__arith how,
+                   float *work, hop_pool *pool)
 {
-    const float *in = hop__norm(m, work, x, m->norm, m->norm_bias, rows, bits);
-    hop_linear(logits, in, m->head, NULL, rows, m->config.vocab, m->config.d_model, pool);
-    cut(logits, rows * m->config.vocab, bits);
+    const int64_t shape[3] = {rows, m->config.vocab, m->config.d_model};
+    const float *in = hop__norm(m, work, x, m->norm, m->norm_bias, rows, how.bits);
+    linear(logits, in, m->head, NULL, shape, how.steady, pool);
+    cut(logits, rows * m->config.vocab, how.bits);
 }
 
 hop_status hop__check_token(const hop_model *m, int32_t token, int64_t position, hop_error *err)

@@ -100,7 +100,7 @@ static void step_layer(hop_decoder *d, int64_t i)
     hop_mixer_io io = {.y = d->y, .tokens = 1, .scratch = &d->scratch};
     io.x = hop__norm(m, d->normed, d->x, l->norm1, l->norm1_bias, 1, 0);
     l->ops->step(&c, l->mixer, state, d->length, &io);
-    hop__finish(m, l, d->x, d->y, 1, 0, d->finish);
+    hop__finish(m, l, d->x, d->y, 1, (hop__arith){0}, d->finish);
 }
 
 hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_error *err)
@@ -114,7 +114,7 @@ hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_er
     hop__embed(m, d->x, token, d->length, 0, d->y);
     for (int64_t i = 0; i < m->config.pattern.layers; i++) step_layer(d, i);
     d->length++;
-    if (logits) hop__read_out(m, logits, d->x, 1, 0, d->y, NULL);
+    if (logits) hop__read_out(m, logits, d->x, 1, (hop__arith){0}, d->y, NULL);
     return HOP_OK;
 }
 

@@ -3,6 +3,7 @@
 #include "network.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #define ROWS       64   /* rows of a block */
 #define SAVE_EVERY 10.0 /* seconds between two savings of where a pass stands */
@@ -16,6 +17,7 @@ struct hop_forward {
     hop__saved saved;
     hop__source source;
     hop_arena mixer; /* scratch for one mixer at a time */
+    hop__cut cut;    /* without starts: the sequence is not cut */
     float *x, *y, *normed, *finish;
 };
 
@@ -30,6 +32,16 @@ static size_t mixer_scratch(const hop_model *m, int64_t tokens, int threads)
         if (need > most) most = need;
     }
     return most;
+}
+
+/* What the mixers need; most is scratch. */
+static hop_status open_mixers(hop_forward *f, const hop_forward_options *o, hop_error *err)
+{
+    int threads = hop_pool_threads(o->pool);
+    if (!o->cuts) return hop_arena_reserve(&f->mixer, mixer_scratch(f->model, f->max_tokens, threads), err);
+    if (o->checkpoint || f->bits)
+        return hop_fail(err, HOP_EDOMAIN, "a cut sequence is neither kept nor run at another precision");
+    return hop__cut_open(&f->cut, f->model, o->cuts, f->max_tokens, threads, err);
 }
 
 hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o,
@@ -54,7 +66,7 @@ hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forw
     if (!f->x || !f->y || !f->finish || (m->config.norm != HOP_NORM_NONE && !f->normed))
         s = hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens", (long long)f->max_tokens);
     if (s == HOP_OK) s = hop__source_open(&f->source, m, err);
-    if (s == HOP_OK) s = hop_arena_reserve(&f->mixer, mixer_scratch(m, f->max_tokens, threads), err);
+    if (s == HOP_OK) s = open_mixers(f, o, err);
     if (s != HOP_OK) {
         hop_forward_free(f);
         return s;
@@ -68,11 +80,17 @@ void hop_forward_free(hop_forward *f)
     if (!f) return;
     hop__source_close(&f->source);
     hop_arena_free(&f->mixer);
+    hop__cut_close(&f->cut);
     hop_free(f->x);
     hop_free(f->y);
     hop_free(f->normed);
     hop_free(f->finish);
     hop_free(f);
+}
+
+static hop__arith arith(const hop_forward *f)
+{
+    return (hop__arith){.bits = f->bits, .steady = f->cut.at.starts != NULL};
 }
 
 /* Rows first .. count-1 after the mixer of `layer`. */
@@ -88,7 +106,7 @@ static void finish_rows(void *ctx, int64_t task, int worker)
     hop_forward *f = job->f;
     int64_t d = f->model->config.d_model, at = job->first + task * ROWS;
     int64_t rows = job->count - at < ROWS ? job->count - at : ROWS;
-    hop__finish(f->model, job->layer, f->x + at * d, f->y + (at - job->first) * d, rows, f->bits,
+    hop__finish(f->model, job->layer, f->x + at * d, f->y + (at - job->first) * d, rows, arith(f),
                 f->finish + (size_t)worker * hop__finish_floats(f->model, ROWS));
 }
 
@@ -97,11 +115,17 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
     const hop_model *m = f->model;
     const hop__layer *l = hop__source_layer(&f->source, i);
     hop_mixer_config c = hop_model_mixer_config(m, i);
-    f->mixer.used = 0;
-    hop_mixer_io io = {
-        .y = f->y, .tokens = count, .first = first, .bits = f->bits, .scratch = &f->mixer, .pool = f->pool};
-    io.x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits);
-    l->ops->forward(&c, l->mixer, &io);
+    const float *x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits);
+    if (f->cut.at.starts) {
+        hop__cut_mix(&f->cut, l, &c, f->y, x, count, f->pool);
+        first = 0;
+    } else {
+        f->mixer.used = 0;
+        hop_mixer_io io = {.y = f->y, .x = x, .tokens = count, .first = first, .bits = f->bits};
+        io.scratch = &f->mixer;
+        io.pool = f->pool;
+        l->ops->forward(&c, l->mixer, &io);
+    }
     rows_job job = {.f = f, .layer = l, .first = first, .count = count};
     hop_pool_run(f->pool, (count - first + ROWS - 1) / ROWS, finish_rows, &job);
 }
@@ -111,7 +135,8 @@ static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t coun
                              hop_error *err)
 {
     int64_t layers = f->model->config.pattern.layers, d = f->model->config.d_model, start = 0;
-    bool deep = layers > 1000; /* shallower passes are the business of whoever counts sequences */
+    /* Shallow passes are the business of whoever counts sequences, unless they go token by token. */
+    bool deep = layers > 1000;
     hop_status s = HOP_OK;
     if (f->saved.path) {
         f->saved.digest = hop__digest(f->model, tokens, count, f->bits);
@@ -120,7 +145,8 @@ static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t coun
     }
     for (int64_t i = start; s == HOP_OK && i < layers; i++) {
         run_layer(f, i, count, i + 1 == layers ? wanted : 0);
-        if (!deep || i % 64 || i + 1 == layers) continue;
+        if (!(deep && i % 64 == 0) && !f->cut.at.starts) continue;
+        if (i + 1 == layers) continue;
         bool go_on = hop_progress_tick(f->progress, "layers", (double)(i + 1), (double)layers);
         if (f->saved.path && (!go_on || hop_now() > f->saved.next)) {
             s = hop__saved_store(&f->saved, f->x, count, d, i + 1, err);
@@ -138,6 +164,8 @@ static hop_status embed_all(hop_forward *f, const int32_t *tokens, int64_t count
     if (count < 1 || count > f->max_tokens || count > c->max_positions)
         return hop_fail(err, HOP_ERANGE, "%lld tokens: the network takes 1 to %lld", (long long)count,
                         (long long)(c->max_positions < f->max_tokens ? c->max_positions : f->max_tokens));
+    hop_status fits = hop__cut_check(&f->cut.at, count, err);
+    if (fits != HOP_OK) return fits;
     for (int64_t t = 0; t < count; t++) {
         hop_status s = hop__check_token(f->model, tokens[t], t, err);
         if (s != HOP_OK) return s;
@@ -153,7 +181,8 @@ hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t cou
     if (s != HOP_OK) return s;
     s = run_layers(f, tokens, count, count - 1, err);
     if (s != HOP_OK) return s;
-    hop__read_out(f->model, logits, f->x + (count - 1) * f->model->config.d_model, 1, f->bits, f->y, f->pool);
+    hop__read_out(f->model, logits, f->x + (count - 1) * f->model->config.d_model, 1, arith(f), f->y,
+                  f->pool);
     return HOP_OK;
 }
 
@@ -164,6 +193,16 @@ hop_status hop_forward_all(hop_forward *f, const int32_t *tokens, int64_t count,
     if (s != HOP_OK) return s;
     s = run_layers(f, tokens, count, 0, err);
     if (s != HOP_OK) return s;
-    hop__read_out(f->model, logits, f->x, count, f->bits, f->y, f->pool);
+    hop__read_out(f->model, logits, f->x, count, arith(f), f->y, f->pool);
     return HOP_OK;
+}
+
+hop_status hop_forward_hidden(hop_forward *f, const int32_t *tokens, int64_t count, float *hidden,
+                              hop_error *err)
+{
+    hop_status s = embed_all(f, tokens, count, err);
+    if (s != HOP_OK) return s;
+    s = run_layers(f, tokens, count, 0, err);
+    if (s == HOP_OK) memcpy(hidden, f->x, sizeof(float) * (size_t)(count * f->model->config.d_model));
+    return s;
 }

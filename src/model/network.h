@@ -92,17 +92,50 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
 /* y = norm(x) row by row, cut; returns x itself when there is no norm. */
 const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
                        int64_t rows, int bits);
+/* How rows are computed. */
+typedef struct hop__arith {
+    int bits;    /* cut to that many significant bits; 0: do not */
+    bool steady; /* a row's bits do not depend on how many rows are computed together (slower for few) */
+} hop__arith;
 /* x += y, then x += mlp(norm(x)). scratch: hop__finish_floats(m, rows). */
-void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float *y, int64_t rows, int bits,
-                 float *scratch);
+void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float *y, int64_t rows,
+                 hop__arith how, float *scratch);
 size_t hop__finish_floats(const hop_model *m, int64_t rows);
 /* x = token row + position row. work: [d_model] */
 void hop__embed(const hop_model *m, float *x, int32_t token, int64_t position, int bits, float *work);
 /* logits [rows, vocab] of x [rows, d_model]; work: [rows, d_model]. */
-void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t rows, int bits, float *work,
-                   hop_pool *pool);
+void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t rows, hop__arith how,
+                   float *work, hop_pool *pool);
 /* HOP_ERANGE naming the token or the length that the network does not take. */
 hop_status hop__check_token(const hop_model *m, int32_t token, int64_t position, hop_error *err);
+
+/* cut.c: the layers of a pass over a sequence that is cut into segments. */
+
+/* The most that any layer takes, in floats, for sequences of `tokens`. */
+typedef struct hop__cut_sizes {
+    size_t q, kv, triples; /* of a row of a full layer */
+    size_t attention;      /* hop_attn_partial's scratch */
+    size_t state;
+    size_t step; /* bytes of the mixers' scratch */
+} hop__cut_sizes;
+hop__cut_sizes hop__cut_measure(const hop_model *m, int64_t tokens, int threads);
+bool hop__is_full(const hop_mixer_ops *ops);
+
+typedef struct hop__cut {
+    hop_cuts at; /* the starts are its own */
+    float *memory, *q, *sent, *k, *v, *triples, *reply, *o, *work, *state;
+    hop_arena step;
+} hop__cut;
+hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, int64_t tokens, int threads,
+                         hop_error *err);
+void hop__cut_close(hop__cut *c);
+/* HOP_EDOMAIN, HOP_ERANGE: no cut of this network's sequences. */
+hop_status hop__cut_valid(const hop_model *m, const hop_cuts *at, hop_error *err);
+/* HOP_ERANGE when a segment begins behind the sequence. */
+hop_status hop__cut_check(const hop_cuts *at, int64_t count, hop_error *err);
+/* y = the mixer of `layer` over x [count, d_model]. */
+void hop__cut_mix(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y, const float *x,
+                  int64_t count, hop_pool *pool);
 
 /* saved.c: a forward pass that can be interrupted and taken up again. */
 typedef struct hop__saved {

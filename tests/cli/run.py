@@ -4,6 +4,9 @@ import sys
 
 sys.dont_write_bytecode = True  # the source tree stays clean
 import harness
-import cases_usage, cases_task, cases_tasks_more, cases_network, cases_kinds, cases_core, cases_scans, cases_bound, cases_hostile  # noqa: F401  each registers its cases
+import glob, importlib, os
+
+for path in sorted(glob.glob(os.path.join(os.path.dirname(os.path.abspath(__file__)), "cases_*.py"))):
+    importlib.import_module(os.path.basename(path)[:-3])  # each registers its cases
 
 harness.main()

@@ -1,0 +1,344 @@
+/* hopbound play: runs a network as the proof's communication game, in this process or over the ranks of
+ * mpirun, and compares it with the plain pass under the same arithmetic. */
+#include "play.h"
+#include "evaluate.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct play_args {
+    common_args common;
+    size_args sizes;
+    seat_args seats;
+    opt_value count, input, bits, no_compare;
+} play_args;
+
+static const opt OPTIONS[] = {
+    {.name = "count",
+     .letter = 'n',
+     .kind = OPT_INT,
+     .at = offsetof(play_args, count),
+     .initial = "4",
+     .min = 1,
+     .max = INT64_MAX,
+     .metavar = "N",
+     .help = "instances to sample; with --input, lines to read at most",
+     .initial_help = "4; with --input, all"},
+    {.name = "input",
+     .letter = 'i',
+     .kind = OPT_TEXT,
+     .at = offsetof(play_args, input),
+     .metavar = "FILE",
+     .help = "read instances from FILE, as run does; all of one length; - is standard input"},
+    {.name = "bits",
+     .kind = OPT_INT,
+     .at = offsetof(play_args, bits),
+     .initial = "32",
+     .min = HOP_MIN_NUMBER_BITS,
+     .max = 32,
+     .metavar = "P",
+     .help =
+         "of a number in a message: float32's sign and exponent and P-9 bits of fraction; 16 is bfloat16"},
+    {.name = "no-compare",
+     .kind = OPT_FLAG,
+     .at = offsetof(play_args, no_compare),
+     .help =
+         "do not run the plain pass beside it, which needs the memory of the whole sequence in one process"},
+    {.name = NULL},
+};
+
+typedef struct playing {
+    const play_args *args;
+    hop_transport *transport;
+    hop_model *model;
+    hop_pool *pool;
+    hop_task task;
+    bool sized;
+    jsonl in;
+    bool ended;
+    bool together; /* all ranks know how it ends */
+    instance one;
+    int32_t *answers;
+    seats seats;
+    hop_game *game;
+    hop_forward *forward;
+    float *hidden;
+    play_result result;
+} playing;
+
+/* ---- instances ------------------------------------------------------------------------------ */
+
+/* The next one; p->ended when there is none. */
+static hop_status next_instance(playing *p, hop_error *err)
+{
+    const play_args *a = p->args;
+    int64_t number = p->result.instances;
+    if (number >= a->count.integer && (!p->in.file || a->count.given)) {
+        p->ended = true;
+        return HOP_OK;
+    }
+    if (!p->in.file)
+        return instance_sample(&p->one, &p->task, (uint64_t)a->common.seed.integer, (uint64_t)number, err);
+    hop_json_doc doc = {0};
+    hop_status s = jsonl_next(&p->in, &doc, err);
+    if (s != HOP_OK) return s;
+    p->ended = !doc.root;
+    if (p->ended) return HOP_OK;
+    s = instance_read(&p->one, doc.root, err);
+    hop_json_free(&doc);
+    if (s == HOP_OK && p->game && p->one.count != p->result.tokens)
+        s = hop_fail(err, HOP_EFORMAT,
+                     "%lld tokens where the first instance has %lld: a game is of one length",
+                     (long long)p->one.count, (long long)p->result.tokens);
+    if (s != HOP_OK) return jsonl_fail(&p->in, s, err);
+    if (p->one.asked == 0 && p->sized) instance_solve(&p->one, &p->task);
+    return HOP_OK;
+}
+
+/* ---- the game -------------------------------------------------------------------------------- */
+
+static bool compares(const playing *p)
+{
+    return !p->args->no_compare.flag && p->transport->rank == 0;
+}
+
+/* What the first instance's length decides. */
+static int open_game(playing *p)
+{
+    const play_args *a = p->args;
+    const common_args *c = &a->common;
+    int64_t tokens = p->result.tokens = p->one.count, starts[HOP_MAX_PLAYERS];
+    hop_error err = {0};
+    int code = seats_from_options(c, &a->seats, p->sized ? &p->task : NULL, tokens, &p->seats);
+    if (code != EXIT_DONE) return code;
+    hop_game_options o = {.players = p->seats.players, .count = p->seats.count, .bits = (int)a->bits.integer};
+    o.transport = p->transport;
+    o.pool = p->pool;
+    o.progress = &c->progress;
+    o.instances = p->in.file && !a->count.given ? 0 : a->count.integer;
+    if (hop_game_new(&p->game, p->model, &o, &err) != HOP_OK) return fail_error(c, &err);
+    p->answers = malloc(sizeof *p->answers * (size_t)tokens);
+    if (!p->answers) return fail(c, EXIT_FAILED, "answers: out of memory");
+    if (!compares(p)) return EXIT_DONE;
+    hop_cuts cuts = seats_cuts(&p->seats, starts, o.bits);
+    hop_forward_options plain = {
+        .max_tokens = tokens, .pool = p->pool, .progress = &c->progress, .cuts = &cuts};
+    if (hop_forward_new(&p->forward, p->model, &plain, &err) != HOP_OK) return fail_error(c, &err);
+    p->hidden = hop_alloc(sizeof(float) * (size_t)(tokens * hop_model_config(p->model)->d_model));
+    return p->hidden ? EXIT_DONE
+                     : fail(c, EXIT_FAILED, "no memory to compare %lld tokens; --no-compare needs less",
+                            (long long)tokens);
+}
+
+static void score(playing *p)
+{
+    const instance *i = &p->one;
+    int64_t right = 0;
+    for (int64_t t = 0; t < i->count; t++) right += i->targets[t] >= 0 && p->answers[t] == i->targets[t];
+    p->result.with_answer += i->asked > 0;
+    p->result.correct += i->asked > 0 && right == i->asked;
+}
+
+static hop_status play_one(playing *p, hop_error *err)
+{
+    bool same = true;
+    hop_status s = hop_game_play(p->game, p->one.tokens, err);
+    if (s == HOP_OK) s = hop_game_count(p->game, err);
+    if (s == HOP_OK) s = hop_game_answers(p->game, p->one.targets, p->answers, err);
+    if (s == HOP_OK && p->forward)
+        s = hop_forward_hidden(p->forward, p->one.tokens, p->one.count, p->hidden, err);
+    if (s == HOP_OK && !p->args->no_compare.flag) s = hop_game_compare(p->game, p->hidden, &same, err);
+    if (s != HOP_OK) return s;
+    if (!same) p->result.identical = false;
+    score(p);
+    p->result.instances++;
+    return HOP_OK;
+}
+
+/* Names the line. Ranks that a signal stops are silent: the launcher sent it, and says why. */
+static int fail_at_instance(const playing *p, hop_error *err)
+{
+    bool signal = err->status == HOP_ESTOPPED || terminal_stopped();
+    if (signal && p->transport->ranks > 1) return EXIT_FAILED;
+    if (p->in.file && !signal) jsonl_fail(&p->in, err->status, err);
+    return fail_error(&p->args->common, err);
+}
+
+/* Rank 0 goes first, so that what is wrong everywhere is said once: then p->together is set, and no rank has
+ * to be ended by force. */
+static int in_turn(playing *p, int (*step)(playing *p))
+{
+    int code = p->transport->rank == 0 ? step(p) : EXIT_DONE;
+    if (!p->transport->agree(p->transport, code == EXIT_DONE)) {
+        p->together = true;
+        return code == EXIT_DONE ? EXIT_FAILED : code;
+    }
+    return p->transport->rank == 0 ? EXIT_DONE : step(p);
+}
+
+static int take_next(playing *p)
+{
+    hop_error err = {0};
+    return next_instance(p, &err) == HOP_OK ? EXIT_DONE : fail_error(&p->args->common, &err);
+}
+
+static int play_all(playing *p)
+{
+    hop_error err = {0};
+    int code = EXIT_DONE;
+    double began = hop_now();
+    p->result.identical = true;
+    while (code == EXIT_DONE && !p->ended) {
+        if (play_one(p, &err) != HOP_OK) return fail_at_instance(p, &err);
+        code = in_turn(p, take_next);
+    }
+    p->result.seconds = hop_now() - began;
+    return code;
+}
+
+static int tell(playing *p)
+{
+    play_result *r = &p->result;
+    r->common = &p->args->common;
+    r->model = p->model;
+    r->seats = &p->seats;
+    r->transcript = hop_game_transcript(p->game);
+    r->transport = p->transport->name;
+    r->ranks = p->transport->ranks;
+    r->bits = (int)p->args->bits.integer;
+    r->compared = !p->args->no_compare.flag;
+    int code = play_report(r);
+    if (code == EXIT_DONE && r->compared && !r->identical)
+        code = fail(r->common, EXIT_FAILED, "%.200s: the messages did not lead to the plain pass's bits",
+                    r->common->operand);
+    return code;
+}
+
+/* ---- the verb -------------------------------------------------------------------------------- */
+
+/* Whether the network can play at all. */
+static int ask_network(playing *p)
+{
+    const play_args *a = p->args;
+    hop_error err = {0};
+    int64_t generate = 0;
+    int code = sizes_of_network(&a->common, &a->sizes, p->model, &p->task, &p->sized);
+    if (code != EXIT_DONE) return code;
+    if (!p->sized && !a->input.text)
+        return fail(&a->common, EXIT_USAGE, "--task: missing, and %.200s names none", a->common.operand);
+    if (generated_tokens(p->model, &generate, &err) != HOP_OK) return fail_error(&a->common, &err);
+    if (generate)
+        return fail(&a->common, EXIT_FAILED,
+                    "%.200s: it generates its answer; the game is of one forward pass", a->common.operand);
+    if (hop_model_config(p->model)->bidirectional)
+        return fail(&a->common, EXIT_FAILED, "%.200s: it looks both ways; in the game players only look back",
+                    a->common.operand);
+    return EXIT_DONE;
+}
+
+/* Up to where the first message would be sent. */
+static int prepare(playing *p)
+{
+    const play_args *a = p->args;
+    const common_args *c = &a->common;
+    hop_error err = {0};
+    if (hop_model_open(&p->model, c->operand, &err) != HOP_OK) return fail_error(c, &err);
+    int code = ask_network(p);
+    if (code == EXIT_DONE) code = pool_open(c, &p->pool);
+    if (code != EXIT_DONE) return code;
+    if (a->input.text && strcmp(a->input.text, "-") == 0 && p->transport->ranks > 1)
+        return fail(c, EXIT_USAGE, "--input: ranks do not share standard input; give a file");
+    if (a->input.text && jsonl_open(&p->in, a->input.text, &err) != HOP_OK) return fail_error(c, &err);
+    if (next_instance(p, &err) != HOP_OK) return fail_error(c, &err);
+    if (p->ended) return fail(c, EXIT_FAILED, "%.200s: no instance in it", a->input.text);
+    return open_game(p);
+}
+
+static void playing_free(playing *p)
+{
+    hop_game_free(p->game);
+    hop_forward_free(p->forward);
+    hop_free(p->hidden);
+    free(p->answers);
+    instance_free(&p->one);
+    jsonl_close(&p->in);
+    hop_pool_free(p->pool);
+    hop_model_free(p->model);
+    free(p);
+}
+
+static int cmd_play(common_args *common)
+{
+    hop_error err = {0};
+    playing *p = calloc(1, sizeof *p);
+    if (!p) return fail(common, EXIT_FAILED, "out of memory");
+    p->args = (const play_args *)common;
+    if (hop_transport_open(&p->transport, &err) != HOP_OK) {
+        free(p);
+        return fail_error(common, &err);
+    }
+    hop_transport *t = p->transport;
+    t->stopped = terminal_stopped;
+    if (t->rank > 0) terminal_mute();
+    int code = in_turn(p, prepare);
+    if (code == EXIT_DONE) code = play_all(p);
+    if (code == EXIT_DONE && t->rank == 0) {
+        code = tell(p);
+        p->together = true;
+    }
+    bool by_force = code != EXIT_DONE && !p->together;
+    playing_free(p);
+    hop_transport_close(t, by_force ? code : 0);
+    return code;
+}
+
+/* clang-format off */
+static const opt_group GROUPS[] = {
+    {.title = "Options", .opts = OPTIONS},
+    SEAT_GROUP(play_args, seats),
+    NETWORK_SIZE_GROUP(play_args, sizes),
+    COMMON_GROUP,
+    {0},
+};
+static const example EXAMPLES[] = {
+    {"hopbound play net",
+     "Four instances, a player for each function; who told whom how many bits, in which layer."},
+    {"hopbound play net --bits 16 --json",
+     "The same with numbers of 16 bits in all messages."},
+    {"hopbound play net --players 3 --count 1",
+     "One instance cut into three nearly equal segments."},
+    {"mpirun -n 5 hopbound play net",
+     "Every player a process: the same bits, in real messages."},
+    {"mpirun -n 8 hopbound play net --players 8 --no-compare --count 1",
+     "A sequence too long for one machine: each rank holds the activations of its own tokens only."},
+    {0},
+};
+const verb verb_play = {
+    .name = "play",
+    .summary = "runs a network as the proof's communication game and counts the bits of every message",
+    .operand = "DIR",
+    .operand_help = "the network: config.json and model.safetensors",
+    .description =
+        "Players hold consecutive segments of the prompt: L, .., 1, 0, -1 hold z_L, .., z_0 and w. A full "
+        "layer is an epoch: the tokens of a later player send their queries to every earlier one, which "
+        "replies with its partial softmax, head_dim+2 numbers for each token and head, and keeps nothing. "
+        "Every other layer is a chain: its state passes from each player to the next. Every message is packed "
+        "into bytes at the precision of --bits, and its bits are counted; queries apart, because they flow to "
+        "players that forget them, and the lower bounds do not charge them.\n\n"
+        "The residual stream at every token is then compared, bit by bit, with a pass over the whole sequence "
+        "under the same arithmetic but without a message (`run --message-bits`); a difference is exit 1. "
+        "Networks that look both ways (kind encoder) or generate their answer (kind cot) are refused: the game "
+        "is of one pass that looks back.\n\n"
+        "Under mpirun each rank is a player, or holds several neighbours when there are fewer ranks than "
+        "players; ranks beyond the players idle. Messages are then real ones, and the counts the same. Weights "
+        "are loaded by every rank, activations are those of its own tokens, and long blocks of queries travel "
+        "in pieces: this is sequence-parallel inference, and the way to run a sequence that is too long for "
+        "one machine's memory. Give --no-compare then, since the plain pass holds all of it in rank 0, and as "
+        "many --players as ranks. Each rank takes the cores that the launcher binds it to, unless --threads says "
+        "otherwise; all ranks must have the same kernels (--isa). A rank that fails or is killed ends the job.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .args_size = sizeof(play_args),
+    .run = cmd_play,
+};
+/* clang-format on */

@@ -1,0 +1,51 @@
+/* Who plays: the players of an instance, from the task or from the options. */
+#include "seats.h"
+
+#define DEFAULT_PLAYERS 4
+
+const opt SEAT_OPTIONS[] = {
+    {.name = "players",
+     .kind = OPT_INT,
+     .at = offsetof(seat_args, players),
+     .min = 1,
+     .max = HOP_MAX_PLAYERS,
+     .metavar = "P",
+     .help = "P players with segments of nearly equal length",
+     .initial_help = "funccomp: one for each function, z_0 and w; else 4"},
+    {.name = "cut",
+     .kind = OPT_LIST,
+     .at = offsetof(seat_args, cut),
+     .min = 1,
+     .max = (int64_t)1 << 31,
+     .metavar = "T1,..",
+     .help = "players that begin at token 0 and at these"},
+    {.name = NULL},
+};
+
+int seats_from_options(const common_args *a, const seat_args *s, const hop_task *task, int64_t tokens,
+                       seats *out)
+{
+    hop_error err = {0};
+    hop_status got;
+    if (s->players.given && s->cut.given) return fail(a, EXIT_USAGE, "--cut: not together with --players");
+    if (s->cut.given) {
+        out->count = s->cut.count + 1;
+        got = hop_players_cut(out->players, s->cut.list, s->cut.count, tokens, &err);
+        return got == HOP_OK ? EXIT_DONE : fail(a, EXIT_USAGE, "--cut: %s", err.text);
+    }
+    bool of_task = task && task->kind == HOP_TASK_FUNCCOMP && task->length == tokens;
+    if (of_task && !s->players.given) {
+        out->count = hop_players_of_funccomp(&task->funccomp, out->players);
+        return EXIT_DONE;
+    }
+    int64_t few = tokens < DEFAULT_PLAYERS ? tokens : DEFAULT_PLAYERS;
+    out->count = (int)(s->players.given ? s->players.integer : few);
+    got = hop_players_even(out->players, out->count, tokens, &err);
+    return got == HOP_OK ? EXIT_DONE : fail(a, EXIT_USAGE, "--players: %s", err.text);
+}
+
+hop_cuts seats_cuts(const seats *s, int64_t starts[HOP_MAX_PLAYERS], int bits)
+{
+    for (int p = 0; p < s->count; p++) starts[p] = s->players[p].first;
+    return (hop_cuts){.starts = starts, .count = s->count, .bits = bits};
+}

@@ -1,0 +1,119 @@
+/* The transport of one process: every message is a copy of its bytes in a queue. And the choice between it
+ * and MPI. */
+#include "room.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- mailboxes ---------------------------------------------------------------------------------- */
+
+void hop__mailbox_init(hop__mailbox *b)
+{
+    *b = (hop__mailbox){.end = &b->first};
+}
+
+hop_status hop__mailbox_put(hop__mailbox *b, hop_route r, const void *bytes, size_t size, hop_error *err)
+{
+    hop__mail *m = malloc(sizeof *m + size);
+    if (!m) return hop_fail(err, HOP_ENOMEM, "a message of %zu bytes: out of memory", size);
+    *m = (hop__mail){.from = r.from, .to = r.to, .size = size};
+    memcpy(m->bytes, bytes, size);
+    *b->end = m;
+    b->end = &m->next;
+    return HOP_OK;
+}
+
+hop_status hop__mailbox_take(hop__mailbox *b, hop_route r, void *bytes, size_t size, hop_error *err)
+{
+    hop__mail **at = &b->first;
+    while (*at && ((*at)->from != r.from || (*at)->to != r.to)) at = &(*at)->next;
+    hop__mail *m = *at;
+    if (!m || m->size != size)
+        return hop_fail(err, HOP_EFORMAT, "player %d waits for %zu bytes of player %d, there are %zu", r.to,
+                        size, r.from, m ? m->size : 0);
+    memcpy(bytes, m->bytes, size);
+    *at = m->next;
+    if (!*at) b->end = at;
+    free(m);
+    return HOP_OK;
+}
+
+void hop__mailbox_free(hop__mailbox *b)
+{
+    while (b->first) {
+        hop__mail *m = b->first;
+        b->first = m->next;
+        free(m);
+    }
+    hop__mailbox_init(b);
+}
+
+/* ---- the transport ------------------------------------------------------------------------------- */
+
+typedef struct inproc {
+    hop_transport base; /* first: a hop_transport * is one of these */
+    hop__mailbox box;
+} inproc;
+
+static hop_status inproc_send(hop_transport *t, hop_route r, const void *bytes, size_t size, hop_error *err)
+{
+    return hop__mailbox_put(&((inproc *)t)->box, r, bytes, size, err);
+}
+
+static hop_status inproc_recv(hop_transport *t, hop_route r, void *bytes, size_t size, hop_error *err)
+{
+    return hop__mailbox_take(&((inproc *)t)->box, r, bytes, size, err);
+}
+
+static bool inproc_agree(hop_transport *t, bool yes)
+{
+    (void)t;
+    return yes;
+}
+
+static void inproc_close(hop_transport *t, int code)
+{
+    (void)code;
+    hop__mailbox_free(&((inproc *)t)->box);
+    free(t);
+}
+
+hop_status hop_transport_in_process(hop_transport **out, hop_error *err)
+{
+    inproc *p = calloc(1, sizeof *p);
+    *out = NULL;
+    if (!p) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    p->base = (hop_transport){.name = "in-process", .ranks = 1};
+    p->base.send = inproc_send;
+    p->base.recv = inproc_recv;
+    p->base.agree = inproc_agree;
+    p->base.close = inproc_close;
+    hop__mailbox_init(&p->box);
+    *out = &p->base;
+    return HOP_OK;
+}
+
+void hop_transport_close(hop_transport *t, int code)
+{
+    if (t) t->close(t, code);
+}
+
+/* What launchers tell the processes that they start: Open MPI; MPICH, Intel and Slurm; any PMIx. */
+static bool launched(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
+        if (getenv(names[i])) return true;
+    return false;
+}
+
+hop_status hop_transport_open(hop_transport **out, hop_error *err)
+{
+    *out = NULL;
+    if (!launched()) return hop_transport_in_process(out, err);
+#ifdef HOP_HAVE_MPI
+    return hop__transport_mpi(out, err);
+#else
+    return hop_fail(err, HOP_EUNKNOWN, "started by an MPI launcher, but built without MPI");
+#endif
+}

@@ -1,0 +1,129 @@
+/* The transport of many processes: every message between players on different ranks is a message of MPI's.
+ * The only file that sees mpi.h.
+ *
+ * Sends do not wait, but only so many may be under way; receives ask now and then whether the work should
+ * stop, and sleep a little between looking, because players wait for each other most of the time and there
+ * may be more of them than cores. A rank that dies ends the job: the launcher sees to that. */
+#include "room.h"
+
+#include <mpi.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+enum { UNDER_WAY = 32, TAG = 1 };
+#define CHUNK ((size_t)1 << 30) /* MPI counts in ints */
+
+typedef struct flight {
+    MPI_Request request;
+    void *bytes;
+} flight;
+
+typedef struct mpi {
+    hop_transport base; /* first: a hop_transport * is one of these */
+    hop__mailbox box;   /* for players of this rank */
+    flight flights[UNDER_WAY];
+    int next; /* the oldest, which is the one to be used again */
+} mpi;
+
+/* Until the request is done. Looks often at first, then every fifth of a millisecond. */
+static hop_status finish(mpi *t, MPI_Request *request, const char *what, hop_error *err)
+{
+    for (int looks = 0;; looks++) {
+        int done = 0;
+        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return hop_fail(err, HOP_EIO, "rank %d: MPI could not %s a message", t->base.rank, what);
+        if (done) return HOP_OK;
+        if (t->base.stopped && t->base.stopped()) return hop_fail(err, HOP_ESTOPPED, "stopped on request");
+        if (looks > 1000) nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
+    }
+}
+
+static hop_status land(mpi *t, flight *f, hop_error *err)
+{
+    if (!f->bytes) return HOP_OK;
+    hop_status s = finish(t, &f->request, "send", err);
+    if (s != HOP_OK) return s; /* the bytes may still be read; the job is about to end */
+    free(f->bytes);
+    f->bytes = NULL;
+    return HOP_OK;
+}
+
+static hop_status send_chunk(mpi *t, int rank, const void *bytes, size_t size, hop_error *err)
+{
+    flight *f = &t->flights[t->next];
+    hop_status s = land(t, f, err);
+    if (s != HOP_OK) return s;
+    t->next = (t->next + 1) % UNDER_WAY;
+    f->bytes = malloc(size ? size : 1);
+    if (!f->bytes) return hop_fail(err, HOP_ENOMEM, "a message of %zu bytes: out of memory", size);
+    memcpy(f->bytes, bytes, size);
+    if (MPI_Isend(f->bytes, (int)size, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &f->request) == MPI_SUCCESS)
+        return HOP_OK;
+    free(f->bytes);
+    f->bytes = NULL;
+    return hop_fail(err, HOP_EIO, "rank %d: MPI could not send a message", t->base.rank);
+}
+
+static hop_status mpi_send(hop_transport *base, hop_route r, const void *bytes, size_t size, hop_error *err)
+{
+    mpi *t = (mpi *)base;
+    if (r.to_rank == base->rank) return hop__mailbox_put(&t->box, r, bytes, size, err);
+    hop_status s = HOP_OK;
+    for (size_t at = 0; s == HOP_OK && at < size; at += CHUNK)
+        s = send_chunk(t, r.to_rank, (const char *)bytes + at, size - at < CHUNK ? size - at : CHUNK, err);
+    return s;
+}
+
+static hop_status mpi_recv(hop_transport *base, hop_route r, void *bytes, size_t size, hop_error *err)
+{
+    mpi *t = (mpi *)base;
+    if (r.from_rank == base->rank) return hop__mailbox_take(&t->box, r, bytes, size, err);
+    hop_status s = HOP_OK;
+    for (size_t at = 0; s == HOP_OK && at < size; at += CHUNK) {
+        MPI_Request request;
+        int n = (int)(size - at < CHUNK ? size - at : CHUNK);
+        if (MPI_Irecv((char *)bytes + at, n, MPI_BYTE, r.from_rank, TAG, MPI_COMM_WORLD, &request) !=
+            MPI_SUCCESS)
+            return hop_fail(err, HOP_EIO, "rank %d: MPI could not receive a message", base->rank);
+        s = finish(t, &request, "receive", err);
+    }
+    return s;
+}
+
+static bool mpi_agree(hop_transport *base, bool yes)
+{
+    int said = yes;
+    (void)base;
+    return MPI_Bcast(&said, 1, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS && said;
+}
+
+static void mpi_close(hop_transport *base, int code)
+{
+    mpi *t = (mpi *)base;
+    if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
+    for (int i = 0; i < UNDER_WAY; i++) land(t, &t->flights[i], NULL);
+    hop__mailbox_free(&t->box);
+    MPI_Finalize();
+    free(t);
+}
+
+hop_status hop__transport_mpi(hop_transport **out, hop_error *err)
+{
+    mpi *t = calloc(1, sizeof *t);
+    int level;
+    if (!t) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    t->base = (hop_transport){.name = "mpi", .send = mpi_send, .recv = mpi_recv};
+    t->base.agree = mpi_agree;
+    t->base.close = mpi_close;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS ||
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+        MPI_Comm_rank(MPI_COMM_WORLD, &t->base.rank) != MPI_SUCCESS ||
+        MPI_Comm_size(MPI_COMM_WORLD, &t->base.ranks) != MPI_SUCCESS) {
+        free(t);
+        return hop_fail(err, HOP_EIO, "MPI cannot be started");
+    }
+    hop__mailbox_init(&t->box);
+    *out = &t->base;
+    return HOP_OK;
+}
