@@ -24,8 +24,9 @@ typedef struct ladder {
 
 /* Climbs one rung: the full network into rungs and layers, unless --brief the others too. */
 hop_status ladder_climb(ladder *l, int hops, hop_error *err);
-/* ladder_others.c */
+/* ladder_others.c, ladder_known.c */
 hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err);
+hop_status ladder_known(ladder *l, const hop_task *t, hop_error *err);
 
 /* Builds a network of a kind, writes it under DIR/name, reads it back, proves and runs that: what is in the
  * row is true of the file. `margins`: keep them in l->layers. */
