@@ -1,0 +1,56 @@
+/* The audit of a model: its plan with every layer's sizes, at a length and at given precisions. */
+#ifndef HOPBOUND_CLI_AUDIT_H
+#define HOPBOUND_CLI_AUDIT_H
+
+#include "cli.h"
+
+typedef struct audit_args {
+    common_args common;
+    opt_value n, bits, state_dtype, conv_dtype, cache_dtype, format;
+} audit_args;
+
+/* How wide the numbers of one kind are, and who says so. */
+typedef struct precision {
+    const char *dtype;
+    int bytes;
+    const char *how; /* "declared", "assumed", "given" */
+} precision;
+
+typedef struct audit_layer {
+    char letter;
+    bool sparse;          /* picks or compresses tokens */
+    bool borrows;         /* attends to rows that another layer keeps */
+    int64_t heads, v_dim; /* of attention; 0: it has none */
+    int64_t row;          /* numbers kept for a token */
+    int64_t window;       /* tokens seen; 0: no window */
+    int64_t state, conv;  /* numbers carried by the recurrence and by short convolutions */
+} audit_layer;
+
+typedef struct audit {
+    hop_hf_plan plan;
+    audit_layer *layers; /* [plan.count] */
+    hop_text compressed; /* the pattern, shorter */
+    precision state, conv, cache;
+    int64_t n; /* 0: not known */
+    const char *n_from;
+    bool rows_known; /* every layer keeps the same number of numbers for a token */
+} audit;
+
+/* ---- audit_read.c -------------------------------------------------------------------------- */
+
+/* Reads a config.json, a foreign one or one of this program's; PATH may be its directory. */
+hop_status audit_read(audit *u, const audit_args *a, hop_error *err);
+void audit_free(audit *u);
+/* Bytes that a layer keeps after n tokens; -1: not known. Saturates. */
+int64_t audit_layer_bytes(const audit *u, const audit_layer *l, int64_t n);
+int64_t audit_total_bytes(const audit *u, int64_t n); /* the same of all layers */
+int64_t audit_state_bytes(const audit *u);            /* one recurrent layer; -1: there is none */
+int64_t audit_row_bytes(const audit *u); /* what one more token adds, all layers; -1: not known */
+
+/* ---- audit_json.c, audit_text.c ------------------------------------------------------------ */
+
+int audit_print_json(const audit_args *a, const audit *u);
+int audit_print_text(const audit_args *a, const audit *u);
+int audit_print_markdown(const audit_args *a, const audit *u);
+
+#endif
