@@ -40,6 +40,7 @@ typedef struct hop_arch_layer {
     int64_t heads, dim;  /* full: H, d (of the values) */
     int64_t number_bits; /* p: bits of one number, in the accumulator */
     int64_t state_bits;  /* linear: S, all that crosses a cut */
+    int64_t block;       /* other: B of (B,k)-sparse attention; 0: something else */
 } hop_arch_layer;
 
 typedef struct hop_arch {
@@ -51,17 +52,26 @@ typedef struct hop_arch {
 
 #define HOP_MAX_HOPS 64 /* of a question */
 
+/* Impossible at n means: some sizes whose prompt has at most n tokens cannot be solved; possible at n: all of
+ * them can. With sizes, it is these sizes that are meant. With neither, "impossible" means from speaks_from on
+ * and "possible" up to the length that `why` gives; both can then be true of one architecture. */
 typedef struct hop_question {
     const hop_arch *arch;
-    int hops;         /* L >= 1 */
-    int64_t n;        /* tokens; 0: not asked. The best sizes for that length are searched */
-    int64_t m;        /* > 0: these sizes, instead of n */
-    const int64_t *fan; /* [hops - 1], with m */
+    int hops;                     /* L >= 1 */
+    int64_t n;                    /* tokens; 0: not asked. The best sizes for that length are searched */
+    int64_t m;                    /* > 0: these sizes, instead of n */
+    const int64_t *fan;           /* [hops - 1], with m */
     const hop_progress *progress; /* may be NULL */
 } hop_question;
 
 typedef enum hop_answer { HOP_ANSWER_IMPOSSIBLE, HOP_ANSWER_POSSIBLE, HOP_ANSWER_SILENT } hop_answer;
 const char *hop_answer_name(hop_answer a); /* "impossible", "possible", "silent" */
+
+/* A condition of a theorem, and whether it holds here. */
+typedef struct hop_hypothesis {
+    const char *text;
+    bool met;
+} hop_hypothesis;
 
 /* What one theorem says. Texts are owned by the hop_bounds. */
 typedef struct hop_bound {
@@ -82,11 +92,15 @@ typedef struct hop_bound {
     const char *const *sizes; /* [hops]: m, n_1, .., n_{L-1} */
     const char *const *x;     /* [hops]: x_0 .. x_{L-1} */
     const char *const *s;     /* [hops - 1]: s_1 .. s_{L-1} */
+    const hop_hypothesis *hypotheses;
+    int hypothesis_count;
 } hop_bound;
 
 typedef struct hop_bounds {
-    hop_bound *results;
+    hop_bound *results; /* one a theorem, always all of them */
     int count;
+    double accuracy_ceiling; /* P3 at the length or sizes asked; NaN without, and where a full layer is */
+    int64_t table;           /* N_{L-1} that the ceiling is for; 0: none */
 } hop_bounds;
 
 /* HOP_EDOMAIN for a question that makes no sense, HOP_ESTOPPED when the progress says so, HOP_ENOMEM. */

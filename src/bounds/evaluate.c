@@ -1,0 +1,149 @@
+/* One question, all theorems. */
+#include "case.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct theorem {
+    const char *id, *statement;
+    bool published;
+    hop__theorem_fn *evaluate;
+} theorem;
+
+static const theorem theorems[] = {
+#define ENTRY(name, id, published, statement) {id, statement, published, hop__##name},
+    HOP__THEOREM_LIST(ENTRY)
+#undef ENTRY
+};
+#define THEOREMS ((int)(sizeof theorems / sizeof *theorems))
+
+/* What the caller sees, and what belongs to it. */
+typedef struct answer {
+    hop_bounds seen;
+    hop_bound results[THEOREMS];
+    hop__strings strings;
+} answer;
+
+const char *hop_answer_name(hop_answer a)
+{
+    static const char *const names[] = {"impossible", "possible", "silent"};
+    return names[a];
+}
+
+/* ---- questions that make no sense ----------------------------------------------------------- */
+
+static hop_status check_layer(const hop_arch_layer *l, int64_t number, hop_error *err)
+{
+    bool full = l->kind == HOP_LAYER_FULL || l->kind == HOP_LAYER_BOTH;
+    bool linear = l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_BOTH;
+    if (l->repeat < 1)
+        return hop_fail(err, HOP_EDOMAIN, "layer run %lld: repeated 0 times", (long long)number);
+    if (full && (l->heads < 1 || l->dim < 1 || l->number_bits < 1))
+        return hop_fail(err, HOP_EDOMAIN, "layer run %lld: heads, dimension and bits must be at least 1",
+                        (long long)number);
+    if (linear && l->state_bits < 0)
+        return hop_fail(err, HOP_EDOMAIN, "layer run %lld: a state of less than 0 bits", (long long)number);
+    return HOP_OK;
+}
+
+hop_status hop__arch_check(const hop_arch *a, hop_error *err)
+{
+    hop_status s = HOP_OK;
+    if (!a || a->count < 1) return hop_fail(err, HOP_EDOMAIN, "architecture: no layers");
+    for (int64_t i = 0; s == HOP_OK && i < a->count; i++) s = check_layer(&a->layers[i], i, err);
+    return s;
+}
+
+static hop_status check_question(const hop_question *q, hop_error *err)
+{
+    if (q->hops < 1 || q->hops > HOP_MAX_HOPS)
+        return hop_fail(err, HOP_EDOMAIN, "hops: %d is outside 1..%d", q->hops, HOP_MAX_HOPS);
+    if (q->n < 0 || q->m < 0) return hop_fail(err, HOP_EDOMAIN, "sizes: below 0");
+    if (q->n && q->m) return hop_fail(err, HOP_EDOMAIN, "a length or sizes, not both");
+    if (q->m == 1) return hop_fail(err, HOP_EDOMAIN, "m: 1 is below 2");
+    for (int l = 0; q->m && l < q->hops - 1; l++)
+        if (q->fan[l] < 2) return hop_fail(err, HOP_EDOMAIN, "fan: %lld is below 2", (long long)q->fan[l]);
+    return hop__arch_check(q->arch, err);
+}
+
+/* ---- the answer ----------------------------------------------------------------------------- */
+
+static void case_init(hop__case *c, const hop_question *q, hop__strings *strings)
+{
+    *c =
+        (hop__case){.q = q, .hops = q->hops, .asked = q->n || q->m, .by_sizes = q->m > 0, .strings = strings};
+    hop__shape_init(&c->shape, q->arch);
+    for (int l = 0; l < q->hops; l++) fmpz_set_si(&c->sizes[l], !q->m ? 0 : l ? q->fan[l - 1] : q->m);
+    if (c->by_sizes)
+        hop__length(&c->n, c->sizes, c->hops);
+    else
+        fmpz_set_si(&c->n, q->n);
+}
+
+static void case_clear(hop__case *c)
+{
+    hop__shape_clear(&c->shape);
+    for (int l = 0; l < c->hops; l++) fmpz_clear(&c->sizes[l]);
+    fmpz_clear(&c->n);
+}
+
+/* P3 at what was asked for. */
+static void set_ceiling(hop_bounds *b, hop__case *c)
+{
+    fmpz_t table;
+    fmpz_init(table);
+    b->accuracy_ceiling = NAN;
+    if (c->shape.full == 0 && c->shape.other == 0 && hop__asked_table(c, table) && fmpz_fits_si(table)) {
+        b->accuracy_ceiling = hop__accuracy_ceiling(table, &c->shape.total);
+        b->table = fmpz_get_si(table);
+    }
+    fmpz_clear(table);
+}
+
+static void evaluate_all(answer *a, hop__case *c)
+{
+    for (int i = 0; i < THEOREMS && !c->stopped; i++) {
+        hop_bound *b = &a->results[i];
+        *b = (hop_bound){.id = theorems[i].id,
+                         .statement = theorems[i].statement,
+                         .published = theorems[i].published,
+                         .applies = true,
+                         .answer = HOP_ANSWER_SILENT,
+                         .log10_n = INFINITY,
+                         .needs = "",
+                         .has = "",
+                         .why = ""};
+        theorems[i].evaluate(c, b);
+        c->stopped = c->stopped || !hop_progress_tick(c->q->progress, "theorems", i + 1, THEOREMS);
+    }
+    if (!c->stopped) set_ceiling(&a->seen, c);
+}
+
+hop_status hop_bounds_new(hop_bounds **out, const hop_question *q, hop_error *err)
+{
+    *out = NULL;
+    hop_status s = check_question(q, err);
+    if (s != HOP_OK) return s;
+    answer *a = calloc(1, sizeof *a);
+    if (!a) return hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    a->seen = (hop_bounds){.results = a->results, .count = THEOREMS};
+    hop__case c;
+    case_init(&c, q, &a->strings);
+    evaluate_all(a, &c);
+    case_clear(&c);
+    if (c.stopped) s = hop_fail(err, HOP_ESTOPPED, "stopped");
+    if (s == HOP_OK && a->strings.failed) s = hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    if (s == HOP_OK)
+        *out = &a->seen;
+    else
+        hop_bounds_free(&a->seen);
+    return s;
+}
+
+void hop_bounds_free(hop_bounds *b)
+{
+    if (!b) return;
+    answer *a = (answer *)(void *)b; /* its first member */
+    hop__strings_free(&a->strings);
+    free(a);
+}

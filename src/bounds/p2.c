@@ -1,0 +1,48 @@
+/* P2: no full layer at all. After z_L has been read, the Q state bits of the stack are all that the rest of
+ * the prompt sees of it, and every entry of it is asked for by some continuation: Q >= N·log2 N, N = N_{L-1}.
+ */
+#include "room.h"
+
+#include <math.h>
+
+bool hop__linear_only(hop__case *c, hop_bound *b)
+{
+    hop__suppose_known_mixers(c, b);
+    hop__suppose(c, b, c->shape.full == 0,
+                 hop__say(c, "no full layer, here are %lld", (long long)c->shape.full));
+    return b->applies;
+}
+
+bool hop__asked_table(hop__case *c, fmpz_t table)
+{
+    fmpz sizes[HOP_MAX_HOPS] = {0};
+    bool known = c->by_sizes;
+    fmpz_one(table);
+    if (c->by_sizes)
+        for (int l = 0; l < c->hops; l++) fmpz_mul(table, table, &c->sizes[l]);
+    else if (c->asked)
+        known = hop__largest_table(table, sizes, c->hops, &c->n);
+    for (int l = 0; l < c->hops; l++) fmpz_clear(&sizes[l]);
+    return known;
+}
+
+void hop__p2(hop__case *c, hop_bound *b)
+{
+    if (!hop__linear_only(c, b)) return;
+    fmpz sizes[HOP_MAX_HOPS] = {0};
+    fmpz_t table;
+    fmpz_init(table);
+    if (hop__asked_table(c, table))
+        b->needs = hop__say(c, "Q >= N log2 N = %.6g bits, N = %s",
+                            exp2(hop__to_log2(table)) * hop__to_log2(table), hop__say_integer(c, table));
+    else
+        b->needs = "Q >= N log2 N bits";
+    b->has = hop__say(c, "Q = %s state bits", hop__say_integer(c, &c->shape.total));
+    bool here = c->by_sizes && hop__table_exceeds(table, &c->shape.total);
+    hop__least_table(table, &c->shape.total);
+    hop__sizes_for_table(sizes, c->hops, table);
+    hop__speak_at(c, b, sizes, c->hops);
+    if (c->by_sizes) hop__speak_here(c, b, here);
+    for (int l = 0; l < c->hops; l++) fmpz_clear(&sizes[l]);
+    fmpz_clear(table);
+}

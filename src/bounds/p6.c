@@ -1,0 +1,68 @@
+/* P6: L-1 full layers, linear layers in every gap, L hops, at finite sizes. Sizes of the task and the proof's
+ * own numbers x_l, s_l are searched (p6_search.c) and verified (p6_verify.c). With F < L-1 full layers the
+ * theorem is used for F+1 hops, which L hops contain: the later functions hand on what they get. */
+#include "p6.h"
+
+void hop__p6_init(hop__p6_numbers *p, int hops, const fmpz *state, const fmpz *reply)
+{
+    *p = (hop__p6_numbers){.hops = hops, .state = state, .reply = reply};
+}
+
+void hop__p6_clear(hop__p6_numbers *p)
+{
+    for (int l = 0; l < p->hops; l++) fmpz_clear(&p->sizes[l]), fmpz_clear(&p->x[l]), fmpz_clear(&p->s[l]);
+}
+
+void hop__p6_set(hop__p6_numbers *to, const hop__p6_numbers *from)
+{
+    for (int l = 0; l < from->hops; l++) {
+        fmpz_set(&to->sizes[l], &from->sizes[l]);
+        fmpz_set(&to->x[l], &from->x[l]);
+        fmpz_set(&to->s[l], &from->s[l]);
+    }
+}
+
+static void speak(hop__case *c, hop_bound *b, const hop__p6_numbers *p)
+{
+    hop__speak_at(c, b, p->sizes, p->hops);
+    b->x = hop__say_list(c, p->x, p->hops, c->hops);
+    b->s = hop__say_list(c, p->s + 1, p->hops - 1, c->hops);
+}
+
+/* The sizes that were asked for: is there an x and an s? */
+static void speak_of_sizes(hop__case *c, hop_bound *b, hop__p6_numbers *p)
+{
+    for (int l = 0; l < p->hops; l++) fmpz_set(&p->sizes[l], &c->sizes[l]);
+    bool found = hop__p6_search(p, true, c->q->progress, &c->stopped);
+    hop__speak_here(c, b, found);
+    if (!found) return;
+    b->x = hop__say_list(c, p->x, p->hops, c->hops);
+    b->s = hop__say_list(c, p->s + 1, p->hops - 1, c->hops);
+}
+
+void hop__p6(hop__case *c, hop_bound *b)
+{
+    const hop__shape *s = &c->shape;
+    hop__suppose_known_mixers(c, b);
+    hop__suppose(c, b, s->full >= 1, "a full layer (without one, P2 says more)");
+    hop__suppose(c, b, s->full <= c->hops - 1,
+                 hop__say(c, "at most L-1 = %d full layers, here are %lld", c->hops - 1, (long long)s->full));
+    if (!b->applies) return;
+    b->needs = "Delta_L >= n_{L-1} s_{L-1} log2 N_{L-1}, or an image that fails";
+    b->has = hop__say(c, "M = %s, state bits a gap up to %s", hop__say_integer(c, &s->reply),
+                      hop__say_integer(c, &s->total));
+    if (s->full + 1 > HOP__P6_MOST_HOPS) {
+        b->why =
+            hop__say(c, "sizes are searched for up to %d full layers; beyond, they have millions of digits",
+                     HOP__P6_MOST_HOPS - 1);
+        return;
+    }
+    hop__p6_numbers p;
+    hop__p6_init(&p, (int)s->full + 1, s->state, &s->reply);
+    if (hop__p6_search(&p, false, c->q->progress, &c->stopped))
+        speak(c, b, &p);
+    else
+        b->why = "the search found no sizes that can be verified";
+    if (c->by_sizes && !c->stopped) speak_of_sizes(c, b, &p);
+    hop__p6_clear(&p);
+}

@@ -1,0 +1,30 @@
+/* P6's sizes: what is searched, what is verified. */
+#ifndef HOP_BOUNDS_P6_H
+#define HOP_BOUNDS_P6_H
+
+#include "room.h"
+
+#define HOP__P6_MOST_HOPS 8 /* beyond, the numbers have millions of digits */
+
+typedef struct hop__p6_numbers {
+    int hops;                      /* L >= 2 */
+    const fmpz *state;             /* [L]: A_0 .. A_{L-1} */
+    const fmpz *reply;             /* M */
+    fmpz sizes[HOP__P6_MOST_HOPS]; /* [L]: m, n_1 .. n_{L-1} */
+    fmpz x[HOP__P6_MOST_HOPS];     /* [L]: x_0 .. x_{L-1} */
+    fmpz s[HOP__P6_MOST_HOPS];     /* [L]: s[l] is s_l, l = 1 .. L-1; s[0] is not used */
+} hop__p6_numbers;
+
+void hop__p6_init(hop__p6_numbers *p, int hops, const fmpz *state, const fmpz *reply);
+void hop__p6_clear(hop__p6_numbers *p);
+void hop__p6_set(hop__p6_numbers *to, const hop__p6_numbers *from);
+
+/* Do these integers satisfy every condition of P6? True only when all are certain. When not, `why` (may be
+ * NULL) receives the condition: "image 2", "end", "sizes". */
+bool hop__p6_verify(const hop__p6_numbers *p, char why[32]);
+
+/* The shortest prompt that the search finds. `fixed`: sizes are given and stay. False when nothing was found,
+ * or the progress said stop. What comes out has passed hop__p6_verify. */
+bool hop__p6_search(hop__p6_numbers *p, bool fixed, const hop_progress *progress, bool *stopped);
+
+#endif

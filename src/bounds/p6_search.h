@@ -1,0 +1,35 @@
+/* P6 as a landscape over the reals, in logarithms to base 2. */
+#ifndef HOP_BOUNDS_P6_SEARCH_H
+#define HOP_BOUNDS_P6_SEARCH_H
+
+#include "p6.h"
+
+#define HOP__P6_DIMS (2 * HOP__P6_MOST_HOPS - 1)
+
+/* The given: sizes too when they are fixed. */
+typedef struct hop__p6_ground {
+    int hops;
+    double reply, state[HOP__P6_MOST_HOPS], states_to[HOP__P6_MOST_HOPS]; /* log2 of M, A_e, A_0 + .. + A_e */
+    bool fixed;
+    double sizes[HOP__P6_MOST_HOPS]; /* fixed: log2 of m, n_1, .. */
+} hop__p6_ground;
+
+/* Where a point leads to: log2 of everything but the ratios. */
+typedef struct hop__p6_place {
+    double sizes[HOP__P6_MOST_HOPS], x0;
+    double ratio[HOP__P6_MOST_HOPS]; /* (s_l - 1)/N_{l-1} */
+} hop__p6_place;
+
+int hop__p6_dims(const hop__p6_ground *g);
+/* log2 of the length; when fixed, log2 of what the end lacks (below 0: it holds). Large where there is
+ * nothing. */
+double hop__p6_height(const hop__p6_ground *g, const double *z, hop__p6_place *place);
+/* A point to start from, one of hop__p6_starts. */
+#define HOP__P6_STARTS 12
+void hop__p6_start(const hop__p6_ground *g, int number, double *z);
+
+/* Nelder and Mead's simplex from `z`, with edges of `step`; z receives the lowest point. */
+typedef double hop__height_fn(const void *ctx, const double *z);
+double hop__simplex(hop__height_fn *f, const void *ctx, double *z, int dims, double step, int evaluations);
+
+#endif

@@ -1,0 +1,126 @@
+/* How many hops: the most that are proved possible, the fewest that are proved impossible. */
+#include "room.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static char *copy_text(const char *s)
+{
+    return strdup(s);
+}
+
+/* Hops that fit n tokens at all: the shortest prompt of L hops has 2^(L+1). */
+static int hops_that_fit(int64_t n)
+{
+    int hops = 0;
+    while (hops < HOP_MAX_HOPS - 2 && n >> (hops + 2)) hops++;
+    return n ? hops : HOP_MAX_HOPS;
+}
+
+static int64_t code_bits_at(int hops, int64_t n)
+{
+    fmpz_t length;
+    fmpz_init_set_si(length, n);
+    int64_t bits = n ? hop__most_code_bits(hops, length) : hops;
+    fmpz_clear(length);
+    return bits;
+}
+
+static void find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
+{
+    bool linear;
+    int64_t able = hop__able_hops(a, NULL, &linear);
+    int fit = hops_that_fit(n);
+    bool cut = able > fit;
+    if (cut) able = fit;
+    for (; able > 0; able--) {
+        hop__need need = hop__need_of((int)able, code_bits_at((int)able, n));
+        r->needs_dim = need.dim;
+        r->needs_bits = need.bits;
+        if (!widths || hop__able_hops(a, &need, &linear) >= able) break;
+    }
+    r->able = (int)able;
+    char text[300];
+    if (able == 0)
+        snprintf(text, sizeof text, "no hop is proved possible: %s",
+                 hop__able_hops(a, NULL, &linear) ? "the layers suffice, their widths do not"
+                                                  : "that takes two full layers, or one and a linear layer");
+    else
+        snprintf(text, sizeof text,
+                 "%d hop%s possible by P1 with %s, at head dimension >= %lld and p >= %lld%s", r->able,
+                 r->able > 1 ? "s are" : " is",
+                 linear ? "a full layer a hop and one linear layer" : "a full layer a hop and one more",
+                 (long long)r->needs_dim, (long long)r->needs_bits,
+                 cut && r->able == fit ? "; more do not fit the length" : "");
+    if (able) strcpy(r->able_by, "P1");
+    r->why_able = copy_text(text);
+}
+
+/* ---- what is impossible ------------------------------------------------------------------------ */
+
+/* The theorem that says impossible from the shortest length on; NULL: none does. */
+static const hop_bound *strongest(const hop_bounds *b)
+{
+    const hop_bound *best = NULL;
+    for (int i = 0; i < b->count; i++)
+        if (b->results[i].answer == HOP_ANSWER_IMPOSSIBLE && b->results[i].speaks_from &&
+            (!best || b->results[i].log10_n < best->log10_n))
+            best = &b->results[i];
+    return best;
+}
+
+/* No theorem speaks of fewer hops than there are full layers; one gap more allows a deeper T2. */
+static hop_status find_unable(hop_reach *r, const hop_question *base, int64_t full, hop_error *err)
+{
+    hop_status s = HOP_OK;
+    int64_t first = full > 1 ? full : 1;
+    for (int64_t hops = first; s == HOP_OK && !r->unable && hops <= first + 2 && hops <= HOP_MAX_HOPS;
+         hops++) {
+        hop_question q = *base;
+        hop_bounds *b = NULL;
+        q.hops = (int)hops;
+        s = hop_bounds_new(&b, &q, err);
+        const hop_bound *by = s == HOP_OK ? strongest(b) : NULL;
+        if (by) {
+            char text[300];
+            snprintf(text, sizeof text, "%d hop%s impossible by %s from n = %s on", q.hops,
+                     q.hops > 1 ? "s are" : " is", by->id, by->speaks_from);
+            r->unable = q.hops;
+            snprintf(r->unable_by, sizeof r->unable_by, "%s", by->id);
+            r->why_unable = copy_text(text);
+        }
+        hop_bounds_free(b);
+    }
+    if (s == HOP_OK && !r->unable)
+        r->why_unable =
+            copy_text(base->n ? "no theorem speaks at this length" : "no theorem speaks of this pattern");
+    return s;
+}
+
+hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool widths,
+                          const hop_progress *progress, hop_error *err)
+{
+    *r = (hop_reach){0};
+    hop_status s = hop__arch_check(a, err);
+    if (s != HOP_OK) return s;
+    if (n < 0) return hop_fail(err, HOP_EDOMAIN, "n: below 0");
+    hop__shape shape;
+    hop__shape_init(&shape, a);
+    int64_t full = shape.full;
+    hop__shape_clear(&shape);
+    find_able(r, a, n, widths);
+    hop_question q = {.arch = a, .n = n, .progress = progress};
+    s = find_unable(r, &q, full, err);
+    if (s == HOP_OK && (!r->why_able || !r->why_unable))
+        s = hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    if (s != HOP_OK) hop_reach_free(r);
+    return s;
+}
+
+void hop_reach_free(hop_reach *r)
+{
+    free(r->why_able);
+    free(r->why_unable);
+    *r = (hop_reach){0};
+}

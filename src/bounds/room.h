@@ -1,0 +1,121 @@
+/* What the theorems share: the question digested, and how a verdict is written down. One file a theorem; each
+ * fills one hop_bound. */
+#ifndef HOP_BOUNDS_ROOM_H
+#define HOP_BOUNDS_ROOM_H
+
+#include <hopbound/bounds.h>
+
+#include "numbers.h"
+
+#define HOP__GAPS (HOP_MAX_HOPS + 1)
+
+/* ---- the architecture as the theorems see it (shape.c) ------------------------------------- */
+
+/* A hybrid (F; K_0, .., K_F). Gaps are kept for as many full layers as a question can be about; with more, no
+ * theorem here speaks of impossibility, and F is what matters. */
+typedef struct hop__shape {
+    int64_t full, linear, other; /* layers of each kind; one that is both counts twice */
+    int64_t layers[HOP__GAPS];   /* K_e: linear layers of gap e, for e <= min(full, HOP_MAX_HOPS) */
+    fmpz state[HOP__GAPS];       /* A_e: their state bits together */
+    fmpz total;                  /* Q: over all gaps */
+    fmpz largest;                /* of the linear layers' S */
+    fmpz reply;                  /* M = H(d+2)p, the largest of the full layers */
+    fmpz width;                  /* Hdp, the largest */
+    fmpz one_function;           /* H(d+1)p, the largest */
+    int64_t heads, dim, bits;    /* the largest of each, at least 1; dim of full layers */
+} hop__shape;
+
+void hop__shape_init(hop__shape *s, const hop_arch *a);
+void hop__shape_clear(hop__shape *s);
+hop_status hop__arch_check(const hop_arch *a, hop_error *err); /* HOP_EDOMAIN: layers that cannot be */
+
+/* ---- one question --------------------------------------------------------------------------- */
+
+typedef struct hop__strings hop__strings; /* every text of the answer, freed together */
+
+typedef struct hop__case {
+    const hop_question *q;
+    int hops;
+    hop__shape shape;
+    bool asked;               /* a length or sizes were given */
+    bool by_sizes;            /* sizes */
+    fmpz n;                   /* the length asked for, or of the sizes */
+    fmpz sizes[HOP_MAX_HOPS]; /* by_sizes: m, n_1, .. */
+    hop__strings *strings;
+    bool stopped; /* the progress said so */
+} hop__case;
+
+/* A text that lives as long as the answer; "" when memory is short, which is reported at the end. */
+const char *hop__say(hop__case *c, const char *fmt, ...) HOP_PRINTF(2, 3);
+const char *hop__say_integer(hop__case *c, const fmpz_t x); /* short: hop__print_integer */
+/* NULL-able lists of decimal numbers, `total` places, those from `count` on NULL. */
+const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int total);
+
+/* One hypothesis more; returns `met`. When it is not met and none was before, `why` says so. */
+bool hop__suppose(hop__case *c, hop_bound *b, bool met, const char *text);
+/* "every mixer is known": no layer of a kind that the theorem does not cover. */
+bool hop__suppose_known_mixers(hop__case *c, hop_bound *b);
+
+/* The theorem says impossible at these sizes, so from their length on: sets speaks_from, sizes, and the
+ * verdict for the length asked, with `why`. `count` sizes are given; more hops are fans of 2. */
+void hop__speak_at(hop__case *c, hop_bound *b, const fmpz *sizes, int count);
+/* The theorem says impossible from base^exponent on, at sizes of its own choice. base >= 2. */
+void hop__speak_from_power(hop__case *c, hop_bound *b, const fmpz_t base, const fmpz_t exponent);
+/* At the sizes asked for. */
+void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
+
+/* ---- the theorems ---------------------------------------------------------------------------- */
+
+#define HOP__THEOREM_LIST(X)                                                                                 \
+    X(t1, "T1", true, "L full layers fail at L hops when Hdp <= n^(2^(-4L))")                                \
+    X(t2, "T2", true, "L-1 full layers and up to 2^(3L^2) linear ones a gap fail when Hdp <= n^(2^(-4L-2))") \
+    X(t5, "T5", true, "one (B,k)-sparse layer needs Hdp of order B log n for 2-Sum")                         \
+    X(t6, "T6", true, "one full layer cannot compose two functions on D values when D log2 D > H(d+1)p")     \
+    X(p1, "P1", false, "L+1 full layers, or L and a linear one before the first or second, do L hops")       \
+    X(p2, "P2", false, "linear layers alone need N log2 N state bits in total, N = N_{L-1}")                 \
+    X(p3, "P3", false, "linear layers alone: accuracy at most 1 - D, R(D) = Q/N")                            \
+    X(p4, "P4", false, "one full layer fails at two hops: n_1 V log2 N_1 > n_1 M + V A_1 + A_0")             \
+    X(p5, "P5", false, "one full layer alone fails at one hop when m log2 m > H(d+2)p")                      \
+    X(p6, "P6", false, "L-1 full layers with linear ones in the gaps fail at L hops, at finite sizes")
+
+typedef void hop__theorem_fn(hop__case *c, hop_bound *b);
+#define HOP__DECLARE(name, id, published, statement) void hop__##name(hop__case *c, hop_bound *b);
+HOP__THEOREM_LIST(HOP__DECLARE)
+#undef HOP__DECLARE
+
+/* ---- sizes of the task (sizes.c) -------------------------------------------------------------- */
+
+/* Prompt's length of these sizes: N_0 + .. + N_{L-1} + 2. */
+void hop__length(fmpz_t out, const fmpz *sizes, int hops);
+/* The shortest sizes whose largest table has at least `table` entries. */
+void hop__sizes_for_table(fmpz *sizes, int hops, const fmpz_t table);
+/* The largest table that fits n tokens; false when not even the smallest sizes fit. */
+bool hop__largest_table(fmpz_t table, fmpz *sizes, int hops, const fmpz_t n);
+/* Bits of the mixed-radix code: the sum of ceil(log2) of the sizes. */
+int64_t hop__code_bits_of(const fmpz *sizes, int hops);
+/* The most bits that any sizes of at most n tokens have; 0 when none fit. */
+int64_t hop__most_code_bits(int hops, const fmpz_t n);
+/* The shortest length at which some sizes have at least `bits` of them. */
+void hop__length_for_code_bits(fmpz_t n, int hops, int64_t bits);
+
+/* ---- stacks without full layers (p2.c, p3.c) ----------------------------------------------------- */
+
+bool hop__linear_only(hop__case *c, hop_bound *b); /* supposes it */
+/* The largest table at the sizes or the length asked for; false without, and when nothing fits. */
+bool hop__asked_table(hop__case *c, fmpz_t table);
+/* P3's bound on the accuracy, rounded up. */
+double hop__accuracy_ceiling(const fmpz_t table, const fmpz_t bits);
+
+/* ---- P1's counting (p1.c) ---------------------------------------------------------------------- */
+
+/* What the constructions ask at `hops` and codes of `code_bits` bits. */
+typedef struct hop__need {
+    int64_t dim, bits, state; /* head dimension; p; numbers of a linear layer's state */
+} hop__need;
+
+hop__need hop__need_of(int hops, int64_t code_bits);
+/* Most hops that the layers which meet `need` (NULL: all layers) are good for; `linear` tells whether a
+ * linear layer serves. */
+int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear);
+
+#endif

@@ -1,0 +1,23 @@
+/* T6: one full layer cannot compose two functions on a domain of D values when D·log2 D > H(d+1)p [PNP24,
+ * Theorem 1]. Two of our hops with w fixed are such a composition, on the domain [m]; and L >= 2 hops contain
+ * two, since the later functions, which come first in the prompt, may hand on what they get. */
+#include "room.h"
+
+void hop__t6(hop__case *c, hop_bound *b)
+{
+    const hop__shape *s = &c->shape;
+    hop__suppose_known_mixers(c, b);
+    hop__suppose(c, b, c->hops >= 2, "at least two hops");
+    hop__suppose(c, b, s->full == 1, hop__say(c, "one full layer, here are %lld", (long long)s->full));
+    hop__suppose(c, b, s->linear == 0, hop__say(c, "no linear layers, here are %lld", (long long)s->linear));
+    if (!b->applies) return;
+    fmpz_t domain;
+    fmpz_init(domain);
+    hop__least_table(domain, &s->one_function);
+    b->needs = c->by_sizes ? hop__say(c, "H(d+1)p >= m log2 m, m = %s", hop__say_integer(c, &c->sizes[0]))
+                           : "H(d+1)p >= D log2 D bits";
+    b->has = hop__say(c, "H(d+1)p = %s bits", hop__say_integer(c, &s->one_function));
+    hop__speak_at(c, b, domain, 1);
+    if (c->by_sizes) hop__speak_here(c, b, hop__table_exceeds(&c->sizes[0], &s->one_function));
+    fmpz_clear(domain);
+}
