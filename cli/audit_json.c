@@ -118,7 +118,7 @@ static void write_bytes(hop_json_writer *w, const audit *u)
     put_or_null(w, "bytes_total", total, total >= 0);
 }
 
-int audit_print_json(const audit_args *a, const audit *u)
+int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
 {
     const hop_hf_plan *p = &u->plan;
     hop_json_writer w = {0};
@@ -141,6 +141,7 @@ int audit_print_json(const audit_args *a, const audit *u)
     write_bytes(&w, u);
     write_notes(&w, "declared", p->declared, p->declared_count);
     write_notes(&w, "assumed", p->assumed, p->assumed_count);
+    audit_hops_write(&w, u, h);
     hop_json_end_object(&w);
     int code = print_json(&a->common, &w);
     hop_text_free(&w.text);

@@ -9,17 +9,6 @@
 
 /* ---- numbers in words ---------------------------------------------------------------------- */
 
-/* 262,144 */
-static void add_count(hop_text *out, int64_t v)
-{
-    char digits[24];
-    int n = snprintf(digits, sizeof digits, "%lld", (long long)v);
-    for (int i = 0; i < n; i++) {
-        if (i && (n - i) % 3 == 0) hop_text_add(out, ",");
-        hop_text_addn(out, &digits[i], 1);
-    }
-}
-
 /* 2.05 MiB; exact below a thousand KiB */
 static void add_bytes(hop_text *out, int64_t v)
 {
@@ -27,7 +16,7 @@ static void add_bytes(hop_text *out, int64_t v)
     double x = (double)v / 1024;
     int unit = 0;
     if (v < 10240) {
-        add_count(out, v);
+        say_count(out, v);
         hop_text_add(out, " bytes");
         return;
     }
@@ -65,7 +54,7 @@ static void say_attention(hop_text *t, const audit *u, const hop_hf_attention *a
     hop_text_printf(t, ", keys of %lld, values of %lld numbers", (long long)a->qk_dim, (long long)a->v_dim);
     if (a->cache_elems) {
         hop_text_add(t, "; a layer keeps ");
-        add_count(t, a->cache_elems);
+        say_count(t, a->cache_elems);
         hop_text_printf(t, " numbers a token (%s %s)", u->cache.dtype, u->cache.how);
     }
 }
@@ -73,13 +62,13 @@ static void say_attention(hop_text *t, const audit *u, const hop_hf_attention *a
 static void say_windows(hop_text *t, const hop_hf_plan *p)
 {
     if (p->window) {
-        add_count(t, p->window);
+        say_count(t, p->window);
         hop_text_add(t, " tokens");
     }
     if (p->index_topk) {
         if (p->window) hop_text_add(t, "; ");
         hop_text_add(t, "sparse layers pick ");
-        add_count(t, p->index_topk);
+        say_count(t, p->index_topk);
     }
 }
 
@@ -91,17 +80,17 @@ static void say_state(hop_text *t, const audit *u)
         if (l->shape[0])
             hop_text_printf(t, "%lld x %lld x %lld, ", (long long)l->shape[0], (long long)l->shape[1],
                             (long long)l->shape[2]);
-        add_count(t, l->recurrent_elems);
+        say_count(t, l->recurrent_elems);
         hop_text_printf(t, " numbers (%s %s)", u->state.dtype, u->state.how);
     }
     if (l->conv_elems) {
         if (l->recurrent_elems) hop_text_add(t, " and ");
-        add_count(t, l->conv_elems);
+        say_count(t, l->conv_elems);
         hop_text_printf(t, " of the last tokens (%s %s)", u->conv.dtype, u->conv.how);
     }
     if (audit_state_bytes(u) >= 0) {
         hop_text_add(t, ": ");
-        add_count(t, audit_state_bytes(u));
+        say_count(t, audit_state_bytes(u));
         hop_text_add(t, " bytes a layer, whatever the length");
     }
 }
@@ -116,7 +105,7 @@ static void say_bytes(hop_text *t, const audit *u)
         return;
     }
     hop_text_add(t, "at ");
-    add_count(t, u->n);
+    say_count(t, u->n);
     hop_text_printf(t, " tokens (%s): ", u->n_from);
     for (int64_t i = 0; i < u->plan.count; i++) {
         const audit_layer *l = &u->layers[i];
@@ -188,6 +177,11 @@ static void free_rows(row *rows, int count)
     for (int i = 0; i < count; i++) hop_text_free(&rows[i].text);
 }
 
+static void free_lines(hop_text *lines, int count)
+{
+    for (int i = 0; i < count; i++) hop_text_free(&lines[i]);
+}
+
 /* ---- layouts ------------------------------------------------------------------------------- */
 
 /* The label, then the words in lines that keep to the right of it. A word that is longer than a line stays
@@ -218,13 +212,15 @@ static const char *title(const audit *u)
     return u->plan.model_type[0] ? u->plan.model_type : "(no model_type)";
 }
 
-int audit_print_text(const audit_args *a, const audit *u)
+int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
 {
-    hop_text out = {0};
+    hop_text out = {0}, lines[AUDIT_MAX_LINES] = {{0}};
     row rows[MAX_ROWS];
-    int count = make_rows(rows, u);
+    int count = make_rows(rows, u), said = audit_hops_say(lines, u, h);
     hop_text_printf(&out, "%s: %s\n", a->common.operand, title(u));
     for (int i = 0; i < count; i++) add_wrapped(&out, rows[i].label, rows[i].text.s ? rows[i].text.s : "");
+    for (int i = 0; i < said; i++) add_wrapped(&out, i ? "" : "hops", lines[i].s ? lines[i].s : "");
+    free_lines(lines, said);
     free_rows(rows, count);
     return print_text(&a->common, &out);
 }
@@ -235,17 +231,20 @@ static void add_cell(hop_text *out, const char *text)
     for (; *text; text++) hop_text_printf(out, *text == '|' ? "\\%c" : "%c", *text);
 }
 
-int audit_print_markdown(const audit_args *a, const audit *u)
+int audit_print_markdown(const audit_args *a, const audit *u, const audit_hops *h)
 {
-    hop_text out = {0};
+    hop_text out = {0}, lines[AUDIT_MAX_LINES] = {{0}};
     row rows[MAX_ROWS];
-    int count = make_rows(rows, u);
+    int count = make_rows(rows, u), said = audit_hops_say(lines, u, h);
     hop_text_printf(&out, "## Layers and hops of `%s`\n\n| | |\n|---|---|\n", title(u));
     for (int i = 0; i < count; i++) {
         hop_text_printf(&out, "| %s | ", rows[i].label);
         add_cell(&out, rows[i].text.s ? rows[i].text.s : "");
         hop_text_add(&out, " |\n");
     }
+    hop_text_add(&out, "\n");
+    for (int i = 0; i < said; i++) hop_text_printf(&out, "- %s\n", lines[i].s ? lines[i].s : "");
+    free_lines(lines, said);
     free_rows(rows, count);
     return print_text(&a->common, &out);
 }

@@ -40,6 +40,10 @@ static const opt OPTIONS[] = {
      .initial_help = "the weights', if it is one of 16 or 32 bits, else bfloat16",
      .metavar = "NAME",
      .help = "precision of the keys and values that attention keeps"},
+    {.name = "plan-only",
+     .kind = OPT_FLAG,
+     .at = offsetof(audit_args, plan_only),
+     .help = "the plan and the sizes, no theorems"},
     {.name = "format",
      .kind = OPT_CHOICE,
      .at = offsetof(audit_args, format),
@@ -71,10 +75,16 @@ static int cmd_audit(common_args *common)
     int code = check_dtypes(a);
     if (code != EXIT_DONE) return code;
     if (audit_read(&u, a, &err) != HOP_OK) return fail_error(common, &err);
+    audit_hops h = {0};
+    if (!a->plan_only.flag && audit_hops_find(&h, &u, a, &err) != HOP_OK) {
+        audit_free(&u);
+        return fail_error(common, &err);
+    }
     if (common->json.flag)
-        code = audit_print_json(a, &u);
+        code = audit_print_json(a, &u, &h);
     else
-        code = (a->format.choice ? audit_print_markdown : audit_print_text)(a, &u);
+        code = (a->format.choice ? audit_print_markdown : audit_print_text)(a, &u, &h);
+    audit_hops_free(&h);
     audit_free(&u);
     return code;
 }

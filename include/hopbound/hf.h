@@ -72,6 +72,9 @@ typedef struct hop_hf_plan {
     int64_t count;
     hop_hf_layer *layers; /* [count], owned */
     char *pattern;        /* [count + 1], owned: the letters */
+    bool in_sequence;     /* H: attention first, then the recurrence; else side by side */
+    int64_t
+        sparse_block; /* tokens in the blocks that sparse attention picks; 0: single tokens, or not known */
     hop_hf_attention attention;
     hop_hf_attention sliding; /* of the layers S and h where it differs; kind "" when it does not */
     hop_hf_linear linear;

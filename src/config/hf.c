@@ -311,6 +311,7 @@ static void make_plan(hop__hf *r)
     if (any(p, "LHh")) (r->family->linear ? r->family->linear : hop__hf_linear_by_keys)(r);
     if (any(p, "FSHhC")) (r->family->attention ? r->family->attention : hop__hf_attention_usual)(r);
     if (!any(p, "Sh")) p->sliding = (hop_hf_attention){0};
+    p->sparse_block = hop__hf_range(r, "sparse_attention_config.sparse_block_size", 1, HOP__HF_MAX_SIZE, 0);
     share_caches(r);
     read_dtypes(r);
     read_context(r);

@@ -76,11 +76,12 @@ void hop__hf_attention_usual(hop__hf *r)
     grouped(r, &r->plan->attention, heads, kv, head_dim(r, heads));
 }
 
-/* zamba: attention sees the embedding beside the hidden vector. */
+/* zamba: attention sees the embedding beside the hidden vector, and its output goes into the recurrence. */
 void hop__hf_attention_doubled(hop__hf *r)
 {
     int64_t heads = hop__hf_heads(r), kv = kv_heads(r, heads);
     grouped(r, &r->plan->attention, heads, kv, 2 * hop__hf_hidden(r) / heads);
+    r->plan->in_sequence = true;
 }
 
 /* ---- older ways of saying it --------------------------------------------------------------- */
