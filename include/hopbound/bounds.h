@@ -111,7 +111,8 @@ void hop_bounds_free(hop_bounds *b);
 
 /* At the length n: the most hops that are proved possible, the fewest that are proved impossible. */
 typedef struct hop_reach {
-    int able;        /* 0: none proved */
+    int able;           /* 0: none proved */
+    int able_by_layers; /* by counting layers alone, as if all were wide enough; at least `able` */
     int unable;      /* 0: none proved impossible at this length */
     char able_by[8], unable_by[8]; /* ids */
     int64_t needs_dim, needs_bits; /* what `able` asks of a head's dimension and of p at this length */

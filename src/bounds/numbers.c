@@ -138,7 +138,11 @@ void hop__scaled(fmpz_t out, const fmpz_t x, double factor)
 
 void hop__print_power(hop_text *out, double log10_of_it)
 {
-    hop_text_printf(out, log10_of_it < 1e7 ? "10^%.1f" : "10^(%.3g)", log10_of_it);
+    hop_text_printf(out,
+                    log10_of_it < 100   ? "10^%.2f"
+                    : log10_of_it < 1e7 ? "10^%.1f"
+                                        : "10^(%.3g)",
+                    log10_of_it);
 }
 
 void hop__print_integer(hop_text *out, const fmpz_t x)

@@ -40,6 +40,15 @@ static void speak_of_sizes(hop__case *c, hop_bound *b, hop__p6_numbers *p)
     b->s = hop__say_list(c, p->s + 1, p->hops - 1, c->hops);
 }
 
+/* "1152, 1152, 1152" */
+static const char *say_states(hop__case *c)
+{
+    const char *text = hop__say_integer(c, &c->shape.state[0]);
+    for (int64_t e = 1; e <= c->shape.full && e < HOP__P6_MOST_HOPS; e++)
+        text = hop__say(c, "%s, %s", text, hop__say_integer(c, &c->shape.state[e]));
+    return text;
+}
+
 void hop__p6(hop__case *c, hop_bound *b)
 {
     const hop__shape *s = &c->shape;
@@ -49,8 +58,7 @@ void hop__p6(hop__case *c, hop_bound *b)
                  hop__say(c, "at most L-1 = %d full layers, here are %lld", c->hops - 1, (long long)s->full));
     if (!b->applies) return;
     b->needs = "Delta_L >= n_{L-1} s_{L-1} log2 N_{L-1}, or an image that fails";
-    b->has = hop__say(c, "M = %s, state bits a gap up to %s", hop__say_integer(c, &s->reply),
-                      hop__say_integer(c, &s->total));
+    b->has = hop__say(c, "M = %s; state bits a gap %s", hop__say_integer(c, &s->reply), say_states(c));
     if (s->full + 1 > HOP__P6_MOST_HOPS) {
         b->why =
             hop__say(c, "sizes are searched for up to %d full layers; beyond, they have millions of digits",

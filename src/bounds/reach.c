@@ -5,11 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *copy_text(const char *s)
-{
-    return strdup(s);
-}
-
 /* Hops that fit n tokens at all: the shortest prompt of L hops has 2^(L+1). */
 static int hops_that_fit(int64_t n)
 {
@@ -22,9 +17,34 @@ static int64_t code_bits_at(int hops, int64_t n)
 {
     fmpz_t length;
     fmpz_init_set_si(length, n);
-    int64_t bits = n ? hop__most_code_bits(hops, length) : hops;
+    int64_t bits = n && hops ? hop__most_code_bits(hops, length) : hops;
     fmpz_clear(length);
     return bits;
+}
+
+/* What `able` hops would take, and by which way. */
+static void say_able(hop_reach *r, bool linear, bool cut)
+{
+    char text[400] = "";
+    int used = 0;
+    if (r->able == 0 && r->able_by_layers == 0)
+        used = snprintf(text, sizeof text,
+                        "no hop is proved possible: that takes two full layers, or one and a linear one");
+    else if (r->able == 0)
+        used = snprintf(text, sizeof text, "no hop is proved possible at these widths");
+    else
+        used = snprintf(
+            text, sizeof text,
+            "%d hop%s possible by P1: a full layer for each and %s; head dimension >= %lld, p >= %lld",
+            r->able, r->able > 1 ? "s are" : " is", linear ? "one linear layer" : "one more",
+            (long long)r->needs_dim, (long long)r->needs_bits);
+    if (r->able < r->able_by_layers)
+        snprintf(text + used, sizeof text - (size_t)used,
+                 "; the layers would do for %d at head dimension >= %lld, p >= %lld", r->able_by_layers,
+                 (long long)r->needs_dim, (long long)r->needs_bits);
+    else if (cut)
+        snprintf(text + used, sizeof text - (size_t)used, "; more do not fit the length");
+    r->why_able = strdup(text);
 }
 
 static void find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
@@ -34,27 +54,16 @@ static void find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
     int fit = hops_that_fit(n);
     bool cut = able > fit;
     if (cut) able = fit;
-    for (; able > 0; able--) {
+    r->able_by_layers = (int)able;
+    hop__need most = hop__need_of((int)able, code_bits_at((int)able, n));
+    r->needs_dim = most.dim, r->needs_bits = most.bits;
+    for (; able > 0 && widths; able--) {
         hop__need need = hop__need_of((int)able, code_bits_at((int)able, n));
-        r->needs_dim = need.dim;
-        r->needs_bits = need.bits;
-        if (!widths || hop__able_hops(a, &need, &linear) >= able) break;
+        if (hop__able_hops(a, &need, &linear) >= able) break;
     }
     r->able = (int)able;
-    char text[300];
-    if (able == 0)
-        snprintf(text, sizeof text, "no hop is proved possible: %s",
-                 hop__able_hops(a, NULL, &linear) ? "the layers suffice, their widths do not"
-                                                  : "that takes two full layers, or one and a linear layer");
-    else
-        snprintf(text, sizeof text,
-                 "%d hop%s possible by P1 with %s, at head dimension >= %lld and p >= %lld%s", r->able,
-                 r->able > 1 ? "s are" : " is",
-                 linear ? "a full layer a hop and one linear layer" : "a full layer a hop and one more",
-                 (long long)r->needs_dim, (long long)r->needs_bits,
-                 cut && r->able == fit ? "; more do not fit the length" : "");
     if (able) strcpy(r->able_by, "P1");
-    r->why_able = copy_text(text);
+    say_able(r, linear, cut);
 }
 
 /* ---- what is impossible ------------------------------------------------------------------------ */
@@ -88,13 +97,13 @@ static hop_status find_unable(hop_reach *r, const hop_question *base, int64_t fu
                      q.hops > 1 ? "s are" : " is", by->id, by->speaks_from);
             r->unable = q.hops;
             snprintf(r->unable_by, sizeof r->unable_by, "%s", by->id);
-            r->why_unable = copy_text(text);
+            r->why_unable = strdup(text);
         }
         hop_bounds_free(b);
     }
     if (s == HOP_OK && !r->unable)
         r->why_unable =
-            copy_text(base->n ? "no theorem speaks at this length" : "no theorem speaks of this pattern");
+            strdup(base->n ? "no theorem speaks at this length" : "no theorem speaks of this pattern");
     return s;
 }
 

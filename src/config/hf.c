@@ -208,7 +208,7 @@ static void overrule(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
     bool local = in_list(r->family->names, "recurrent_gemma");
-    p->index_topk = hop__hf_range(r, "index_topk", 1, INT64_MAX / 2, 0);
+    p->index_topk = hop__hf_range(r, "index_topk", 1, INT64_MAX / 2, p->index_topk);
     bool picks = p->index_topk && r->family->attention != hop__hf_attention_deepseek_v4;
     for (int64_t i = 0; i < p->count; i++) {
         if (p->layers[i].letter != 'F' || !(local || picks)) continue;
@@ -222,7 +222,8 @@ static void overrule(hop__hf *r)
 static void share_caches(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    int64_t last = hop__hf_range(r, "num_kv_shared_layers", 0, p->count, 0), i;
+    int64_t assumed = in_list(r->family->names, "gemma3n_text") && p->count > 15 ? 15 : 0;
+    int64_t last = hop__hf_range(r, "num_kv_shared_layers", 0, p->count, assumed), i;
     for (i = p->count - last; i < p->count; i++) p->layers[i].borrows_cache = true;
     const hop_json *groups = hop__hf_list(r, "kv_reuse_group");
     for (const hop_json *g = groups ? groups->child : NULL; g; g = g->next)

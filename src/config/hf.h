@@ -60,7 +60,6 @@ void hop__hf_source(hop__hf *r, const char *source);
 bool hop__hf_plan_from_lists(hop__hf *r);
 void hop__hf_letter(hop__hf *r, int64_t layer, char letter);
 void hop__hf_fill(hop__hf *r, char letter);
-/* All layers S when the key is there, else full. */
 void hop__hf_plan_full(hop__hf *r);
 void hop__hf_plan_window(hop__hf *r);
 void hop__hf_plan_windows_above(hop__hf *r);
@@ -91,6 +90,7 @@ void hop__hf_plan_lfm2(hop__hf *r);
 void hop__hf_plan_hymba(hop__hf *r);
 void hop__hf_plan_phi4flash(hop__hf *r);
 void hop__hf_plan_fla(hop__hf *r);
+void hop__hf_plan_samba(hop__hf *r);
 void hop__hf_plan_mamba_ssm(hop__hf *r);
 void hop__hf_plan_needs_list(hop__hf *r); /* the family always writes its plan out */
 

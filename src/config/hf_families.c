@@ -36,7 +36,7 @@ static const hop__hf_family families[] = {
     /* recurrences alone, or with the layers that attn.layers names */
     {" mamba falcon_mamba ",                     P(fla), L(mamba), A(fla), {0}},
     {" mamba2 ",                                 P(fla), L(mamba2), A(fla), {0}},
-    {" samba ",                                  P(fla), L(mamba), A(fla), {0}},
+    {" samba ",                                  P(samba), L(mamba), A(fla), {18, 2304, 18, 0, 0, 2048}},
     {" xlstm ",                                  P(linear), L(xlstm), NULL, {32, 4096, 8, 0, 0, 0}},
     {" rwkv ",                                   P(linear), L(rwkv4), NULL, {0}},
     {" rwkv5 ",                                  P(fla), L(rwkv), A(fla), {0}},
@@ -73,8 +73,8 @@ static const hop__hf_family families[] = {
     {" gpt_neo ",                                P(gpt_neo), NULL, NULL, {24, 2048, 16, 0, 0, 0}},
     {" mimo_v2 mimo_v2_flash ",                  P(needs_list), NULL, A(mimo), {0, 4096, 64, 4, 192, 128}},
     /* attention that picks or compresses */
-    {" deepseek_v32 glm_moe_dsa ",               P(top_k), NULL, NULL, {0}},
-    {" minimax_m3 minimax_m3_text minimax_m3_vl_text ", P(needs_list), NULL, NULL, {0}},
+    {" deepseek_v32 glm_moe_dsa glm_moe_dsa_text ",               P(top_k), NULL, NULL, {0}},
+    {" minimax_m3 minimax_m3_text minimax_m3_vl_text ", P(full), NULL, NULL, {60, 6144, 64, 4, 128, 0}},
     {" deepseek_v4 ",                            P(needs_list), NULL, A(deepseek_v4), {43, 4096, 64, 1, 512, 128}},
     /* every layer attends to everything */
     {" gpt2 gptj codegen gpt_neox gpt_neox_japanese opt bloom arcee cohere olmo olmo2 olmoe phi persimmon "
@@ -90,7 +90,7 @@ static const hop__hf_family families[] = {
     {" gpt_bigcode ",                            P(full), NULL, A(bigcode), {24, 0, 16, 0, 0, 0}},
     {" mpt dbrx ",                               P(full), NULL, A(mpt), {0}},
     {" chatglm ",                                P(full), NULL, A(chatglm), {0}},
-    {" transformer ",                            P(window), NULL, A(fla), {24, 2048, 32, 0, 0, 0}},
+    {" transformer forgetting_transformer ",     P(window), NULL, NULL, {24, 2048, 32, 0, 0, 0}},
 };
 /* clang-format on */
 

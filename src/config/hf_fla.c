@@ -62,13 +62,14 @@ void hop__hf_linear_hgrn(hop__hf *r)
     hop__hf_state(r, "hgrn", (const int64_t[3]){1, 1, width}, convs(r, false, 2 * width));
 }
 
+/* The ratio is the width of a key, and gives the number of heads. */
 void hop__hf_linear_hgrn2(hop__hf *r)
 {
     int64_t width = hop__hf_hidden(r), heads = hop__hf_size(r, "num_heads", -1);
     int64_t dk = hop__hf_size(r, "expand_ratio", heads ? width / heads : 128);
-    if (!heads) heads = width / dk;
+    heads = width / dk;
     if (heads < 1) hop__hf_fail(r, HOP_EDOMAIN, "expand_ratio: larger than the width");
-    hop__hf_state(r, "hgrn2", (const int64_t[3]){heads, dk, width / (heads ? heads : 1)},
+    hop__hf_state(r, "hgrn2", (const int64_t[3]){heads, dk, heads ? width / heads : 1},
                   convs(r, false, 2 * heads * dk + width));
 }
 

@@ -189,6 +189,17 @@ void hop__hf_plan_fla(hop__hf *r)
     hop__hf_source(r, "attn.layers");
 }
 
+/* Without attn, the class takes the odd layers of its first 18. */
+void hop__hf_plan_samba(hop__hf *r)
+{
+    if (hop__hf_has(r, "attn")) {
+        hop__hf_plan_fla(r);
+        return;
+    }
+    for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, i % 2 && i < 18 ? 'S' : 'L');
+    hop__hf_source(r, "default rule");
+}
+
 void hop__hf_plan_mamba_ssm(hop__hf *r)
 {
     from_indices(r, hop__hf_list(r, "attn_layer_idx"), 0, 'F', 'L');

@@ -56,8 +56,8 @@ static bool ends_with(const char *s, const char *end)
 
 static bool is_sparse_name(const char *s)
 {
-    return ends_with(s, "_sparse_attention") || strncmp(s, "compressed_", 11) == 0 ||
-           strncmp(s, "heavily_compressed_", 19) == 0;
+    return ends_with(s, "_sparse_attention") || ends_with(s, "_sparse") ||
+           strncmp(s, "compressed_", 11) == 0 || strncmp(s, "heavily_compressed_", 19) == 0;
 }
 
 static void read_name(hop__hf *r, const char *key, const hop_json *v, hop_hf_layer *layer)

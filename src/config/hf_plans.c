@@ -173,8 +173,8 @@ void hop__hf_plan_gpt_neo(hop__hf *r)
 /* deepseek_v32, glm 5: every layer picks its tokens. */
 void hop__hf_plan_top_k(hop__hf *r)
 {
-    bool sparse = hop__hf_has(r, "index_topk");
-    hop__hf_fill(r, sparse ? 'S' : 'F');
-    for (int64_t i = 0; i < r->plan->count; i++) r->plan->layers[i].sparse = sparse;
-    hop__hf_source(r, sparse ? "model_type" : "no hybrid key");
+    hop__hf_fill(r, 'S');
+    for (int64_t i = 0; i < r->plan->count; i++) r->plan->layers[i].sparse = true;
+    r->plan->index_topk = hop__hf_size(r, "index_topk", 2048);
+    hop__hf_source(r, "model_type");
 }

@@ -1,0 +1,250 @@
+/* What `bound` prints: a screen for people, an object for scripts. */
+#include "bound.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define CURVE_STEPS 20
+
+/* ---- the curve ------------------------------------------------------------------------------ */
+
+typedef void curve_fn(void *to, int64_t bits, double ceiling);
+
+/* From no state to as much as P2 asks for, in equal steps. */
+static void each_of_curve(const bound_answer *b, curve_fn *f, void *to)
+{
+    double enough = ceil((double)b->bounds->table * log2((double)b->bounds->table));
+    for (int k = 0; k <= CURVE_STEPS; k++) {
+        int64_t bits = (int64_t)(enough * k / CURVE_STEPS);
+        double ceiling;
+        if (hop_accuracy_ceiling(&ceiling, b->bounds->table, bits, NULL) == HOP_OK) f(to, bits, ceiling);
+    }
+}
+
+static void curve_json(void *to, int64_t bits, double ceiling)
+{
+    hop_json_writer *w = to;
+    hop_json_begin_object(w);
+    hop_json_integer(w, "state_bits", bits);
+    hop_json_number(w, "accuracy_ceiling", ceiling);
+    hop_json_end_object(w);
+}
+
+static void curve_text(void *to, int64_t bits, double ceiling)
+{
+    hop_text_printf(to, "%16lld  %.6f\n", (long long)bits, ceiling);
+}
+
+/* ---- for scripts ---------------------------------------------------------------------------- */
+
+/* A number where it fits one, else its text; null where there is none. */
+static void put_number_text(hop_json_writer *w, const char *text)
+{
+    if (!text)
+        hop_json_put_null(w);
+    else if (strlen(text) <= 18 && strspn(text, "0123456789") == strlen(text))
+        hop_json_put_int(w, strtoll(text, NULL, 10));
+    else
+        hop_json_put_string(w, text);
+}
+
+static void write_list(hop_json_writer *w, const char *key, const char *const *list, int count)
+{
+    hop_json_key(w, key);
+    if (!list) {
+        hop_json_put_null(w);
+        return;
+    }
+    hop_json_begin_array(w);
+    for (int i = 0; i < count && list[i]; i++) put_number_text(w, list[i]);
+    hop_json_end_array(w);
+}
+
+static void write_result(hop_json_writer *w, const hop_bound *r, int hops)
+{
+    hop_json_begin_object(w);
+    hop_json_string(w, "id", r->id);
+    hop_json_string(w, "statement", r->statement);
+    hop_json_boolean(w, "published", r->published);
+    hop_json_boolean(w, "applies", r->applies);
+    hop_json_string(w, "verdict", hop_answer_name(r->answer));
+    hop_json_key(w, "speaks_from_n");
+    put_number_text(w, r->speaks_from);
+    hop_json_number(w, "log10_n", r->log10_n);
+    hop_json_string(w, "needs", r->needs);
+    hop_json_string(w, "has", r->has);
+    hop_json_string(w, "why", r->why);
+    hop_json_key(w, "hypotheses");
+    hop_json_begin_array(w);
+    for (int i = 0; i < r->hypothesis_count; i++) {
+        hop_json_begin_object(w);
+        hop_json_string(w, "text", r->hypotheses[i].text);
+        hop_json_boolean(w, "met", r->hypotheses[i].met);
+        hop_json_end_object(w);
+    }
+    hop_json_end_array(w);
+    write_list(w, "sizes", r->sizes, hops);
+    write_list(w, "x", r->x, hops);
+    write_list(w, "s", r->s, hops - 1);
+    hop_json_end_object(w);
+}
+
+static void write_reach(hop_json_writer *w, const hop_reach *r)
+{
+    hop_json_key(w, "reach");
+    hop_json_begin_object(w);
+    hop_json_integer(w, "able", r->able);
+    hop_json_integer(w, "able_by_layers", r->able_by_layers);
+    hop_json_key(w, "unable");
+    if (r->unable)
+        hop_json_put_int(w, r->unable);
+    else
+        hop_json_put_null(w);
+    hop_json_string(w, "able_by", r->able_by);
+    hop_json_string(w, "unable_by", r->unable_by);
+    hop_json_integer(w, "needs_dim", r->needs_dim);
+    hop_json_integer(w, "needs_bits", r->needs_bits);
+    hop_json_string(w, "why_able", r->why_able);
+    hop_json_string(w, "why_unable", r->why_unable);
+    hop_json_end_object(w);
+}
+
+static void write_question(hop_json_writer *w, const bound_answer *b)
+{
+    const hop_question *q = &b->question;
+    hop_json_integer(w, "hops", q->hops);
+    hop_json_string(w, "pattern", b->arch->pattern.s);
+    hop_json_integer(w, "full_layers", b->arch->full);
+    hop_json_integer(w, "linear_layers", b->arch->linear);
+    hop_json_key(w, "n");
+    if (q->n)
+        hop_json_put_int(w, q->n);
+    else
+        hop_json_put_null(w);
+    if (!q->m) return;
+    hop_json_integer(w, "m", q->m);
+    hop_json_key(w, "fan");
+    hop_json_begin_array(w);
+    for (int l = 0; l < q->hops - 1; l++) hop_json_put_int(w, q->fan[l]);
+    hop_json_end_array(w);
+}
+
+static int show_json(const common_args *a, const bound_answer *b)
+{
+    hop_json_writer w = {0};
+    hop_json_begin_object(&w);
+    write_question(&w, b);
+    if (b->automatic) write_reach(&w, &b->reach);
+    hop_json_key(&w, "results");
+    hop_json_begin_array(&w);
+    for (int i = 0; i < b->bounds->count; i++) write_result(&w, &b->bounds->results[i], b->question.hops);
+    hop_json_end_array(&w);
+    hop_json_number(&w, "accuracy_ceiling", b->bounds->accuracy_ceiling);
+    if (b->curve) {
+        hop_json_key(&w, "curve");
+        hop_json_begin_array(&w);
+        each_of_curve(b, curve_json, &w);
+        hop_json_end_array(&w);
+    }
+    hop_json_end_object(&w);
+    return print_json(a, &w);
+}
+
+/* ---- for people ----------------------------------------------------------------------------- */
+
+/* Verdicts first, the shortest length first; then those that are silent; then those that do not apply. */
+static int rank(const hop_bound *r)
+{
+    return r->answer != HOP_ANSWER_SILENT ? 0 : r->applies ? 1 : 2;
+}
+
+static int by_news(const void *left, const void *right)
+{
+    const hop_bound *a = *(const hop_bound *const *)left, *b = *(const hop_bound *const *)right;
+    if (rank(a) != rank(b)) return rank(a) - rank(b);
+    if (a->log10_n != b->log10_n) return a->log10_n < b->log10_n ? -1 : 1;
+    return strcmp(a->id, b->id);
+}
+
+/* ", m = 371, n_1 = 102", as long as it stays on a line. */
+static void print_list(hop_text *out, const char *lead, const char *const *list, int count)
+{
+    hop_text line = {0};
+    for (int i = 0; list && i < count && list[i]; i++) hop_text_printf(&line, "%s%s", i ? ", " : "", list[i]);
+    if (line.len > 90)
+        hop_text_printf(out, "                              %s: long, see --json\n", lead);
+    else if (line.len)
+        hop_text_printf(out, "                              %s = %s\n", lead, line.s);
+    hop_text_free(&line);
+}
+
+static void print_result(hop_text *out, const hop_bound *r, int hops)
+{
+    if (!r->applies) {
+        hop_text_printf(out, "%-3s %-11s %-12s  %s\n", r->id, "silent", "-", r->why);
+        return;
+    }
+    hop_text_printf(out, "%-3s %-11s %-12s  %s\n", r->id, hop_answer_name(r->answer),
+                    r->speaks_from ? r->speaks_from : "-", r->why);
+    if (*r->needs) hop_text_printf(out, "                              needs %s\n", r->needs);
+    if (*r->has) hop_text_printf(out, "                              has   %s\n", r->has);
+    print_list(out, "m, n_1, ..", r->sizes, hops);
+    print_list(out, "x_0, ..", r->x, hops);
+    print_list(out, "s_1, ..", r->s, hops - 1);
+}
+
+static void print_question(hop_text *out, const bound_answer *b)
+{
+    const hop_question *q = &b->question;
+    hop_text_printf(out, "%s: %lld full, %lld linear layers; %d hop%s", b->arch->pattern.s,
+                    (long long)b->arch->full, (long long)b->arch->linear, q->hops, q->hops > 1 ? "s" : "");
+    if (q->n) hop_text_printf(out, " within %lld tokens", (long long)q->n);
+    if (q->m) hop_text_printf(out, " at m %lld", (long long)q->m);
+    for (int l = 0; q->m && l < q->hops - 1; l++)
+        hop_text_printf(out, "%s%lld", l ? "," : ", fan ", (long long)q->fan[l]);
+    hop_text_add(out, q->n || q->m ? "\n\n" : " at any length\n\n");
+}
+
+static void print_reach(hop_text *out, const hop_reach *r)
+{
+    hop_text_printf(out, "able    %s\nunable  %s\n", r->why_able, r->why_unable);
+    int most = r->unable ? r->unable - 1 : 0;
+    if (r->unable && most > r->able)
+        hop_text_printf(out, "between %d to %d hops: neither proved possible nor impossible\n", r->able + 1,
+                        most);
+    else if (!r->unable)
+        hop_text_printf(out, "between %d hops and more: neither proved possible nor impossible\n",
+                        r->able + 1);
+    else
+        hop_text_add(out, "between nothing: the two meet\n");
+    hop_text_add(out, "\n");
+}
+
+static int show_text(const common_args *a, const bound_answer *b)
+{
+    hop_text out = {0};
+    int count = b->bounds->count;
+    const hop_bound **order = calloc((size_t)count, sizeof *order);
+    if (!order) return fail(a, EXIT_FAILED, "out of memory");
+    for (int i = 0; i < count; i++) order[i] = &b->bounds->results[i];
+    qsort(order, (size_t)count, sizeof *order, by_news);
+    if (b->automatic) print_reach(&out, &b->reach);
+    print_question(&out, b);
+    hop_text_printf(&out, "%-3s %-11s %-12s  %s\n", "", "verdict", "from n", "why");
+    for (int i = 0; i < count; i++) print_result(&out, order[i], b->question.hops);
+    if (!isnan(b->bounds->accuracy_ceiling))
+        hop_text_printf(&out, "\naccuracy ceiling %.6g at N = %lld\n", b->bounds->accuracy_ceiling,
+                        (long long)b->bounds->table);
+    if (b->curve) {
+        hop_text_printf(&out, "\n%16s  %s\n", "state bits", "accuracy ceiling");
+        each_of_curve(b, curve_text, &out);
+    }
+    free(order);
+    return print_text(a, &out);
+}
+
+int bound_show(const common_args *a, const bound_answer *b)
+{
+    return a->json.flag ? show_json(a, b) : show_text(a, b);
+}

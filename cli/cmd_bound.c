@@ -1,0 +1,172 @@
+/* hopbound bound: every theorem for a layer pattern. */
+#include "bound.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_TOKENS 1000000000000000000
+
+static const opt OPTIONS[] = {
+    {.name = "hops",
+     .kind = OPT_TEXT,
+     .at = offsetof(bound_args, hops),
+     .initial = "2",
+     .metavar = "L",
+     .help =
+         "functions to compose, 1 to 64; auto finds the most that are possible and the fewest that are not"},
+    {.name = "n",
+     .kind = OPT_INT,
+     .at = offsetof(bound_args, n),
+     .min = 1,
+     .max = MOST_TOKENS,
+     .initial_help = "any",
+     .metavar = "N",
+     .help = "length of the prompt; the sizes that say most at that length are searched"},
+    {.name = "m",
+     .kind = OPT_INT,
+     .at = offsetof(bound_args, m),
+     .min = 2,
+     .max = MOST_TOKENS,
+     .initial_help = "searched",
+     .metavar = "M",
+     .help = "entries of the first function: ask about these sizes only"},
+    {.name = "fan",
+     .kind = OPT_LIST,
+     .at = offsetof(bound_args, fan),
+     .min = 2,
+     .max = MOST_TOKENS,
+     .initial_help = "searched",
+     .metavar = "N1,..",
+     .help = "with --m: how many times larger each next function is: L-1 numbers, or one that is repeated"},
+    {.name = "curve",
+     .kind = OPT_FLAG,
+     .at = offsetof(bound_args, curve),
+     .help = "P3's accuracy ceiling over state bits, for patterns without full layers"},
+    {.name = NULL},
+};
+
+/* ---- the question ---------------------------------------------------------------------------- */
+
+/* 1 .. 64, or 0 for auto. */
+static int read_hops(const common_args *a, const char *text, int *out)
+{
+    char *end = NULL;
+    *out = 0;
+    if (strcmp(text, "auto") == 0) return EXIT_DONE;
+    errno = 0;
+    long v = strtol(text, &end, 10);
+    bool starts = (*text >= '0' && *text <= '9') || *text == '-';
+    if (!starts || *end) return fail(a, EXIT_USAGE, "--hops: \"%.60s\" is not an integer, nor auto", text);
+    if (errno || v < 1 || v > HOP_MAX_HOPS)
+        return fail(a, EXIT_USAGE, "--hops: %.60s is outside 1..%d", text, HOP_MAX_HOPS);
+    *out = (int)v;
+    return EXIT_DONE;
+}
+
+/* n, or m and fan; `fan` is memory for the latter. */
+static int read_sizes(const bound_args *b, int64_t *fan, hop_question *q)
+{
+    const common_args *a = &b->common;
+    if (b->n.given && (b->m.given || b->fan.given))
+        return fail(a, EXIT_USAGE, "--n: a length or sizes (--m, --fan), not both");
+    if (b->fan.given && !b->m.given) return fail(a, EXIT_USAGE, "--fan: needs --m");
+    q->n = b->n.given ? b->n.integer : 0;
+    if (!b->m.given) return EXIT_DONE;
+    if (!q->hops) return fail(a, EXIT_USAGE, "--m: --hops auto takes a length, --n, not sizes");
+    bool repeat = b->fan.given && b->fan.count == 1;
+    int count = b->fan.given ? b->fan.count : 0;
+    if (!repeat && count != q->hops - 1)
+        return fail(a, EXIT_USAGE, "--fan: %d numbers where %d hops need %d", count, q->hops, q->hops - 1);
+    for (int l = 0; l < q->hops - 1; l++) fan[l] = b->fan.list[repeat ? 0 : l];
+    q->m = b->m.integer;
+    q->fan = fan;
+    return EXIT_DONE;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static int check_curve(const common_args *a, const bound_answer *b)
+{
+    if (b->arch->full || b->arch->other)
+        return fail(a, EXIT_USAGE,
+                    "--curve: the pattern has layers that are not linear: P3 gives no ceiling");
+    if (isnan(b->bounds->accuracy_ceiling))
+        return fail(a, EXIT_USAGE, "--curve: needs a length that holds the task (--n) or sizes (--m, --fan)");
+    return EXIT_DONE;
+}
+
+static int answer(const bound_args *args, bound_answer *b)
+{
+    const common_args *a = &args->common;
+    hop_error err = {0};
+    hop_status s = HOP_OK;
+    b->automatic = b->question.hops == 0;
+    if (b->automatic) {
+        s = hop_reach_find(&b->reach, &b->arch->arch, b->question.n, b->question.n > 0, &a->progress, &err);
+        b->question.hops = b->reach.unable ? b->reach.unable : b->reach.able + 1;
+        if (b->question.hops > HOP_MAX_HOPS) b->question.hops = HOP_MAX_HOPS;
+    }
+    if (s == HOP_OK) s = hop_bounds_new(&b->bounds, &b->question, &err);
+    if (s != HOP_OK) return fail_error(a, &err);
+    int code = b->curve ? check_curve(a, b) : EXIT_DONE;
+    return code == EXIT_DONE ? bound_show(a, b) : code;
+}
+
+static int cmd_bound(common_args *common)
+{
+    const bound_args *args = (const bound_args *)common;
+    architecture arch = {0};
+    int64_t fan[HOP_MAX_HOPS];
+    bound_answer b = {.arch = &arch, .curve = args->curve.flag};
+    int code = read_hops(common, args->hops.text, &b.question.hops);
+    if (code == EXIT_DONE) code = read_sizes(args, fan, &b.question);
+    if (code == EXIT_DONE) code = architecture_from_options(common, &args->arch, &arch);
+    if (code == EXIT_DONE) {
+        b.question.arch = &arch.arch;
+        b.question.progress = &common->progress;
+        code = answer(args, &b);
+    }
+    hop_bounds_free(b.bounds);
+    hop_reach_free(&b.reach);
+    architecture_free(&arch);
+    return code;
+}
+
+/* clang-format off */
+static const opt_group GROUPS[] = {
+    ARCH_GROUP(bound_args, arch),
+    {.title = "Question", .opts = OPTIONS},
+    COMMON_GROUP,
+    {0},
+};
+static const example EXAMPLES[] = {
+    {"hopbound bound --hops 2 --pattern \"L F L\" --heads 1 --dim 8 --bits 16 --mixer linear",
+     "One full layer between two linear ones: two hops are impossible from n = 38215 on."},
+    {"hopbound bound --hops 3 --pattern \"L F L F L\" --heads 1 --dim 8 --bits 16 --mixer linear",
+     "Three hops: P6 with its sizes, beside T2, which begins at 10^34524.5."},
+    {"hopbound bound --hops auto --pattern \"(gdn^3 full)^2\" --heads 4 --dim 64 --n 100000",
+     "What is possible, what is not, and what lies between, at that length."},
+    {"hopbound bound --hops 2 --pattern \"L^2\" --dim 8 --n 1000 --curve",
+     "Without full layers: how often it can be right, over state bits."},
+    {0},
+};
+const verb verb_bound = {
+    .name = "bound",
+    .summary = "says what a layer pattern can and cannot do: every theorem, with numbers",
+    .description =
+        "Evaluates the published theorems T1, T2, T5, T6 and the finite ones P1 to P6 for a pattern of layers. "
+        "For each: its hypotheses, what it needs and what the pattern has, the length n from which it speaks, and "
+        "a verdict. Impossible at n: some sizes of the task whose prompt has at most n tokens cannot be solved, "
+        "whatever the weights. Possible at n: every such size is solved by weights that are written down. Silent: "
+        "it says nothing, which is no evidence. With --m and --fan these sizes alone are meant. With neither, "
+        "impossible means from the n that is given on, possible up to the n that is given.\n\n"
+        "Everything claimed is decided with integers or in ball arithmetic. A length of more than 18 digits is "
+        "printed as a power of ten.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .args_size = sizeof(bound_args),
+    .run = cmd_bound,
+};
+/* clang-format on */
