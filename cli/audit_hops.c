@@ -301,7 +301,8 @@ static void say_able(hop_text *t, const audit *u, const audit_hops *h)
     }
     hop_text_printf(t, " with head dimension >= %lld and p >= %lld; here they are %lld and %lld",
                     (long long)r->needs_dim, (long long)r->needs_bits, (long long)dim, (long long)h->bits);
-    if (h->able < r->able) hop_text_printf(t, ", enough for %d hop%s", h->able, plural(h->able));
+    if (h->able < r->able)
+        hop_text_printf(t, ", by which %d hop%s proved", h->able, h->able == 1 ? " is" : "s are");
     if (r->able < h->full - 1) hop_text_add(t, "; more do not fit the length");
     hop_text_add(t, ".");
 }

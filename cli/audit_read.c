@@ -150,16 +150,10 @@ static void set_precisions(audit *u, const audit_args *a)
 
 hop_status audit_read(audit *u, const audit_args *a, hop_error *err)
 {
-    char file[4096];
     const char *path = a->common.operand, *type = NULL;
-    hop_json_doc doc = {0};
-    hop_status s = HOP_OK;
+    hop_json_doc doc;
     *u = (audit){0};
-    if (hop_is_dir(path)) {
-        s = hop_path_join(file, sizeof file, path, "config.json", err);
-        path = file;
-    }
-    if (s == HOP_OK) s = hop_json_load(&doc, path, err);
+    hop_status s = hop_hf_open(&doc, path, err);
     if (s != HOP_OK) return s;
     hop_json_read_string(doc.root, "model_type", &type, NULL);
     if (type && strcmp(type, "hopbound") == 0) {

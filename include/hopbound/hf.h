@@ -22,6 +22,7 @@ extern "C" {
 
 #define HOP_HF_MAX_LAYERS 16384
 #define HOP_HF_MAX_NOTES  48
+#define HOP_HF_MAX_BYTES  (8 << 20)
 
 /* The letters of a pattern. */
 #define HOP_HF_LETTER_LIST(X)                              \
@@ -91,7 +92,10 @@ typedef struct hop_hf_plan {
 /* Reads a parsed config.json. HOP_EUNKNOWN: not a known architecture; HOP_EFORMAT, HOP_EDOMAIN: the file
  * contradicts itself or makes no sense; HOP_ENOMEM. On failure the plan is empty. */
 hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, hop_error *err);
-/* The same from a file, or from config.json in a directory. */
+/* Parses a file, or config.json in a directory. Larger than HOP_HF_MAX_BYTES is HOP_EFORMAT: no model needs
+ * that, and what is parsed takes many times its size. */
+hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err);
+/* Both in one. */
 hop_status hop_hf_load(hop_hf_plan *p, const char *path, hop_error *err);
 void hop_hf_free(hop_hf_plan *p);
 

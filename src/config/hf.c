@@ -348,17 +348,32 @@ hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, hop_error *err)
     return r.status;
 }
 
+hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err)
+{
+    char inside[4096];
+    hop_file file = {0};
+    hop_status s = HOP_OK;
+    *doc = (hop_json_doc){0};
+    if (hop_is_dir(path)) {
+        s = hop_path_join(inside, sizeof inside, path, "config.json", err);
+        path = inside;
+    }
+    if (s == HOP_OK) s = hop_file_map(&file, path, err);
+    if (s != HOP_OK) return s;
+    if (file.size > HOP_HF_MAX_BYTES)
+        s = hop_fail(err, HOP_EFORMAT, "%zu bytes are more than a config.json has (%d)", file.size,
+                     HOP_HF_MAX_BYTES);
+    else
+        s = hop_json_parse(doc, (const char *)file.data, file.size, err);
+    hop_file_unmap(&file);
+    return s == HOP_OK ? s : hop_fail_in(err, s, path);
+}
+
 hop_status hop_hf_load(hop_hf_plan *p, const char *path, hop_error *err)
 {
-    char file[4096];
-    hop_json_doc doc = {0};
+    hop_json_doc doc;
     *p = (hop_hf_plan){0};
-    hop_status s = HOP_OK;
-    if (hop_is_dir(path)) {
-        s = hop_path_join(file, sizeof file, path, "config.json", err);
-        path = file;
-    }
-    if (s == HOP_OK) s = hop_json_load(&doc, path, err);
+    hop_status s = hop_hf_open(&doc, path, err);
     if (s != HOP_OK) return s;
     s = hop_hf_read(p, doc.root, err);
     hop_json_free(&doc);

@@ -114,10 +114,16 @@ void hop__hf_plan_minimax(hop__hf *r)
     hop__hf_source(r, "default rule");
 }
 
+/* The classes of both families have the same default. */
+static int64_t read_offset(hop__hf *r)
+{
+    if (!hop__hf_has(r, "attn_layer_offset")) hop__hf_assume(r, "attn_layer_offset = 4");
+    return hop__hf_range(r, "attn_layer_offset", 0, HOP__HF_MAX_SIZE, 4);
+}
+
 void hop__hf_plan_jamba(hop__hf *r)
 {
-    int64_t period = hop__hf_size(r, "attn_layer_period", 8);
-    int64_t offset = hop__hf_range(r, "attn_layer_offset", 0, HOP__HF_MAX_SIZE, 4);
+    int64_t period = hop__hf_size(r, "attn_layer_period", 8), offset = read_offset(r);
     for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, i % period == offset ? 'F' : 'L');
     hop__hf_source(r, "attn_layer_period/offset");
 }
@@ -125,8 +131,7 @@ void hop__hf_plan_jamba(hop__hf *r)
 /* Two recurrent layers and a hybrid one come first; then the period counts anew. */
 void hop__hf_plan_zamba(hop__hf *r)
 {
-    int64_t period = hop__hf_size(r, "attn_layer_period", 6);
-    int64_t offset = hop__hf_range(r, "attn_layer_offset", 0, HOP__HF_MAX_SIZE, 4);
+    int64_t period = hop__hf_size(r, "attn_layer_period", 6), offset = read_offset(r);
     for (int64_t i = 0; i < r->plan->count; i++)
         hop__hf_letter(r, i, i == 2 || (i > 2 && (i - 3) % period == offset) ? 'H' : 'L');
     hop__hf_source(r, "attn_layer_period/offset shifted by 3");
