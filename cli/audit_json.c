@@ -74,8 +74,9 @@ static void write_linear(hop_json_writer *w, const audit *u)
         for (int i = 0; i < 3; i++) hop_json_put_int(w, l->shape[i]);
         hop_json_end_array(w);
     }
-    hop_json_integer(w, "recurrent_elems", l->recurrent_elems);
-    hop_json_integer(w, "conv_elems", l->conv_elems);
+    bool known = audit_state_bytes(u) >= 0; /* else layers differ, and bytes_per_layer tells */
+    put_or_null(w, "recurrent_elems", l->recurrent_elems, known);
+    put_or_null(w, "conv_elems", l->conv_elems, known);
     if (l->recurrent_elems) {
         hop_text dtype = {0};
         bool declared = strcmp(u->state.how, "declared") == 0;
@@ -86,8 +87,8 @@ static void write_linear(hop_json_writer *w, const audit *u)
     }
     hop_json_string(w, "conv_dtype", u->conv.dtype);
     hop_json_string(w, "conv_dtype_is", u->conv.how);
-    hop_json_integer(w, "bytes_fp32_state_16bit_conv", 4 * l->recurrent_elems + 2 * l->conv_elems);
-    hop_json_integer(w, "bytes_all_16bit", 2 * (l->recurrent_elems + l->conv_elems));
+    put_or_null(w, "bytes_fp32_state_16bit_conv", 4 * l->recurrent_elems + 2 * l->conv_elems, known);
+    put_or_null(w, "bytes_all_16bit", 2 * (l->recurrent_elems + l->conv_elems), known);
     if (l->window) hop_json_integer(w, "effective_window", l->window);
     hop_json_end_object(w);
 }

@@ -106,6 +106,11 @@ static hop_status own_model(audit *u, const hop_json *root, hop_error *err)
         if (!p->layers || !p->pattern || !u->layers) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     }
     for (int64_t i = 0; s == HOP_OK && i < p->count; i++) own_layer(u, m, i);
+    snprintf(p->declared[0].text, sizeof p->declared[0].text, "pattern of %lld layers, hidden_size = %lld",
+             (long long)c.pattern.layers, (long long)c.d_model);
+    snprintf(p->declared[1].text, sizeof p->declared[1].text, "max_position_embeddings = %lld",
+             (long long)p->context);
+    p->declared_count = 2;
     strcpy(p->model_type, "hopbound");
     strcpy(p->source, "pattern");
     strcpy(p->dtype, "float32");

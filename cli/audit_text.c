@@ -24,6 +24,39 @@ static void add_bytes(hop_text *out, int64_t v)
     hop_text_printf(out, "%.4g %s", x, units[unit]);
 }
 
+/* ---- the pattern --------------------------------------------------------------------------- */
+
+#define LONGEST_PERIOD 64
+
+/* How often the first `period` letters stand one behind the other. */
+static size_t repeats(const char *s, size_t length, size_t period)
+{
+    size_t n = 1;
+    while ((n + 1) * period <= length && memcmp(s, s + n * period, period) == 0) n++;
+    return n;
+}
+
+/* "(FSSSS)x2S(FSSSSS)x6F": repeated groups wherever they stand, taken greedily. */
+static void say_pattern(hop_text *t, const char *s)
+{
+    for (size_t length = strlen(s); length > 0;) {
+        size_t best = 0, period = 1, times = 1;
+        for (size_t p = 1; p <= length / 2 && p <= LONGEST_PERIOD; p++) {
+            size_t n = repeats(s, length, p), cost = p + 4;
+            if (n < 2 || n * p <= cost + best) continue;
+            best = n * p - cost;
+            period = p;
+            times = n;
+        }
+        if (times > 1)
+            hop_text_printf(t, "(%.*s)x%zu", (int)period, s, times);
+        else
+            hop_text_addn(t, s, 1);
+        s += times * period;
+        length -= times * period;
+    }
+}
+
 /* ---- rows ---------------------------------------------------------------------------------- */
 
 typedef struct row {
@@ -34,8 +67,8 @@ typedef struct row {
 static void say_plan(hop_text *t, const audit *u)
 {
     const hop_hf_plan *p = &u->plan;
-    hop_text_printf(t, "%s, %lld layer%s, from %s: ", u->compressed.s, (long long)p->count,
-                    p->count > 1 ? "s" : "", p->source);
+    say_pattern(t, p->pattern);
+    hop_text_printf(t, ", %lld layer%s, from %s: ", (long long)p->count, p->count > 1 ? "s" : "", p->source);
     const char *between = "";
 #define SAY(c, means)                                                                           \
     if (hop_hf_count(p, c)) {                                                                   \
@@ -76,6 +109,7 @@ static void say_state(hop_text *t, const audit *u)
 {
     const hop_hf_linear *l = &u->plan.linear;
     hop_text_printf(t, "%s, ", l->kind);
+    if (audit_state_bytes(u) < 0) hop_text_add(t, "sizes differ from layer to layer");
     if (l->recurrent_elems) {
         if (l->shape[0])
             hop_text_printf(t, "%lld x %lld x %lld, ", (long long)l->shape[0], (long long)l->shape[1],
@@ -95,11 +129,29 @@ static void say_state(hop_text *t, const audit *u)
     }
 }
 
-/* Bytes a layer, one for each kind of layer, and of all. */
+/* What the layers of one letter keep: one number, or from the least to the most. */
+static void say_letter_bytes(hop_text *t, const audit *u, char letter)
+{
+    int64_t least = INT64_MAX, most = 0;
+    for (int64_t i = 0; i < u->plan.count; i++) {
+        int64_t bytes = audit_layer_bytes(u, &u->layers[i], u->n);
+        if (u->layers[i].letter != letter) continue;
+        if (bytes < least) least = bytes;
+        if (bytes > most) most = bytes;
+    }
+    if (most == 0 || least < 0) return;
+    hop_text_printf(t, "%c ", letter);
+    if (least < most) {
+        add_bytes(t, least);
+        hop_text_add(t, " to ");
+    }
+    add_bytes(t, most);
+    hop_text_add(t, " a layer, ");
+}
+
 static void say_bytes(hop_text *t, const audit *u)
 {
     int64_t total = audit_total_bytes(u, u->n), added = audit_row_bytes(u);
-    char said[64] = "";
     if (u->n == 0) {
         hop_text_add(t, "the file gives no context length; --n does");
         return;
@@ -107,15 +159,9 @@ static void say_bytes(hop_text *t, const audit *u)
     hop_text_add(t, "at ");
     say_count(t, u->n);
     hop_text_printf(t, " tokens (%s): ", u->n_from);
-    for (int64_t i = 0; i < u->plan.count; i++) {
-        const audit_layer *l = &u->layers[i];
-        int64_t bytes = audit_layer_bytes(u, l, u->n);
-        if (strchr(said, l->letter) || bytes <= 0) continue;
-        hop_text_printf(t, "%c ", l->letter);
-        add_bytes(t, bytes);
-        hop_text_add(t, ", ");
-        said[strlen(said)] = l->letter;
-    }
+#define SAY(c, means) say_letter_bytes(t, u, c);
+    HOP_HF_LETTER_LIST(SAY)
+#undef SAY
     hop_text_add(t, "in all ");
     if (total < 0)
         hop_text_add(t, "not known");
