@@ -88,6 +88,11 @@ static void plain_decoders_attend_to_everything(void **state)
         {"{\"model_type\":\"never_heard_of\",\"num_hidden_layers\":2.0,\"hidden_size\":64,\"num_attention_heads\":8,"
          "\"sliding_window\":null,\"rope_scaling\":{\"type\":\"linear\"},\"factor\":NaN}",
          "FF", "no hybrid key", "mha", 8, 8, 8, 8, 128, NULL, 0, 0, 0},
+        /* keys that only look like those of another mixer */
+        {"{\"model_type\":\"new_moe\",\"num_hidden_layers\":2,\"hidden_size\":64,\"num_attention_heads\":8,\"num_local_experts\":8,"
+         "\"use_attn_bias\":true,\"sliding_window\":null,\"max_window_layers\":1,\"mlp_layer_types\":[\"dense\",\"sparse\"],"
+         "\"compression_config\":{},\"global_step\":7,\"decoder_sparse_step\":1,\"hidden_act\":\"silu\"}",
+         "FF", "no hybrid key", "mha", 8, 8, 8, 8, 128, NULL, 0, 0, 0},
     };
     CHECK(list);
 }
@@ -154,6 +159,10 @@ static void hybrids_follow_each_familys_rule(void **state)
         {"{\"model_type\":\"kimi_k3\",\"text_config\":{\"model_type\":\"kimi_linear\",\"num_hidden_layers\":4,\"num_attention_heads\":96,"
          MLA ",\"head_dim\":74,\"linear_attn_config\":{\"kda_layers\":[1,2,3],\"full_attn_layers\":[4]," KDA "}}}",
          "LLLF", "linear_attn_config.kda_layers (1-based)", "mla", 96, 0, 192, 128, 576, "kda", 1572864, 110592, 0},
+        /* saved again by a library, with the keys renamed */
+        {"{\"model_type\":\"kimi_linear\",\"num_hidden_layers\":5,\"linear_num_heads\":16,\"linear_head_dim\":64,"
+         "\"linear_conv_kernel_dim\":4,\"qk_rope_head_dim\":0,\"head_dim\":0}",
+         "LLLFL", "default rule", "mla", 32, 0, 128, 128, 512, "kda", 65536, 9216, 0},
         /* the same key counted from 0, in a family of another name, without rotary keys and with sparse attention */
         {"{\"model_type\":\"other_kda\",\"num_hidden_layers\":4,\"num_attention_heads\":96,\"kv_lora_rank\":512,\"qk_nope_head_dim\":192,"
          "\"qk_rope_head_dim\":0,\"v_head_dim\":128,\"index_topk\":2048,"
@@ -175,6 +184,9 @@ static void hybrids_follow_each_familys_rule(void **state)
          "LLHLLLLH", NULL, "mha", 16, 16, 464, 464, 14848, "mamba1", 118784, 22272, 0},
         {"{\"model_type\":\"zamba2\",\"num_hidden_layers\":4,\"hidden_size\":2560,\"num_attention_heads\":32,\"hybrid_layer_ids\":[1,3]}",
          "LHLH", "hybrid_layer_ids", "mha", 32, 32, 160, 160, 10240, "mamba2", 327680, 15744, 0},
+        {"{\"model_type\":\"zamba2\",\"n_mamba_heads\":40,\"layers_block_type\":null}",
+         "LLLLLLHLLLLLHLLLLLHLLLLLHLLLLLHLLLLLHLLLLLHLLLLHLLLHLL", "default rule", "mha", 32, 32, 160, 160, 10240, "mamba2",
+         327680, 15744, 0},
         {"{\"model_type\":\"granitemoehybrid\",\"num_hidden_layers\":2,\"hidden_size\":2048,\"num_attention_heads\":32,"
          "\"num_key_value_heads\":8,\"layer_types\":[\"attention\",\"attention\"],\"mamba_n_heads\":64}",
          "FF", "layer_types", "gqa", 32, 8, 64, 0, 1024, NULL, 0, 0, 0},

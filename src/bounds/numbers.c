@@ -121,17 +121,21 @@ void hop__from_log2(fmpz_t out, double log2_of_it)
     }
 }
 
-void hop__scaled(fmpz_t out, const fmpz_t x, double factor)
+/* x·2^by */
+void hop__scaled(fmpz_t out, const fmpz_t x, double by)
 {
-    fmpz_t f;
-    fmpz_init(f);
-    fmpz_set_d(f, floor(factor * 0x1p50 + 0.5));
-    fmpz_mul(out, x, f);
-    fmpz_set_d(f, 0x1p49);
-    fmpz_add(out, out, f);
-    fmpz_fdiv_q_2exp(out, out, 50);
+    double whole = floor(by);
+    fmpz_t part;
+    fmpz_init(part);
+    fmpz_set_d(part, floor(exp2(by - whole + 50)));
+    fmpz_mul(out, x, part);
+    fmpz_clear(part);
+    slong places = (slong)whole - 50;
+    if (places >= 0)
+        fmpz_mul_2exp(out, out, (ulong)places);
+    else
+        fmpz_fdiv_q_2exp(out, out, (ulong)-places);
     if (fmpz_sgn(out) <= 0) fmpz_one(out);
-    fmpz_clear(f);
 }
 
 /* ---- words --------------------------------------------------------------------------------- */

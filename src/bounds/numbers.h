@@ -36,8 +36,8 @@ void hop__least_table(fmpz_t out, const fmpz_t bits);
 double hop__log10(const fmpz_t x);                  /* for printing; x >= 1 */
 void hop__from_log2(fmpz_t out, double log2_of_it); /* about 2^it, at least 1 */
 double hop__to_log2(const fmpz_t x);                /* -infinity for 0 */
-/* round(x·factor), at least 1 */
-void hop__scaled(fmpz_t out, const fmpz_t x, double factor);
+/* About x·2^by, rounded down, at least 1. */
+void hop__scaled(fmpz_t out, const fmpz_t x, double by);
 
 /* ---- words --------------------------------------------------------------------------------- */
 

@@ -1,5 +1,4 @@
-/* Finds P6's integers: many starts over the reals, then rounding, then shrinking while every condition is
- * verified. */
+/* Finds P6's numbers: many starts over the reals, then rounding; what comes out is verified. */
 #include "p6_search.h"
 
 #include <math.h>
@@ -20,7 +19,7 @@ static double height(const void *ctx, const double *z)
 
 static bool tick(seeker *s)
 {
-    if (!hop_progress_tick(s->progress, "P6: starts", s->done, HOP__P6_STARTS + 3)) *s->stopped = true;
+    if (!hop_progress_tick(s->progress, "P6: starts", s->done, HOP__P6_STARTS + 4)) *s->stopped = true;
     return !*s->stopped;
 }
 
@@ -36,6 +35,7 @@ static void ground_init(hop__p6_ground *g, const hop__p6_numbers *p, bool fixed)
         if (fixed) g->sizes[l] = hop__to_log2(&p->sizes[l]);
     }
     fmpz_clear(sum);
+    if (!fixed) hop__p6_estimate_entry(g);
 }
 
 /* The lowest point that the starts lead to: short walks from all, long ones from the best. */
@@ -47,16 +47,16 @@ static double descend(seeker *s, double *best)
     for (int i = 0; i < HOP__P6_STARTS && tick(s); i++, s->done++) {
         double z[HOP__P6_DIMS];
         hop__p6_start(g, i, z);
-        double h = hop__simplex(height, g, z, dims, 0.7, 150 * dims);
+        double h = hop__simplex(height, g, z, dims, 0.7, 60 * dims);
         if (h >= lowest) continue;
         lowest = h;
         memcpy(best, z, sizeof z);
     }
-    for (double step = 0.5; step > 1e-3 && tick(s);) {
+    for (double step = 0.5; step > 0.1 && tick(s);) {
         double z[HOP__P6_DIMS];
         memcpy(z, best, sizeof z);
         double h = hop__simplex(height, g, z, dims, step, 400 * dims);
-        if (h < lowest - 1e-6 * fabs(lowest)) {
+        if (h < lowest - 1e-4 * fabs(lowest)) {
             memcpy(best, z, sizeof z);
         } else {
             if (h < lowest) memcpy(best, z, sizeof z);
@@ -67,121 +67,6 @@ static double descend(seeker *s, double *best)
     return lowest;
 }
 
-/* ---- integers -------------------------------------------------------------------------------- */
-
-/* x_l: the least integer, or a little more, with which image l holds. */
-static bool least_x(fmpz_t x, const fmpz_t k, const fmpz_t table, const fmpz_t addresses, const fmpz_t delta)
-{
-    const slong prec = 192;
-    arb_t r, log_r, top, t, two;
-    fmpz_t f;
-    arb_init(r), arb_init(log_r), arb_init(top), arb_init(t), arb_init(two), fmpz_init(f);
-    arb_const_log2(two, prec);
-    arb_set_fmpz(r, k);
-    arb_div_fmpz(r, r, table, prec);
-    arb_log(log_r, r, prec);
-    arb_div(log_r, log_r, two, prec);
-    arb_neg(r, r);
-    arb_log1p(t, r, prec);
-    arb_div(t, t, two, prec);
-    fmpz_sub(f, k, table);
-    arb_mul_fmpz(top, t, f, prec); /* -(N-k)·log2(1-r) */
-    arb_submul_fmpz(top, log_r, k, prec);
-    arb_add_ui(top, top, 1, prec);
-    arb_mul_fmpz(t, log_r, addresses, prec);
-    arb_add_fmpz(t, t, delta, prec);
-    arb_neg(t, t);
-    bool good = arb_is_positive(t);
-    if (good) {
-        arb_div(top, top, t, prec);
-        arf_t up;
-        arf_init(up);
-        arb_get_ubound_arf(up, top, prec);
-        arf_get_fmpz(x, up, ARF_RND_CEIL);
-        if (fmpz_sgn(x) <= 0) fmpz_one(x);
-        arf_clear(up);
-    }
-    arb_clear(r), arb_clear(log_r), arb_clear(top), arb_clear(t), arb_clear(two), fmpz_clear(f);
-    return good;
-}
-
-/* s_l and x_l for the sizes and x_0 that p has and the ratios of the place. */
-static bool fill(hop__p6_numbers *p, const hop__p6_place *place)
-{
-    int L = p->hops;
-    bool good = true;
-    fmpz_t table, delta, tokens, t, k;
-    fmpz_init_set(table, &p->sizes[0]), fmpz_init_set(delta, &p->state[0]), fmpz_init_set_ui(tokens, 1);
-    fmpz_init(t), fmpz_init(k);
-    for (int l = 1; l < L; l++) fmpz_mul(tokens, tokens, &p->sizes[l]);
-    fmpz_add_ui(tokens, tokens, 1);
-    fmpz_mul(tokens, tokens, &p->x[0]);
-    for (int l = 1; good && l < L; l++) {
-        fmpz_mul(t, l > 1 ? &p->s[l - 1] : &p->x[0], l > 1 ? &p->sizes[l - 1] : &p->x[0]);
-        if (l == 1) fmpz_set(t, &p->x[0]);
-        hop__scaled(k, table, place->ratio[l]);
-        fmpz_add_ui(&p->s[l], k, 1);
-        good = fmpz_cmp(&p->s[l], table) <= 0 && least_x(&p->x[l], k, table, t, delta);
-        /* Δ_{l+1} */
-        fmpz_mul(delta, delta, &p->x[l]);
-        fmpz_add_ui(delta, delta, 1);
-        for (int e = 0; e <= l; e++) fmpz_add(delta, delta, &p->state[e]);
-        fmpz_mul(t, table, p->reply);
-        fmpz_mul_si(t, t, l < L - 1 ? (slong)l * (L - l) : L - 2);
-        if (l == L - 1) fmpz_add(t, t, &p->state[L - 1]);
-        fmpz_addmul(delta, t, &p->x[l]);
-        fmpz_mul(t, tokens, p->reply);
-        fmpz_mul_si(t, t, L - l);
-        fmpz_add(delta, delta, t);
-        fmpz_add(tokens, tokens, table);
-        fmpz_mul(tokens, tokens, &p->x[l]);
-        fmpz_mul(table, table, &p->sizes[l]);
-    }
-    fmpz_clear(table), fmpz_clear(delta), fmpz_clear(tokens), fmpz_clear(t), fmpz_clear(k);
-    return good;
-}
-
-static bool works(hop__p6_numbers *p, const hop__p6_place *place)
-{
-    return fill(p, place) && hop__p6_verify(p, NULL);
-}
-
-/* The place in integers; the last size grows until all holds. */
-static bool settle(hop__p6_numbers *p, const hop__p6_place *place, bool fixed)
-{
-    hop__from_log2(&p->x[0], place->x0);
-    for (int l = 0; !fixed && l < p->hops; l++) {
-        hop__from_log2(&p->sizes[l], place->sizes[l]);
-        if (fmpz_cmp_ui(&p->sizes[l], 2) < 0) fmpz_set_ui(&p->sizes[l], 2);
-    }
-    if (fmpz_cmp(&p->x[0], &p->sizes[0]) > 0) fmpz_set(&p->x[0], &p->sizes[0]);
-    if (works(p, place)) return true;
-    fmpz *last = &p->sizes[p->hops - 1];
-    for (double by = 0x1p-40; !fixed && by < 2; by *= 4) {
-        hop__scaled(last, last, 1 + by);
-        fmpz_add_ui(last, last, 1);
-        if (works(p, place)) return true;
-    }
-    return false;
-}
-
-/* Makes one size as small as it goes with everything else in proportion. */
-static void shrink_size(hop__p6_numbers *p, const hop__p6_place *place, int l)
-{
-    hop__p6_numbers trial;
-    hop__p6_init(&trial, p->hops, p->state, p->reply);
-    for (double by = 0.25; by > 0x1p-30;) {
-        hop__p6_set(&trial, p);
-        hop__scaled(&trial.sizes[l], &p->sizes[l], 1 - by);
-        if (fmpz_cmp(&trial.sizes[l], &p->sizes[l]) < 0 && fmpz_cmp_ui(&trial.sizes[l], 2) >= 0 &&
-            works(&trial, place))
-            hop__p6_set(p, &trial);
-        else
-            by /= 2;
-    }
-    hop__p6_clear(&trial);
-}
-
 bool hop__p6_search(hop__p6_numbers *p, bool fixed, const hop_progress *progress, bool *stopped)
 {
     seeker s = {.progress = progress, .stopped = stopped};
@@ -190,7 +75,5 @@ bool hop__p6_search(hop__p6_numbers *p, bool fixed, const hop_progress *progress
     ground_init(&s.ground, p, fixed);
     descend(&s, z);
     hop__p6_height(&s.ground, z, &place);
-    if (*stopped || !settle(p, &place, fixed)) return false;
-    for (int l = p->hops - 1; !fixed && l >= 0; l--) shrink_size(p, &place, l);
-    return works(p, &place);
+    return !*stopped && hop__p6_round(p, &place, fixed) && hop__p6_verify(p, NULL);
 }

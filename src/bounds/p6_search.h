@@ -12,21 +12,26 @@ typedef struct hop__p6_ground {
     double reply, state[HOP__P6_MOST_HOPS], states_to[HOP__P6_MOST_HOPS]; /* log2 of M, A_e, A_0 + .. + A_e */
     bool fixed;
     double sizes[HOP__P6_MOST_HOPS]; /* fixed: log2 of m, n_1, .. */
+    double entry;                    /* about log2 log2 N; hop__p6_estimate_entry */
 } hop__p6_ground;
 
-/* Where a point leads to: log2 of everything but the ratios. */
+/* Where a point leads to: log2 of everything. */
 typedef struct hop__p6_place {
     double sizes[HOP__P6_MOST_HOPS], x0;
     double ratio[HOP__P6_MOST_HOPS]; /* (s_l - 1)/N_{l-1} */
 } hop__p6_place;
 
+void hop__p6_estimate_entry(hop__p6_ground *g); /* not for fixed sizes */
 int hop__p6_dims(const hop__p6_ground *g);
 /* log2 of the length; when fixed, log2 of what the end lacks (below 0: it holds). Large where there is
  * nothing. */
 double hop__p6_height(const hop__p6_ground *g, const double *z, hop__p6_place *place);
 /* A point to start from, one of hop__p6_starts. */
-#define HOP__P6_STARTS 12
+#define HOP__P6_STARTS 8
 void hop__p6_start(const hop__p6_ground *g, int number, double *z);
+
+/* Integers near the place, with the sizes as small as they go (as they are, when fixed); false: none hold. */
+bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from, bool fixed);
 
 /* Nelder and Mead's simplex from `z`, with edges of `step`; z receives the lowest point. */
 typedef double hop__height_fn(const void *ctx, const double *z);

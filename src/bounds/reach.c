@@ -79,13 +79,13 @@ static const hop_bound *strongest(const hop_bounds *b)
     return best;
 }
 
-/* No theorem speaks of fewer hops than there are full layers; one gap more allows a deeper T2. */
+/* No theorem speaks of fewer hops than there are full layers, and with more than one hop beyond them only T2
+ * can gain, whose gaps may then be deeper: at lengths that nobody asks for. */
 static hop_status find_unable(hop_reach *r, const hop_question *base, int64_t full, hop_error *err)
 {
     hop_status s = HOP_OK;
-    int64_t first = full > 1 ? full : 1;
-    for (int64_t hops = first; s == HOP_OK && !r->unable && hops <= first + 2 && hops <= HOP_MAX_HOPS;
-         hops++) {
+    int64_t first = full > 1 ? full : 1, last = full + (base->n ? 1 : 2);
+    for (int64_t hops = first; s == HOP_OK && !r->unable && hops <= last && hops <= HOP_MAX_HOPS; hops++) {
         hop_question q = *base;
         hop_bounds *b = NULL;
         q.hops = (int)hops;

@@ -84,35 +84,12 @@ static void refuse(hop__hf *r)
 }
 
 /* Keys that say that a layer does something else than attend to everything. */
-static const char *const TELLTALES[] = {"mamba",
-                                        "ssm",
-                                        "rwkv",
-                                        "conv",
-                                        "state_size",
-                                        "linear_",
-                                        "recurrent",
-                                        "hybrid",
-                                        "delta",
-                                        "retention",
-                                        "lru_",
-                                        "kda",
-                                        "sparse_att",
-                                        "window",
-                                        "index_topk",
-                                        "attn_layer",
-                                        "_attn_",
-                                        "attention_types",
-                                        "lightning",
-                                        "compress",
-                                        "local",
-                                        "chunked",
-                                        "attention_chunk",
-                                        "block_type",
-                                        "layer_type",
-                                        "attn_type",
-                                        "expand_k",
-                                        "expand_v",
-                                        "global_"};
+static const char *const TELLTALES[] = {
+    "mamba",        "ssm",        "rwkv",       "conv",       "state_size", "recurrent",  "hybrid",
+    "delta",        "retention",  "lru_",       "kda",        "linear_att", "linear_num", "linear_key",
+    "linear_layer", "full_att",   "global_att", "local_att",  "attn_layer", "attn_type",  "attention_types",
+    "block_type",   "sparse_att", "index_topk", "compress_r", "lightning",  "chunked",    "attention_chunk",
+    "window",       "expand_k",   "expand_v"};
 
 static const char *telltale(const hop__hf *r)
 {
@@ -121,7 +98,9 @@ static const char *telltale(const hop__hf *r)
     for (const hop_json *v = r->text->child; v; v = v->next) {
         if (v->type == HOP_JSON_NULL || (v->type == HOP_JSON_BOOL && !v->boolean)) continue;
         for (size_t i = 0; i < sizeof TELLTALES / sizeof *TELLTALES; i++)
-            if (strstr(v->key, TELLTALES[i]) && (slides || !strstr(v->key, "window"))) return v->key;
+            if (strstr(v->key, TELLTALES[i]) && (slides || !strstr(v->key, "window")) &&
+                strcmp(v->key, "max_window_layers") != 0) /* says nothing without a window */
+                return v->key;
     }
     return NULL;
 }

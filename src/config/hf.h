@@ -97,6 +97,7 @@ void hop__hf_plan_needs_list(hop__hf *r); /* the family always writes its plan o
 /* ---- sizes (hf_attention.c, hf_states.c, hf_fla.c) ----------------------------------------- */
 
 void hop__hf_attention_usual(hop__hf *r); /* mha, gqa or mla */
+void hop__hf_attention_latent(hop__hf *r);
 void hop__hf_attention_doubled(hop__hf *r);
 void hop__hf_attention_falcon(hop__hf *r);
 void hop__hf_attention_bigcode(hop__hf *r);

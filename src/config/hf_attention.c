@@ -51,7 +51,7 @@ static int64_t head_dim(hop__hf *r, int64_t heads)
 /* Keys and values of all heads come from one latent vector, which is what is kept, beside a rotary key. */
 static void latent(hop__hf *r, hop_hf_attention *a)
 {
-    int64_t heads = hop__hf_heads(r), rank = hop__hf_size(r, "kv_lora_rank", 0);
+    int64_t heads = hop__hf_heads(r), rank = hop__hf_size(r, "kv_lora_rank", 512);
     int64_t rotary = hop__hf_range(r, "qk_rope_head_dim", 0, HOP__HF_MAX_SIZE, 64);
     int64_t plain = hop__hf_range(r, "qk_nope_head_dim", 0, HOP__HF_MAX_SIZE, 128);
     bool narrow = strstr(r->family->names, " minicpm3 ") != NULL;
@@ -74,6 +74,12 @@ void hop__hf_attention_usual(hop__hf *r)
     }
     int64_t heads = hop__hf_heads(r), kv = kv_heads(r, heads);
     grouped(r, &r->plan->attention, heads, kv, head_dim(r, heads));
+}
+
+/* Families that have no other attention. */
+void hop__hf_attention_latent(hop__hf *r)
+{
+    latent(r, &r->plan->attention);
 }
 
 /* zamba: attention sees the embedding beside the hidden vector, and its output goes into the recurrence. */

@@ -74,7 +74,8 @@ void hop__hf_plan_kimi(hop__hf *r)
     const hop_json *linear = hop__hf_list(r, "linear_attn_config.kda_layers");
     const hop_json *full = hop__hf_list(r, "linear_attn_config.full_attn_layers");
     if (!linear && !full) {
-        hop__hf_plan_full(r);
+        for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, (i + 1) % 4 ? 'L' : 'F');
+        hop__hf_source(r, "default rule");
         return;
     }
     int64_t base = first_number(r, linear, full);
@@ -139,15 +140,19 @@ void hop__hf_plan_zamba(hop__hf *r)
 
 /* ---- numbers of layers --------------------------------------------------------------------- */
 
+/* Without a list, the class has one for its own 54 layers. */
 void hop__hf_plan_zamba2(hop__hf *r)
 {
     const hop_json *list = hop__hf_list(r, "hybrid_layer_ids");
-    if (!list) {
-        hop__hf_plan_needs_list(r);
+    if (list) {
+        from_indices(r, list, 0, 'H', 'L');
+        hop__hf_source(r, "hybrid_layer_ids");
         return;
     }
-    from_indices(r, list, 0, 'H', 'L');
-    hop__hf_source(r, "hybrid_layer_ids");
+    if (r->plan->count != 54) hop__hf_plan_needs_list(r);
+    for (int64_t i = 0; i < r->plan->count; i++)
+        hop__hf_letter(r, i, (i > 0 && i <= 42 && i % 6 == 0) || i == 47 || i == 51 ? 'H' : 'L');
+    hop__hf_source(r, "default rule");
 }
 
 void hop__hf_plan_bamba(hop__hf *r)

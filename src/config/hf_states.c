@@ -65,10 +65,14 @@ static void kda(hop__hf *r, int64_t heads, int64_t dim, const char *conv_key)
                   conv(r, conv_key, hop__hf_mul(r, 3 * heads, dim)));
 }
 
+/* In a part of its own, or, where the file was saved again, beside the other keys. The defaults are
+ * kimi_linear's. */
 void hop__hf_linear_kda(hop__hf *r)
 {
-    kda(r, hop__hf_size(r, "linear_attn_config.num_heads", 0),
-        hop__hf_size(r, "linear_attn_config.head_dim", 0), "linear_attn_config.short_conv_kernel_size");
+    bool kimi = r->family->assume.heads > 0;
+    int64_t heads = hop__hf_size(r, "linear_attn_config.num_heads|linear_num_heads", kimi ? 32 : 0);
+    int64_t dim = hop__hf_size(r, "linear_attn_config.head_dim|linear_head_dim", kimi ? 128 : 0);
+    kda(r, heads, dim, "linear_attn_config.short_conv_kernel_size|linear_conv_kernel_dim");
 }
 
 void hop__hf_linear_lightning(hop__hf *r)
@@ -167,11 +171,13 @@ void hop__hf_linear_falcon_h1(hop__hf *r)
 void hop__hf_linear_zamba2(hop__hf *r)
 {
     mamba2_sizes m = {.inner = expanded(r, "mamba_expand"),
-                      .head_dim = hop__hf_size(r, "mamba_headdim", 64),
+                      .head_dim = hop__hf_size(r, "mamba_headdim", -1),
                       .state = hop__hf_size(r, "mamba_d_state", 64),
                       .groups = hop__hf_size(r, "mamba_ngroups", 1),
                       .conv_key = "mamba_d_conv"};
-    m.heads = m.inner / m.head_dim;
+    if (m.head_dim == 0) m.head_dim = m.inner / hop__hf_size(r, "n_mamba_heads", 8);
+    m.heads = m.head_dim ? m.inner / m.head_dim : 0;
+    if (m.heads == 0) hop__hf_fail(r, HOP_EDOMAIN, "n_mamba_heads: more heads than inner channels");
     mamba2(r, &m);
 }
 

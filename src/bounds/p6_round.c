@@ -1,0 +1,198 @@
+/* From P6's landscape to integers: rounding, then shrinking while every condition is verified. */
+#include "p6_search.h"
+
+#include <math.h>
+
+#define MOST_ROUNDS 40
+#define SMALL_FAN   4096 /* a last size below this is worth the trouble of trying its neighbours */
+
+/* x_l: the least integer, or a little more, with which image l holds. */
+static bool least_x(fmpz_t x, const fmpz_t k, const fmpz_t table, const fmpz_t addresses, const fmpz_t delta)
+{
+    const slong prec = 192;
+    arb_t r, log_r, top, t, two;
+    fmpz_t f;
+    arb_init(r), arb_init(log_r), arb_init(top), arb_init(t), arb_init(two), fmpz_init(f);
+    arb_const_log2(two, prec);
+    arb_set_fmpz(r, k);
+    arb_div_fmpz(r, r, table, prec);
+    arb_log(log_r, r, prec);
+    arb_div(log_r, log_r, two, prec);
+    arb_neg(r, r);
+    arb_log1p(t, r, prec);
+    arb_div(t, t, two, prec);
+    fmpz_sub(f, k, table);
+    arb_mul_fmpz(top, t, f, prec); /* -(N-k)·log2(1-r) */
+    arb_submul_fmpz(top, log_r, k, prec);
+    arb_add_ui(top, top, 1, prec);
+    arb_mul_fmpz(t, log_r, addresses, prec);
+    arb_add_fmpz(t, t, delta, prec);
+    arb_neg(t, t);
+    bool good = arb_is_positive(t);
+    if (good) {
+        arb_div(top, top, t, prec);
+        arf_t up;
+        arf_init(up);
+        arb_get_ubound_arf(up, top, prec);
+        arf_get_fmpz(x, up, ARF_RND_CEIL);
+        if (fmpz_sgn(x) <= 0) fmpz_one(x);
+        arf_clear(up);
+    }
+    arb_clear(r), arb_clear(log_r), arb_clear(top), arb_clear(t), arb_clear(two), fmpz_clear(f);
+    return good;
+}
+
+/* s_l and x_l for the sizes and x_0 that p has and the ratios of the place. */
+static bool fill(hop__p6_numbers *p, const hop__p6_place *place)
+{
+    int L = p->hops;
+    bool good = true;
+    fmpz_t table, delta, tokens, t, k;
+    fmpz_init_set(table, &p->sizes[0]), fmpz_init_set(delta, &p->state[0]), fmpz_init_set_ui(tokens, 1);
+    fmpz_init(t), fmpz_init(k);
+    for (int l = 1; l < L; l++) fmpz_mul(tokens, tokens, &p->sizes[l]);
+    fmpz_add_ui(tokens, tokens, 1);
+    fmpz_mul(tokens, tokens, &p->x[0]);
+    for (int l = 1; good && l < L; l++) {
+        fmpz_mul(t, l > 1 ? &p->s[l - 1] : &p->x[0], l > 1 ? &p->sizes[l - 1] : &p->x[0]);
+        if (l == 1) fmpz_set(t, &p->x[0]);
+        hop__scaled(k, table, place->ratio[l]);
+        fmpz_add_ui(&p->s[l], k, 1);
+        good = fmpz_cmp(&p->s[l], table) <= 0 && least_x(&p->x[l], k, table, t, delta);
+        /* Δ_{l+1} */
+        fmpz_mul(delta, delta, &p->x[l]);
+        fmpz_add_ui(delta, delta, 1);
+        for (int e = 0; e <= l; e++) fmpz_add(delta, delta, &p->state[e]);
+        fmpz_mul(t, table, p->reply);
+        fmpz_mul_si(t, t, l < L - 1 ? (slong)l * (L - l) : L - 2);
+        if (l == L - 1) fmpz_add(t, t, &p->state[L - 1]);
+        fmpz_addmul(delta, t, &p->x[l]);
+        fmpz_mul(t, tokens, p->reply);
+        fmpz_mul_si(t, t, L - l);
+        fmpz_add(delta, delta, t);
+        fmpz_add(tokens, tokens, table);
+        fmpz_mul(tokens, tokens, &p->x[l]);
+        fmpz_mul(table, table, &p->sizes[l]);
+    }
+    fmpz_clear(table), fmpz_clear(delta), fmpz_clear(tokens), fmpz_clear(t), fmpz_clear(k);
+    return good;
+}
+
+static bool works(hop__p6_numbers *p, const hop__p6_place *place)
+{
+    return fill(p, place) && hop__p6_verify(p, NULL);
+}
+
+/* The place in integers; the last size grows until all holds. */
+static bool settle(hop__p6_numbers *p, const hop__p6_place *place, bool fixed)
+{
+    hop__from_log2(&p->x[0], place->x0);
+    for (int l = 0; !fixed && l < p->hops; l++) {
+        hop__from_log2(&p->sizes[l], place->sizes[l]);
+        if (fmpz_cmp_ui(&p->sizes[l], 2) < 0) fmpz_set_ui(&p->sizes[l], 2);
+    }
+    if (fmpz_cmp(&p->x[0], &p->sizes[0]) > 0) fmpz_set(&p->x[0], &p->sizes[0]);
+    if (works(p, place)) return true;
+    fmpz *last = &p->sizes[p->hops - 1];
+    for (double by = 0x1p-40; !fixed && by < 2; by *= 4) {
+        hop__scaled(last, last, log2(1 + by));
+        fmpz_add_ui(last, last, 1);
+        if (works(p, place)) return true;
+    }
+    return false;
+}
+
+/* Makes one size as small as it goes with everything else in proportion. */
+static void shrink_size(hop__p6_numbers *p, const hop__p6_place *place, int l)
+{
+    hop__p6_numbers trial;
+    hop__p6_init(&trial, p->hops, p->state, p->reply);
+    for (double by = 0.25; by > 0x1p-30;) {
+        hop__p6_set(&trial, p);
+        hop__scaled(&trial.sizes[l], &p->sizes[l], log2(1 - by));
+        bool less = fmpz_cmp(&trial.sizes[l], &p->sizes[l]) < 0 && fmpz_cmp_ui(&trial.sizes[l], 2) >= 0;
+        if (less && works(&trial, place))
+            hop__p6_set(p, &trial);
+        else
+            by /= 2;
+    }
+    hop__p6_clear(&trial);
+}
+
+/* ---- neighbours ------------------------------------------------------------------------------ */
+
+/* The most that m may be for the prompt to be shorter than `length` at the other sizes. */
+static void room_for_m(fmpz_t m, const hop__p6_numbers *p, const fmpz_t length)
+{
+    fmpz_t unit, table;
+    fmpz_init_set_ui(unit, 1), fmpz_init_set_ui(table, 1);
+    for (int l = 1; l < p->hops; l++) {
+        fmpz_mul(table, table, &p->sizes[l]);
+        fmpz_add(unit, unit, table);
+    }
+    fmpz_sub_ui(m, length, 3);
+    fmpz_fdiv_q(m, m, unit);
+    fmpz_clear(unit), fmpz_clear(table);
+}
+
+/* Moves one of n_1 .. (numbers 1 .. L-1), x_0 (L) or the ratios (L+1 .. 2L-1), by 2^by. */
+static void move(hop__p6_numbers *p, hop__p6_place *place, int what, double by)
+{
+    int L = p->hops;
+    if (what > L) {
+        place->ratio[what - L] = fmin(-0x1p-20, place->ratio[what - L] + by);
+        return;
+    }
+    fmpz *number = what < L ? &p->sizes[what] : &p->x[0];
+    fmpz_t old;
+    fmpz_init_set(old, number);
+    hop__scaled(number, old, by);
+    if (fmpz_equal(number, old)) fmpz_add_si(number, old, by > 0 ? 1 : -1);
+    if (fmpz_cmp_ui(number, what < L ? 2 : 1) < 0) fmpz_set(number, old);
+    fmpz_clear(old);
+}
+
+/* Tries one move; keeps it when some m makes the prompt shorter. */
+static bool improve(hop__p6_numbers *p, hop__p6_place *place, int what, double by)
+{
+    hop__p6_numbers trial;
+    hop__p6_place there = *place;
+    fmpz_t length;
+    fmpz_init(length);
+    hop__p6_init(&trial, p->hops, p->state, p->reply);
+    hop__p6_set(&trial, p);
+    hop__length(length, p->sizes, p->hops);
+    move(&trial, &there, what, by);
+    room_for_m(&trial.sizes[0], &trial, length);
+    bool better = fmpz_cmp(&trial.x[0], &trial.sizes[0]) <= 0 && works(&trial, &there);
+    if (better) {
+        hop__p6_set(p, &trial);
+        *place = there;
+        shrink_size(p, place, 0);
+    }
+    hop__p6_clear(&trial);
+    fmpz_clear(length);
+    return better;
+}
+
+/* Rounding hurts where a size is small: look around it. */
+static void polish(hop__p6_numbers *p, hop__p6_place *place)
+{
+    int rounds = MOST_ROUNDS;
+    for (double by = 0.5; by > 0x1p-12 && rounds-- > 0;) {
+        bool better = false;
+        for (int what = 1; what < 2 * p->hops; what++)
+            better = improve(p, place, what, by) || improve(p, place, what, -by) || better;
+        if (!better) by /= 2;
+    }
+}
+
+bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from, bool fixed)
+{
+    hop__p6_place place = *from;
+    if (!settle(p, &place, fixed)) return false;
+    if (fixed) return true;
+    for (int l = p->hops - 1; l >= 0; l--) shrink_size(p, &place, l);
+    if (fmpz_cmp_ui(&p->sizes[p->hops - 1], SMALL_FAN) < 0) polish(p, &place);
+    return works(p, &place);
+}

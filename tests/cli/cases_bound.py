@@ -1,0 +1,181 @@
+"""bound: the headline numbers, checked again in Python; what is refused; what is printed."""
+from math import log, log2
+from harness import case, check, good, good_json, hopbound, one_line
+
+IDS = ["T1", "T2", "T5", "T6", "P1", "P2", "P3", "P4", "P5", "P6"]
+RESULT_KEYS = {"id", "verdict", "speaks_from_n", "log10_n", "needs", "has", "why", "hypotheses", "sizes", "x", "s"}
+SMALL = ["--heads", 1, "--dim", 8, "--bits", 16, "--mixer", "linear"]
+
+
+def bound(*args):
+    value = good_json("bound", *args, keys=["hops", "pattern", "results", "accuracy_ceiling"])
+    check([r["id"] for r in value["results"]] == IDS, why=str(value))
+    for r in value["results"]:
+        check(RESULT_KEYS <= set(r), why=str(r))
+        check(r["verdict"] in ("impossible", "possible", "silent") and r["why"], why=str(r))
+    return value, {r["id"]: r for r in value["results"]}
+
+
+def p6_holds(sizes, x, s, states, reply):
+    """The conditions of P6, written down again: exact integers but for the logarithms."""
+    m, fan, hops = int(sizes[0]), [1] + [int(v) for v in sizes[1:]], len(sizes)
+    x, s = [int(v) for v in x], [int(x[0])] + [int(v) for v in s]
+    tables = [m]
+    for v in fan[1:]:
+        tables.append(tables[-1] * v)
+    queries = tables[-1] // m
+    delta = states[0]
+    for l in range(1, hops):
+        table, ratio = tables[l - 1], (s[l] - 1) / tables[l - 1]
+        entropy = -(ratio * log2(ratio) + (1 - ratio) * log(1 - ratio) / log(2))
+        if table * entropy + x[l] * fan[l - 1] * s[l - 1] * log2(ratio) > -x[l] * delta - 1:
+            return False
+        asked = 0
+        for i in range(-1, l):
+            product = 1 if i < 1 else tables[i - 1]
+            for j in range(i, l):
+                product *= queries if j == -1 else x[j]
+            asked += product
+        replies = (x[l] * l * (hops - l) * table * reply if l < hops - 1
+                   else x[l] * ((hops - 2) * table * reply + states[-1]))
+        delta = x[l] * delta + 1 + sum(states[:l + 1]) + replies + reply * (hops - l) * asked
+    return x[0] <= m and delta < fan[-1] * s[-1] * log2(tables[-1])
+
+
+@case
+def two_hops_with_one_full_layer_are_impossible_from_38215_on():
+    value, r = bound("--hops", 2, "--pattern", "L F L", *SMALL)
+    check(value["pattern"] == "linear full linear", why=str(value))
+    check(r["P4"]["speaks_from_n"] == 38215 and r["P4"]["sizes"] == [371, 102], why=str(r["P4"]))
+    m, fan = r["P4"]["sizes"]
+    kept = -(-m // 2 ** (1152 / m))
+    check(fan * kept * log2(m * fan) > fan * 160 + kept * 1152 + 1152 and m * (1 + fan) + 2 == 38215, why=str(r["P4"]))
+    check(r["T2"]["speaks_from_n"] == "10^2157.8" and abs(r["T2"]["log10_n"] - 2157.783) < 0.001, why=str(r["T2"]))
+    check(r["P6"]["log10_n"] < 5.29 and p6_holds(r["P6"]["sizes"], r["P6"]["x"], r["P6"]["s"], [1152] * 2, 160), why=str(r["P6"]))
+    for n, verdict in ((38214, "silent"), (38215, "impossible")):
+        check(bound("--hops", 2, "--pattern", "L F L", *SMALL, "--n", n)[1]["P4"]["verdict"] == verdict)
+    for sizes, verdict in ((["--m", 371, "--fan", 102], "impossible"), (["--m", 371, "--fan", 101], "silent")):
+        check(bound("--hops", 2, "--pattern", "L F L", *SMALL, *sizes)[1]["P4"]["verdict"] == verdict)
+
+
+@case
+def three_hops_with_two_full_layers_are_impossible_below_10_to_the_22_3():
+    value, r = bound("--hops", 3, "--pattern", "L F L F L", *SMALL)
+    p6 = r["P6"]
+    check(p6["verdict"] == "impossible" and p6["log10_n"] <= 22.11 and p6["speaks_from_n"].startswith("10^22."), why=str(p6))
+    check(len(p6["sizes"]) == len(p6["x"]) == 3 and len(p6["s"]) == 2, why=str(p6))
+    check(p6_holds(p6["sizes"], p6["x"], p6["s"], [1152] * 3, 160), why=str(p6))
+    check(not p6_holds(p6["sizes"], p6["x"], p6["s"], [1152] * 3, 170), why="the check is blind")
+    check(abs(r["T2"]["log10_n"] - 34524.528) < 0.001, why=str(r["T2"]))
+    check(r["P4"]["verdict"] == "silent" and r["P4"]["sizes"] is None, why=str(r["P4"]))
+    again, _ = bound("--hops", 3, "--pattern", "L F L F L", *SMALL, "--threads", 3, "--seed", 9)
+    check(again == value, why="not the same answer twice")
+
+
+@case
+def real_widths_and_more_hops():
+    wide = ["--heads", 8, "--dim", 64, "--bits", 16, "--mixer", "linear"]
+    check(bound("--hops", 2, "--pattern", "L F L", *wide)[1]["P6"]["log10_n"] < 9.35)
+    check(bound("--hops", 3, "--pattern", "L F L F L", *wide)[1]["P6"]["log10_n"] < 40.85)
+    check(bound("--hops", 4, "--pattern", "(L F)^3 L", *SMALL)[1]["P6"]["log10_n"] < 58.9)
+    value, r = bound("--hops", 64, "--pattern", "L F L", "--mixer", "linear")
+    check(r["T2"]["speaks_from_n"].startswith("10^("), why=str(r["T2"]))
+    value, r = bound("--hops", 13, "--pattern", "(gdn^3 full)^12", "--n", 262144)
+    check(r["P6"]["verdict"] == "silent" and "up to" in r["P6"]["why"], why=str(r["P6"]))
+    check(r["T2"]["verdict"] == "silent" and "silent at n = 262144" in r["T2"]["why"], why=str(r["T2"]))
+
+
+@case
+def what_is_possible_is_what_is_built():
+    for kind, pattern in (("full", "F^3"), ("hybrid", "L F^2")):
+        made = good_json("build", kind, "--hops", 2, "--m", 9, "--fan", 5, "-o", kind)
+        for dim, verdict in ((made["head_dim"], "possible"), (made["head_dim"] - 1, "silent")):
+            sizes = ["--hops", 2, "--m", 9, "--fan", 5, "--dim", dim]
+            check(bound("--pattern", pattern, *sizes)[1]["P1"]["verdict"] == verdict, why=f"{kind} {dim}")
+    check(bound("--hops", 2, "--pattern", "F^3", "--bits", 8, "--n", 1000)[1]["P1"]["verdict"] == "silent", why="8 bits")
+    check("up to n = " in bound("--hops", 2, "--pattern", "F^3", "--dim", 16)[1]["P1"]["why"])
+
+
+@case
+def hops_auto_says_what_is_possible_what_is_not_and_what_lies_between():
+    value, _ = bound("--hops", "auto", "--pattern", "(gdn^3 full)^2", "--heads", 4, "--n", 100000)
+    check(value["reach"]["able"] == 2 and value["reach"]["unable"] is None and value["reach"]["able_by"] == "P1", why=str(value["reach"]))
+    value, r = bound("--hops", "auto", "--pattern", "L F L", *SMALL, "--n", 40000)
+    check(value["reach"]["able"] == 0 and value["reach"]["unable"] == 2 and value["reach"]["unable_by"] == "P4", why=str(value["reach"]))
+    check(value["hops"] == 2 and r["P4"]["verdict"] == "impossible", why=str(value["hops"]))
+    text = good("bound", "--hops", "auto", "--pattern", "L F L", *SMALL, "--n", 40000).out
+    check("able " in text and "unable " in text and "between " in text, why=text)
+    value, _ = bound("--hops", "auto", "--pattern", "L F L", "--mixer", "linear", "--dim", 64)
+    check(value["reach"]["able"] == 1 and value["reach"]["unable"] == 2, why=str(value["reach"]))
+
+
+@case
+def without_full_layers_there_is_an_accuracy_ceiling_and_a_curve():
+    value, r = bound("--hops", 2, "--pattern", "L^2", "--dim", 8, "--n", 1000, "--curve")
+    check(abs(value["accuracy_ceiling"] - 0.9183526966826385) < 1e-14, why=str(value["accuracy_ceiling"]))
+    check(r["P2"]["speaks_from_n"] == 894 and r["P2"]["verdict"] == "impossible" and r["P3"]["verdict"] == "impossible", why=str(r["P2"]))
+    curve = value["curve"]
+    check(all(set(c) == {"state_bits", "accuracy_ceiling"} for c in curve) and len(curve) > 10, why=str(curve))
+    check(all(a["accuracy_ceiling"] < b["accuracy_ceiling"] for a, b in zip(curve, curve[1:])), why=str(curve))
+    check(curve[0]["state_bits"] == 0 and curve[-1]["accuracy_ceiling"] == 1, why=str(curve))
+    check(bound("--pattern", "L F", "--n", 1000)[0]["accuracy_ceiling"] is None)
+    check(bound("--pattern", "L")[0]["accuracy_ceiling"] is None)
+    check(bound("--pattern", "L", "--n", 7)[0]["accuracy_ceiling"] is None, why="two hops take 8 tokens")
+
+
+@case
+def states_come_from_the_mixers_or_from_the_option():
+    _, r = bound("--pattern", "L", "--mixer", "linear", "--dim", 8, "--bits", 16, "--n", 100)
+    check("Q = 1152 " in r["P2"]["has"], why=str(r["P2"]))  # 64 + 8 numbers: the normaliser counts
+    for mixer in ("mamba", "mamba2", "rwkv7", "gdn", "window"):
+        check("Q = 0 " not in bound("--pattern", mixer, "--n", 100)[1]["P2"]["has"])
+    _, r = bound("--pattern", "L^3", "--state-bits", 77, "--n", 100)
+    check("Q = 231 " in r["P2"]["has"], why=str(r["P2"]))
+    _, r = bound("--pattern", "W", "--window", 3, "--heads", 2, "--dim", 4, "--bits", 8, "--n", 100)
+    check("Q = 384 " in r["P2"]["has"], why=str(r["P2"]))  # 3 rows of a key and a value of 8 numbers
+    _, r = bound("--pattern", "S", "--block", 4, "--n", 1024)
+    check(r["T5"]["applies"] and r["T5"]["verdict"] == "silent" and "= 40 " in r["T5"]["needs"], why=str(r["T5"]))
+    check(all(v["verdict"] == "silent" for v in r.values()), why="sparse layers are not covered")
+
+
+@case
+def the_answer_for_people_fits_a_screen():
+    text = good("bound", "--hops", 3, "--pattern", "L F L F L", *SMALL).out
+    lines = text.splitlines()
+    check(len(lines) <= 40 and max(map(len, lines)) <= 140, why=text)
+    check(text.index("P6") < text.index("T2  ") < text.index("does not apply"), why=text)
+
+
+WRONG = [
+    (["--hops", "0"], r"--hops: 0 is outside 1\.\.64"),
+    (["--hops", "65"], r"--hops: 65 is outside 1\.\.64"),
+    (["--hops", "-1"], r"--hops: -1 is outside"),
+    (["--hops", "two"], r'--hops: "two" is not an integer, nor auto'),
+    (["--hops", "2x"], r"--hops: .* not an integer"),
+    (["--n", "0"], r"--n: 0 is outside"),
+    (["--n", "1" + "0" * 30], r"--n: 10+ is outside"),
+    (["--m", "4"], r"--fan: 0 numbers where 2 hops need 1"),
+    (["--fan", "4"], r"--fan: needs --m"),
+    (["--m", "4", "--fan", "2,2"], r"--fan: 2 numbers where 2 hops need 1"),
+    (["--m", "1", "--fan", "2"], r"--m: 1 is outside"),
+    (["--m", "4", "--fan", "1"], r"--fan: 1 is outside"),
+    (["--n", "9", "--m", "4", "--fan", "2"], r"--n: a length or sizes"),
+    (["--hops", "auto", "--m", "4"], r"--m: --hops auto takes a length"),
+    (["--state-bits", "-1"], r"--state-bits: -1 is outside"),
+    (["--bits", "0"], r"--bits: 0 is outside"),
+    (["--heads", "0"], r"--heads: 0 is outside"),
+    (["--dim", "0"], r"--dim: 0 is outside"),
+    (["--mixer", "apple"], r"--mixer: apple: unknown mixer"),
+    (["--mixer", "full"], r"--mixer: full: is not a linear mixer"),
+    (["--curve"], r"--curve: the pattern has layers that are not linear"),
+]
+
+
+@case
+def wrong_questions_are_one_line():
+    for args, pattern in WRONG:
+        one_line(hopbound("bound", "--pattern", "L F", *args), 2, "bound: " + pattern)
+    one_line(hopbound("bound"), 2, r"bound: --pattern: missing")
+    one_line(hopbound("bound", "--pattern", "L", "--curve"), 2, r"bound: --curve: needs a length")
+    for bad in ("L F)", "", "(L", "L^0", "Q", "L^99999999999", "apple F", "L^"):
+        one_line(hopbound("bound", "--pattern", bad), 2, r"bound: --pattern: ")

@@ -1,0 +1,613 @@
+/* The theorems against numbers that were computed elsewhere, against brute force, and against the networks
+ * that are built. Literals were computed with Python's integers and 50-digit decimals. */
+#include "test.h"
+
+#include <hopbound/bounds.h>
+#include <hopbound/construct.h>
+
+#include "p6.h"
+
+/* ---- architectures ------------------------------------------------------------------------- */
+
+#define LINEAR(times, bits)                                                                  \
+    {                                                                                        \
+        .kind = HOP_LAYER_LINEAR, .repeat = (times), .number_bits = 16, .state_bits = (bits) \
+    }
+#define FULL(times, h, d, p)                                                                    \
+    {                                                                                           \
+        .kind = HOP_LAYER_FULL, .repeat = (times), .heads = (h), .dim = (d), .number_bits = (p) \
+    }
+#define ARCH(name, ...)                                   \
+    const hop_arch_layer name##_layers[] = {__VA_ARGS__}; \
+    const hop_arch name = {name##_layers, sizeof name##_layers / sizeof *name##_layers}
+
+static hop_bounds *ask(const hop_question *q)
+{
+    hop_bounds *b = NULL;
+    hop_error err = {0};
+    if (hop_bounds_new(&b, q, &err) != HOP_OK) fail_msg("%s", err.text);
+    return b;
+}
+
+static hop_bounds *ask_at(const hop_arch *a, int hops, int64_t n)
+{
+    return ask(&(hop_question){.arch = a, .hops = hops, .n = n});
+}
+
+static const hop_bound *result(const hop_bounds *b, const char *id)
+{
+    for (int i = 0; i < b->count; i++)
+        if (strcmp(b->results[i].id, id) == 0) return &b->results[i];
+    fail_msg("no %s", id);
+    return NULL;
+}
+
+static hop_answer answer_of(const hop_arch *a, int hops, int64_t n, const char *id)
+{
+    hop_bounds *b = ask_at(a, hops, n);
+    hop_answer answer = result(b, id)->answer;
+    hop_bounds_free(b);
+    return answer;
+}
+
+/* ---- the published theorems ------------------------------------------------------------------ */
+
+static void t1_and_t2_speak_from_the_powers_that_they_state(void **state)
+{
+    (void)state;
+    ARCH(full, FULL(2, 1, 8, 16));
+    ARCH(hybrid, LINEAR(1, 1152), FULL(1, 1, 8, 16), LINEAR(1, 1152));
+    ARCH(deeper, LINEAR(1, 1152), FULL(2, 1, 8, 16), LINEAR(1, 1152));
+    const struct {
+        const hop_arch *arch;
+        int hops;
+        const char *id, *from;
+        double log10_n;
+    } cases[] = {
+        {&full, 2, "T1", "10^539.4", 539.4457522298543},
+        {&full, 3, "T1", "10^8631.1", 8631.132035677669},
+        {&hybrid, 2, "T2", "10^2157.8", 2157.783008919417},
+        {&hybrid, 3, "T2", "10^34524.5", 34524.528142710675},
+        {&deeper, 3, "T2", "10^34524.5", 34524.528142710675},
+        {&hybrid, 64, "T2", "10^(9.76e+77)", 9.759929793889133e77},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hop_bounds *b = ask_at(cases[i].arch, cases[i].hops, 0);
+        const hop_bound *r = result(b, cases[i].id);
+        assert_string_equal(r->speaks_from, cases[i].from);
+        assert_true(fabs(r->log10_n / cases[i].log10_n - 1) < 1e-12);
+        assert_int_equal(r->answer, HOP_ANSWER_IMPOSSIBLE); /* from there on */
+        hop_bounds_free(b);
+        b = ask_at(cases[i].arch, cases[i].hops, INT64_MAX / 16);
+        assert_int_equal(result(b, cases[i].id)->answer, HOP_ANSWER_SILENT);
+        hop_bounds_free(b);
+    }
+}
+
+static void t1_speaks_at_the_very_length(void **state)
+{
+    (void)state;
+    ARCH(a, FULL(1, 1, 2, 1)); /* Hdp = 2: from 2^16 */
+    assert_int_equal(answer_of(&a, 1, 65535, "T1"), HOP_ANSWER_SILENT);
+    assert_int_equal(answer_of(&a, 1, 65536, "T1"), HOP_ANSWER_IMPOSSIBLE);
+    hop_bounds *b = ask(&(hop_question){.arch = &a, .hops = 1, .m = 65534});
+    assert_int_equal(result(b, "T1")->answer, HOP_ANSWER_IMPOSSIBLE);
+    hop_bounds_free(b);
+}
+
+static void t2_counts_the_layers_of_every_gap(void **state)
+{
+    (void)state;
+    ARCH(fits, LINEAR(8, 100));
+    ARCH(too_deep, LINEAR(9, 100));
+    ARCH(two_full, LINEAR(1, 100), FULL(2, 1, 8, 16));
+    hop_bounds *b = ask_at(&fits, 1, 0);
+    assert_true(result(b, "T2")->applies); /* 2^(3·1) layers in the only gap */
+    hop_bounds_free(b);
+    b = ask_at(&too_deep, 1, 0);
+    assert_false(result(b, "T2")->applies);
+    hop_bounds_free(b);
+    b = ask_at(&too_deep, 2, 0); /* 2^12 a gap */
+    assert_true(result(b, "T2")->applies);
+    hop_bounds_free(b);
+    b = ask_at(&two_full, 2, 0); /* as many full layers as hops */
+    assert_false(result(b, "T2")->applies);
+    assert_non_null(strstr(result(b, "T2")->why, "at most L-1 = 1 full layers, here are 2"));
+    hop_bounds_free(b);
+}
+
+static void t2_counts_a_larger_state_as_a_larger_dimension(void **state)
+{
+    (void)state;
+    ARCH(same, LINEAR(1, 1152), FULL(1, 1, 8, 16));   /* H(d²+d)p bits: d stays 8 */
+    ARCH(larger, LINEAR(1, 1153), FULL(1, 1, 8, 16)); /* a bit more: d' = 9, Hdp = 144 */
+    hop_bounds *b = ask_at(&same, 2, 0), *c = ask_at(&larger, 2, 0);
+    assert_true(fabs(result(b, "T2")->log10_n - 1024 * log10(128)) < 1e-6);
+    assert_true(fabs(result(c, "T2")->log10_n - 1024 * log10(144)) < 1e-6);
+    hop_bounds_free(b);
+    hop_bounds_free(c);
+}
+
+static void t6_and_p5_begin_where_a_table_no_longer_fits_a_reply(void **state)
+{
+    (void)state;
+    ARCH(a, FULL(1, 1, 8, 16)); /* M = 160, H(d+1)p = 144 */
+    hop_bounds *b = ask_at(&a, 1, 0);
+    assert_string_equal(result(b, "P5")->speaks_from, "35"); /* m = 33: 33^33 > 2^160 > 32^32 */
+    assert_false(result(b, "T6")->applies);
+    hop_bounds_free(b);
+    b = ask_at(&a, 2, 0);
+    assert_string_equal(result(b, "T6")->speaks_from,
+                        "92"); /* D = 30: 30^30 > 2^144 > 29^29; 30 + 60 + 2 tokens */
+    hop_bounds_free(b);
+}
+
+/* ---- stacks without full layers ----------------------------------------------------------------- */
+
+static void p2_finds_the_least_table_exactly(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t bits, entries;
+    } least[] = {{0, 2}, {1, 2}, {2, 3}, {4, 3}, {5, 4}, {160, 33}, {1152, 158}, {8704, 889}};
+    for (size_t i = 0; i < sizeof least / sizeof *least; i++) {
+        ARCH(a, LINEAR(1, least[i].bits));
+        hop_bounds *b = ask_at(&a, 1, 0);
+        assert_int_equal(strtoll(result(b, "P2")->speaks_from, NULL, 10), least[i].entries + 2);
+        hop_bounds_free(b);
+        assert_int_equal(answer_of(&a, 1, least[i].entries + 1, "P2"), HOP_ANSWER_SILENT);
+        assert_int_equal(answer_of(&a, 1, least[i].entries + 2, "P2"), HOP_ANSWER_IMPOSSIBLE);
+    }
+}
+
+static void the_largest_table_and_the_longest_code_are_those_of_a_full_search(void **state)
+{
+    (void)state;
+    static const int64_t found[][4] = {
+        /* hops, n, table, bits of the code */
+        {1, 4, 2, 1},   {1, 31, 29, 5}, {1, 44, 42, 6}, {1, 63, 61, 6}, {1, 100, 98, 7}, {1, 200, 198, 8},
+        {2, 8, 4, 2},   {2, 31, 26, 5}, {2, 44, 40, 6}, {2, 63, 58, 7}, {2, 100, 96, 8}, {2, 200, 196, 9},
+        {3, 16, 8, 3},  {3, 31, 20, 5}, {3, 44, 36, 6}, {3, 63, 52, 7}, {3, 100, 92, 8}, {3, 200, 192, 9},
+        {4, 32, 16, 4}, {4, 31, 0, 0},  {4, 44, 24, 5}, {4, 63, 40, 6}, {4, 100, 80, 7}, {4, 200, 184, 9}};
+    for (size_t i = 0; i < sizeof found / sizeof *found; i++) {
+        int hops = (int)found[i][0];
+        fmpz sizes[4] = {0};
+        fmpz_t n, table, length;
+        fmpz_init_set_si(n, found[i][1]), fmpz_init(table), fmpz_init(length);
+        bool fits = hop__largest_table(table, sizes, hops, n);
+        assert_int_equal(fits ? fmpz_get_si(table) : 0, found[i][2]);
+        assert_int_equal(hop__most_code_bits(hops, n), found[i][3]);
+        if (fits) { /* and back: no shorter prompt has a table of that size */
+            hop__sizes_for_table(sizes, hops, table);
+            hop__length(length, sizes, hops);
+            assert_true(fmpz_cmp(length, n) <= 0);
+            fmpz_sub_ui(length, length, 1);
+            fmpz_t less;
+            fmpz_init(less);
+            assert_true(!hop__largest_table(less, sizes, hops, length) || fmpz_cmp(less, table) < 0);
+            fmpz_clear(less);
+        }
+        for (int l = 0; l < 4; l++) fmpz_clear(&sizes[l]);
+        fmpz_clear(n), fmpz_clear(table), fmpz_clear(length);
+    }
+}
+
+static void the_accuracy_ceiling_is_the_root_rounded_up(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t table, bits;
+        double ceiling;
+    } known[] = {
+        {2, 0, 0.5},
+        {2, 1, 0.88997213556164044874},
+        {2, 2, 1},
+        {16, 32, 0.71033068847584501471},
+        {16, 63, 0.99904}, /* near 1; only its side is checked below */
+        {16, 64, 1},
+        {996, 8704, 0.91835269668263850286},
+        {1000, 1, 0.00238975771096227057},
+        {65536, 524288, 0.56180868814222601156},
+        {1000000000, 1000000000, 0.041830566937043937359},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        double got;
+        assert_int_equal(hop_accuracy_ceiling(&got, known[i].table, known[i].bits, NULL), HOP_OK);
+        if (known[i].bits == 63) {
+            assert_true(got < 1 && got > 0.99);
+            continue;
+        }
+        assert_true(got >= known[i].ceiling && got <= nextafter(nextafter(known[i].ceiling, 2), 2));
+    }
+    double last = 0;
+    for (int64_t q = 0; q <= 70; q++) {
+        double got;
+        hop_accuracy_ceiling(&got, 16, q, NULL);
+        assert_true(got > last || (got == 1 && q >= 64));
+        last = got;
+    }
+    double unused;
+    assert_int_equal(hop_accuracy_ceiling(&unused, 1, 5, NULL), HOP_EDOMAIN);
+    assert_int_equal(hop_accuracy_ceiling(&unused, 5, -1, NULL), HOP_EDOMAIN);
+}
+
+/* ---- P4 -------------------------------------------------------------------------------------------- */
+
+static void p4_finds_the_shortest_prompt_of_all(void **state)
+{
+    (void)state;
+    static const int64_t shortest[][6] = {/* A_0, A_1, M, n, m, n_1: by trying every pair */
+                                          {0, 0, 3, 8, 2, 2},          {0, 0, 4, 10, 2, 3},
+                                          {0, 0, 40, 32, 10, 2},       {30, 10, 20, 98, 24, 3},
+                                          {100, 100, 16, 674, 42, 15}, {0, 64, 24, 140, 6, 22},
+                                          {64, 0, 24, 104, 34, 2},     {7, 1000, 9, 794, 4, 197}};
+    for (size_t i = 0; i < sizeof shortest / sizeof *shortest; i++) {
+        const int64_t *k = shortest[i];
+        ARCH(a, LINEAR(1, k[0]), FULL(1, 1, k[2] - 2, 1), LINEAR(1, k[1]));
+        hop_bounds *b = ask_at(&a, 2, 0);
+        const hop_bound *r = result(b, "P4");
+        assert_int_equal(strtoll(r->speaks_from, NULL, 10), k[3]);
+        assert_int_equal(strtoll(r->sizes[0], NULL, 10), k[4]);
+        assert_int_equal(strtoll(r->sizes[1], NULL, 10), k[5]);
+        hop_bounds_free(b);
+        const int64_t fan = k[5];
+        b = ask(&(hop_question){.arch = &a, .hops = 2, .m = k[4], .fan = &fan});
+        assert_int_equal(result(b, "P4")->answer, HOP_ANSWER_IMPOSSIBLE);
+        hop_bounds_free(b);
+    }
+}
+
+static void p4_of_the_example_begins_at_38215(void **state)
+{
+    (void)state;
+    ARCH(a, LINEAR(1, 1152), FULL(1, 1, 8, 16), LINEAR(1, 1152));
+    hop_bounds *b = ask_at(&a, 2, 40000);
+    const hop_bound *r = result(b, "P4");
+    assert_string_equal(r->speaks_from, "38215");
+    assert_string_equal(r->sizes[0], "371");
+    assert_string_equal(r->sizes[1], "102");
+    assert_int_equal(r->answer, HOP_ANSWER_IMPOSSIBLE);
+    hop_bounds_free(b);
+    hop_answer last = HOP_ANSWER_SILENT;
+    const int64_t lengths[] = {1, 100, 38214, 38215, 38216, 1000000, INT64_MAX / 2};
+    for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) { /* once impossible, always */
+        hop_answer now = answer_of(&a, 2, lengths[i], "P4");
+        assert_int_equal(now, lengths[i] >= 38215 ? HOP_ANSWER_IMPOSSIBLE : HOP_ANSWER_SILENT);
+        assert_true(last == HOP_ANSWER_SILENT || now == HOP_ANSWER_IMPOSSIBLE);
+        last = now;
+    }
+}
+
+static void more_hops_contain_fewer(void **state)
+{
+    (void)state;
+    ARCH(a, LINEAR(1, 1152), FULL(1, 1, 8, 16), LINEAR(1, 1152));
+    double last = 0;
+    for (int hops = 2; hops <= 5; hops++) {
+        hop_bounds *b = ask_at(&a, hops, 0);
+        const hop_bound *p4 = result(b, "P4"), *p6 = result(b, "P6");
+        assert_int_equal(p4->answer, HOP_ANSWER_IMPOSSIBLE);
+        assert_true(p4->log10_n > last && p4->log10_n < p6->log10_n);
+        if (hops > 2) assert_string_equal(p4->sizes[hops - 1], "2");
+        last = p4->log10_n;
+        hop_bounds_free(b);
+    }
+}
+
+/* ---- P6 -------------------------------------------------------------------------------------------- */
+
+static void read_numbers(fmpz *to, const char *const *texts, int count)
+{
+    for (int i = 0; i < count; i++) fmpz_set_str(&to[i], texts[i], 10);
+}
+
+static void example_init(hop__p6_numbers *p, const fmpz *states, const fmpz *reply)
+{
+    static const char *const sizes[] = {"6074001000", "6977194957", "315"};
+    static const char *const x[] = {"1783", "322737", "21"};
+    static const char *const s[] = {"360269180", "14917580179396558848"};
+    hop__p6_init(p, 3, states, reply);
+    read_numbers(p->sizes, sizes, 3);
+    read_numbers(p->x, x, 3);
+    read_numbers(p->s + 1, s, 2);
+}
+
+static void the_verifier_takes_the_example_and_refuses_it_broken(void **state)
+{
+    (void)state;
+    const fmpz states[3] = {1152, 1152, 1152}, reply = 160;
+    hop__p6_numbers p;
+    char why[32];
+    example_init(&p, states, &reply);
+    assert_true(hop__p6_verify(&p, why));
+    assert_string_equal(why, "");
+    const struct {
+        fmpz *number;
+        double by; /* log2 */
+        const char *why;
+    } breaks[] = {
+        {&p.sizes[0], -0.02, "image 1"}, {&p.sizes[0], 0.2, "end"},  {&p.sizes[1], -0.01, "image 2"},
+        {&p.sizes[1], 0.2, "end"},       {&p.sizes[2], -0.1, "end"}, {&p.sizes[2], 0.2, "image 2"},
+        {&p.x[0], -0.02, "image 1"},     {&p.x[0], 0.1, "image 2"},  {&p.x[1], -0.01, "image 1"},
+        {&p.x[1], 0.1, "image 2"},       {&p.x[2], -0.1, "image 2"}, {&p.x[2], 0.2, "end"},
+        {&p.s[1], -0.05, "image 2"},     {&p.s[1], 0.01, "image 1"}, {&p.s[2], -0.1, "end"},
+        {&p.s[2], 0.1, "image 2"},       {&p.x[0], 40, "sizes"},     {&p.s[2], 40, "image 2"},
+    };
+    for (size_t i = 0; i < sizeof breaks / sizeof *breaks; i++) {
+        fmpz_t kept;
+        fmpz_init_set(kept, breaks[i].number);
+        hop__scaled(breaks[i].number, kept, breaks[i].by);
+        bool taken = hop__p6_verify(&p, why);
+        if (taken || strcmp(why, breaks[i].why) != 0) print_message("break %zu: %d %s\n", i, taken, why);
+        assert_false(taken);
+        assert_string_equal(why, breaks[i].why);
+        fmpz_set(breaks[i].number, kept);
+        fmpz_clear(kept);
+    }
+    fmpz_zero(&p.x[1]);
+    assert_false(hop__p6_verify(&p, NULL));
+    hop__p6_clear(&p);
+}
+
+static void a_larger_machine_breaks_the_example(void **state)
+{
+    (void)state;
+    const fmpz states[3] = {1152, 1152, 1152}, more[3] = {8000, 1152, 1152}, reply = 160, larger = 170;
+    hop__p6_numbers p;
+    example_init(&p, states, &reply);
+    p.reply = &larger;
+    assert_false(hop__p6_verify(&p, NULL));
+    p.reply = &reply;
+    p.state = more;
+    assert_false(hop__p6_verify(&p, NULL));
+    hop__p6_clear(&p);
+}
+
+/* What the answer prints is what the verifier takes. */
+static void the_numbers_of_an_answer_verify(void **state)
+{
+    (void)state;
+    const struct {
+        int full;
+        int64_t heads, dim, most; /* log10 of n, in hundredths */
+    } cases[] = {{1, 1, 8, 529}, {2, 1, 8, 2213}, {1, 8, 64, 935}, {2, 8, 64, 4086}, {3, 1, 8, 5900}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int64_t h = cases[i].heads, d = cases[i].dim, bits = h * (d * d + d) * 16;
+        int L = cases[i].full + 1;
+        hop_arch_layer layers[16];
+        fmpz states[HOP__P6_MOST_HOPS], reply = h * (d + 2) * 16;
+        for (int e = 0; e < L; e++) {
+            layers[2 * e] = (hop_arch_layer)LINEAR(1, bits);
+            layers[2 * e + 1] = (hop_arch_layer)FULL(1, h, d, 16);
+            states[e] = bits;
+        }
+        hop_arch a = {layers, 2 * L - 1};
+        hop_bounds *b = ask_at(&a, L, 0);
+        const hop_bound *r = result(b, "P6");
+        assert_true(r->log10_n < (double)cases[i].most / 100);
+        hop__p6_numbers p;
+        hop__p6_init(&p, L, states, &reply);
+        read_numbers(p.sizes, r->sizes, L);
+        read_numbers(p.x, r->x, L);
+        read_numbers(p.s + 1, r->s, L - 1);
+        assert_true(hop__p6_verify(&p, NULL));
+        hop__p6_clear(&p);
+        hop_bounds_free(b);
+    }
+}
+
+static void p6_answers_for_sizes_that_are_given(void **state)
+{
+    (void)state;
+    ARCH(a, LINEAR(1, 1152), FULL(1, 1, 8, 16), LINEAR(1, 1152));
+    int64_t fan = 2;
+    hop_bounds *b = ask(&(hop_question){.arch = &a, .hops = 2, .m = 100000, .fan = &fan});
+    assert_int_equal(result(b, "P6")->answer, HOP_ANSWER_IMPOSSIBLE);
+    assert_non_null(result(b, "P6")->x);
+    hop_bounds_free(b);
+    b = ask(&(hop_question){.arch = &a, .hops = 2, .m = 5000, .fan = &fan});
+    assert_int_equal(result(b, "P6")->answer, HOP_ANSWER_SILENT);
+    hop_bounds_free(b);
+}
+
+/* ---- P1 and counting ---------------------------------------------------------------------------------- */
+
+static void p1_asks_for_what_the_constructions_have(void **state)
+{
+    (void)state;
+    static const int64_t fans[][3] = {{0}, {3}, {2, 3}, {5, 2, 9}};
+    for (int hops = 1; hops <= 4; hops++) {
+        hop_task task = {.kind = HOP_TASK_FUNCCOMP};
+        hop_error err = {0};
+        assert_int_equal(hop_funccomp_init(&task.funccomp, hops, 5, fans[hops - 1], &err), HOP_OK);
+        assert_int_equal(hop_task_ready(&task, &err), HOP_OK);
+        fmpz sizes[4] = {5, fans[hops - 1][0], fans[hops - 1][1], fans[hops - 1][2]};
+        hop__need need = hop__need_of(hops, hop__code_bits_of(sizes, hops));
+        const char *const kinds[] = {"full", "hybrid"};
+        for (int k = 0; k < 2; k++) {
+            hop_model *m = NULL;
+            assert_int_equal(hop_construct(&m, kinds[k], &task, NULL, &err), HOP_OK);
+            assert_int_equal(hop_model_config(m)->head_dim, need.dim);
+            assert_int_equal(hop_model_config(m)->mlp_hidden,
+                             2 * need.state); /* two units a bit of the code */
+            hop_model_free(m);
+        }
+        ARCH(exact, FULL(hops + 1, 1, need.dim, 32));
+        ARCH(narrow, FULL(hops + 1, 1, need.dim - 1, 32));
+        const hop_arch *both[] = {&exact, &narrow};
+        for (int k = 0; k < 2; k++) {
+            hop_bounds *b =
+                ask(&(hop_question){.arch = both[k], .hops = hops, .m = 5, .fan = fans[hops - 1]});
+            assert_int_equal(result(b, "P1")->answer, k ? HOP_ANSWER_SILENT : HOP_ANSWER_POSSIBLE);
+            hop_bounds_free(b);
+        }
+    }
+}
+
+static void hops_are_counted_by_what_stands_where(void **state)
+{
+    (void)state;
+    const hop_arch_layer F = FULL(1, 1, 64, 32), L = LINEAR(1, 100000),
+                         B = {HOP_LAYER_BOTH, 1, 1, 64, 32, 100000, 0},
+                         O = {.kind = HOP_LAYER_OTHER, .repeat = 1},
+                         N = {.kind = HOP_LAYER_LOCAL, .repeat = 1};
+    const struct {
+        hop_arch_layer layers[5];
+        int count, able, unable;
+    } cases[] = {
+        {{F}, 1, 0, 1},          {{L}, 1, 0, 1},          {{F, F}, 2, 1, 0},
+        {{L, F}, 2, 1, 2},       {{F, L}, 2, 1, 2},       {{L, F, F}, 3, 2, 0},
+        {{F, L, F}, 3, 2, 0},    {{F, F, L}, 3, 1, 0},    {{F, L, F, L, F}, 5, 3, 0},
+        {{F, F, L, F}, 4, 2, 0}, {{B}, 1, 0, 2},          {{B, F}, 2, 1, 0},
+        {{B, B, B}, 3, 2, 0},    {{O, L, N, F}, 4, 1, 0}, {{N, L, F, N}, 4, 1, 2},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hop_arch a = {cases[i].layers, cases[i].count};
+        hop_reach r;
+        hop_error err = {0};
+        assert_int_equal(hop_reach_find(&r, &a, 1000000000, true, NULL, &err), HOP_OK);
+        if (r.able != cases[i].able || r.unable != cases[i].unable)
+            print_message("case %zu: able %d, unable %d\n", i, r.able, r.unable);
+        assert_int_equal(r.able, cases[i].able);
+        assert_int_equal(r.unable, cases[i].unable);
+        assert_true(r.unable == 0 || r.unable > r.able);
+        assert_non_null(r.why_able);
+        assert_non_null(r.why_unable);
+        hop_reach_free(&r);
+    }
+}
+
+static void widths_count_only_when_asked_for(void **state)
+{
+    (void)state;
+    ARCH(narrow, LINEAR(1, 1152), FULL(3, 1, 8, 16));
+    hop_reach r;
+    hop_error err = {0};
+    assert_int_equal(hop_reach_find(&r, &narrow, 100000, true, NULL, &err), HOP_OK);
+    assert_int_equal(r.able, 0);
+    assert_int_equal(r.able_by_layers, 3);
+    hop_reach_free(&r);
+    assert_int_equal(hop_reach_find(&r, &narrow, 100000, false, NULL, &err), HOP_OK);
+    assert_int_equal(r.able, 3);
+    assert_int_equal(r.needs_dim, 3 + 2 + 19); /* codes of up to 19 bits fit 100,000 tokens */
+    hop_reach_free(&r);
+    assert_int_equal(hop_reach_find(&r, &narrow, 8, false, NULL, &err), HOP_OK); /* two hops take 8 tokens */
+    assert_int_equal(r.able, 2);
+    hop_reach_free(&r);
+}
+
+/* ---- honesty ------------------------------------------------------------------------------------------- */
+
+static void an_unknown_mixer_silences_what_needs_to_know_all(void **state)
+{
+    (void)state;
+    const hop_arch_layer layers[] = {
+        LINEAR(1, 100), {.kind = HOP_LAYER_OTHER, .repeat = 1}, FULL(1, 1, 8, 16)};
+    hop_arch a = {layers, 3};
+    hop_bounds *b = ask_at(&a, 2, 1000000000);
+    for (int i = 0; i < b->count; i++) {
+        assert_int_equal(b->results[i].answer, HOP_ANSWER_SILENT);
+        assert_true(b->results[i].why[0] != 0);
+    }
+    assert_true(isnan(b->accuracy_ceiling));
+    hop_bounds_free(b);
+}
+
+static void nothing_is_both_possible_and_impossible(void **state)
+{
+    (void)state;
+    const int64_t lengths[] = {10, 1000, 1000000000};
+    for (int shape = 0; shape < 31; shape++) { /* every pattern of up to four layers */
+        hop_arch_layer layers[5];
+        int count = 0;
+        for (int bits = shape + 1; bits > 1; bits /= 2)
+            if (count < 5)
+                layers[count++] =
+                    bits % 2 ? (hop_arch_layer)FULL(1, 1, 40, 16) : (hop_arch_layer)LINEAR(1, 1000);
+        if (!count) continue;
+        hop_arch a = {layers, count};
+        for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
+            for (int hops = 1; hops <= 3; hops++) {
+                hop_bounds *b = ask_at(&a, hops, lengths[k]);
+                bool can = false, cannot = false;
+                for (int i = 0; i < b->count; i++) {
+                    can = can || b->results[i].answer == HOP_ANSWER_POSSIBLE;
+                    cannot = cannot || b->results[i].answer == HOP_ANSWER_IMPOSSIBLE;
+                }
+                assert_false(can && cannot);
+                hop_bounds_free(b);
+            }
+    }
+}
+
+static void questions_without_sense_are_refused(void **state)
+{
+    (void)state;
+    ARCH(good, FULL(1, 1, 8, 16));
+    ARCH(no_heads, FULL(1, 0, 8, 16));
+    ARCH(negative, LINEAR(1, -1));
+    const hop_arch empty = {NULL, 0};
+    const int64_t fan1 = 1;
+    const hop_question bad[] = {
+        {.arch = &good, .hops = 0},          {.arch = &good, .hops = 65},
+        {.arch = &good, .hops = 1, .n = -1}, {.arch = &good, .hops = 1, .n = 5, .m = 5},
+        {.arch = &good, .hops = 1, .m = 1},  {.arch = &good, .hops = 2, .m = 2, .fan = &fan1},
+        {.arch = &no_heads, .hops = 1},      {.arch = &negative, .hops = 1},
+        {.arch = &empty, .hops = 1},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        hop_bounds *b = NULL;
+        hop_error err = {0};
+        assert_int_equal(hop_bounds_new(&b, &bad[i], &err), HOP_EDOMAIN);
+        assert_null(b);
+        assert_true(err.text[0] != 0);
+    }
+}
+
+static bool refuse(void *ctx, const char *what, double done, double total)
+{
+    (void)ctx, (void)what, (void)done, (void)total;
+    return false;
+}
+
+static void it_stops_when_told_to(void **state)
+{
+    (void)state;
+    ARCH(a, LINEAR(1, 1152), FULL(3, 1, 8, 16), LINEAR(1, 1152));
+    const hop_progress stop = {refuse, NULL};
+    hop_bounds *b = NULL;
+    hop_error err = {0};
+    hop_question q = {.arch = &a, .hops = 4, .progress = &stop};
+    assert_int_equal(hop_bounds_new(&b, &q, &err), HOP_ESTOPPED);
+    hop_reach r;
+    assert_int_equal(hop_reach_find(&r, &a, 100, true, &stop, &err), HOP_ESTOPPED);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(t1_and_t2_speak_from_the_powers_that_they_state),
+        cmocka_unit_test(t1_speaks_at_the_very_length),
+        cmocka_unit_test(t2_counts_the_layers_of_every_gap),
+        cmocka_unit_test(t2_counts_a_larger_state_as_a_larger_dimension),
+        cmocka_unit_test(t6_and_p5_begin_where_a_table_no_longer_fits_a_reply),
+        cmocka_unit_test(p2_finds_the_least_table_exactly),
+        cmocka_unit_test(the_largest_table_and_the_longest_code_are_those_of_a_full_search),
+        cmocka_unit_test(the_accuracy_ceiling_is_the_root_rounded_up),
+        cmocka_unit_test(p4_finds_the_shortest_prompt_of_all),
+        cmocka_unit_test(p4_of_the_example_begins_at_38215),
+        cmocka_unit_test(more_hops_contain_fewer),
+        cmocka_unit_test(the_verifier_takes_the_example_and_refuses_it_broken),
+        cmocka_unit_test(a_larger_machine_breaks_the_example),
+        cmocka_unit_test(the_numbers_of_an_answer_verify),
+        cmocka_unit_test(p6_answers_for_sizes_that_are_given),
+        cmocka_unit_test(p1_asks_for_what_the_constructions_have),
+        cmocka_unit_test(hops_are_counted_by_what_stands_where),
+        cmocka_unit_test(widths_count_only_when_asked_for),
+        cmocka_unit_test(an_unknown_mixer_silences_what_needs_to_know_all),
+        cmocka_unit_test(nothing_is_both_possible_and_impossible),
+        cmocka_unit_test(questions_without_sense_are_refused),
+        cmocka_unit_test(it_stops_when_told_to),
+    };
+    return cmocka_run_group_tests_name("bounds", tests, NULL, NULL);
+}
