@@ -93,15 +93,42 @@ static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *
     return s;
 }
 
+/* What the layers could do. The search for what is impossible is the long part, and `bounds` has it already:
+ * a layer of unknown kind at the end, which does P1 no harm, keeps every other theorem silent. */
+static hop_status find_reach(audit_hops *h, const hop_question *q, hop_error *err)
+{
+    hop_arch longer = {.layers = h->layers, .count = h->arch.count + 1};
+    h->layers[h->arch.count] = (hop_arch_layer){.kind = HOP_LAYER_OTHER, .repeat = 1, .number_bits = h->bits};
+    return hop_reach_find(&h->reach, &longer, q->n, false, q->progress, err);
+}
+
+/* The theorem that speaks of the shortest length, if it speaks of this one. */
+static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
+{
+    const hop_bound *best = NULL;
+    for (int i = 0; n && h->bounds && i < h->bounds->count; i++) {
+        const hop_bound *b = &h->bounds->results[i];
+        if (b->answer == HOP_ANSWER_IMPOSSIBLE && (!best || b->log10_n < best->log10_n)) best = b;
+    }
+    free(h->reach.why_unable);
+    h->reach.why_unable = strdup(best ? best->why
+                                 : n  ? "no theorem speaks at this length"
+                                      : "no length is given");
+    if (!h->reach.why_unable) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    h->reach.unable = best ? h->asked : 0;
+    snprintf(h->reach.unable_by, sizeof h->reach.unable_by, "%s", best ? best->id : "");
+    return HOP_OK;
+}
+
 hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, hop_error *err)
 {
     *h = (audit_hops){.bits = a->bits.integer};
-    h->layers = calloc(2 * (size_t)u->plan.count, sizeof *h->layers);
+    h->layers = calloc(2 * (size_t)u->plan.count + 1, sizeof *h->layers);
     if (!h->layers) return hop_fail(err, HOP_ENOMEM, "out of memory");
     h->arch.layers = h->layers;
     for (int64_t i = 0; i < u->plan.count; i++) see_layer(h, u, &u->layers[i]);
     hop_question q = {.arch = &h->arch, .n = u->n, .progress = &a->common.progress};
-    hop_status s = hop_reach_find(&h->reach, &h->arch, u->n, false, q.progress, err);
+    hop_status s = find_reach(h, &q, err);
     if (s == HOP_OK) s = find_able(h, &q, err);
     /* The first number of hops of which T1 or T2 speaks. */
     int64_t asked = h->full + (h->linear > 0);
@@ -110,6 +137,7 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, h
         q.hops = h->asked = (int)asked;
         s = hop_bounds_new(&h->bounds, &q, err);
     }
+    if (s == HOP_OK) s = find_unable(h, u->n, err);
     if (s != HOP_OK) audit_hops_free(h);
     return s;
 }
@@ -159,7 +187,8 @@ static void write_reach(hop_json_writer *w, const audit_hops *h)
     hop_json_string(w, "why_unable", r->why_unable);
 }
 
-static void write_results(hop_json_writer *w, const hop_bounds *b)
+/* Without a length a theorem says from where on it speaks, which is no verdict. */
+static void write_results(hop_json_writer *w, const hop_bounds *b, int64_t n)
 {
     hop_json_key(w, "results");
     hop_json_begin_array(w);
@@ -167,7 +196,8 @@ static void write_results(hop_json_writer *w, const hop_bounds *b)
         const hop_bound *r = &b->results[i];
         hop_json_begin_object(w);
         hop_json_string(w, "id", r->id);
-        hop_json_string(w, "verdict", hop_answer_name(r->answer));
+        bool speaks = n || r->answer != HOP_ANSWER_IMPOSSIBLE;
+        hop_json_string(w, "verdict", hop_answer_name(speaks ? r->answer : HOP_ANSWER_SILENT));
         hop_json_boolean(w, "applies", r->applies);
         optional(w, "speaks_from_n", r->speaks_from);
         hop_json_string(w, "needs", r->needs);
@@ -194,7 +224,7 @@ void audit_hops_write(hop_json_writer *w, const audit *u, const audit_hops *h)
     hop_json_integer(w, "other_layers", h->other);
     write_reach(w, h);
     number_or_null(w, "asked", h->asked);
-    write_results(w, h->bounds);
+    write_results(w, h->bounds, u->n);
     hop_json_key(w, "words");
     hop_json_begin_array(w);
     for (int i = 0; i < count; i++) {
@@ -253,7 +283,7 @@ static void say_layers(hop_text *t, const audit *u, const audit_hops *h)
     if (local > 0) hop_text_printf(t, ", %lld that mix no tokens", (long long)local);
 }
 
-static bool speaks(const hop_bound *b)
+static bool has_length(const hop_bound *b)
 {
     return b && b->applies && b->speaks_from && b->answer != HOP_ANSWER_POSSIBLE;
 }
@@ -276,7 +306,7 @@ static const hop_bound *first_of_ours(const audit_hops *h)
     const hop_bound *best = NULL;
     for (int i = 0; h->bounds && i < h->bounds->count; i++) {
         const hop_bound *b = &h->bounds->results[i];
-        if (!b->published && speaks(b) && (!best || b->log10_n < best->log10_n)) best = b;
+        if (!b->published && has_length(b) && (!best || b->log10_n < best->log10_n)) best = b;
     }
     return best;
 }
@@ -312,7 +342,8 @@ static void say_unable(hop_text *t, const audit *u, const audit_hops *h)
     hop_text_add(t, "At ");
     say_count(t, u->n);
     if (h->reach.unable)
-        hop_text_printf(t, " tokens %s.", h->reach.why_unable);
+        hop_text_printf(t, " tokens %d hop%s proved impossible (%s).", h->reach.unable,
+                        h->reach.unable == 1 ? " is" : "s are", h->reach.unable_by);
     else
         hop_text_add(t, " tokens no number of hops is proved impossible.");
 }
@@ -323,7 +354,7 @@ int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_
     int n = 0;
     const hop_bound *published = result(h->bounds, h->linear ? "T2" : "T1"), *ours = first_of_ours(h);
     say_layers(&lines[n], u, h);
-    if (speaks(published)) {
+    if (has_length(published)) {
         hop_text_add(&lines[n], ": b");
         say_theorem(&lines[n++], u, h, published);
     } else {
