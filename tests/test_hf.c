@@ -141,6 +141,10 @@ static void windows_follow_each_familys_rule(void **state)
         {"{\"model_type\":\"deepseek_v4\",\"num_hidden_layers\":3,\"layer_types\":[\"sliding_attention\","
          "\"compressed_sparse_attention\",\"heavily_compressed_attention\"],\"sliding_window\":128}",
          "SSS", "layer_types", "gqa", 64, 1, 512, 512, 0, NULL, 0, 0, 128},
+        {"{\"model_type\":\"deepseek_v4\",\"num_hidden_layers\":2}",
+         "SS", "default rule", "gqa", 64, 1, 512, 512, 0, NULL, 0, 0, 0},
+        {"{\"model_type\":\"llama4_text\",\"num_hidden_layers\":2," SIZES ",\"layer_types\":[\"chunked_attention\",\"full_attention\"]}",
+         "SF", "layer_types", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 8192},
         {"{\"model_type\":\"step3p5\",\"num_hidden_layers\":2," SIZES ",\"sliding_window\":512,\"num_nextn_predict_layers\":1,"
          "\"layer_types\":[\"full_attention\",\"sliding_attention\",\"sliding_attention\"]}",
          "FS", "layer_types", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 512},
@@ -326,6 +330,12 @@ static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
         ",\"layer_types\":[\"linear_attention\",\"full_attention\",\"full_attention\",\"full_attention\"]}",
         HOP_EUNKNOWN, "linear_num_value_heads");
     refused("{\"model_type\":\"bert\"," PLAIN "}", HOP_EUNKNOWN, "no decoder");
+    refused("{\"model_type\":\"new\",\"architectures\":[\"NewForMaskedLM\"]," PLAIN "}", HOP_EUNKNOWN,
+            "no decoder");
+    refused("{\"model_type\":\"gemma3_text\"," PLAIN ",\"use_bidirectional_attention\":true}", HOP_EUNKNOWN,
+            "no decoder");
+    refused("{\"model_type\":\"new\"," PLAIN ",\"cross_attention_layers\":[3]}", HOP_EUNKNOWN,
+            "has cross_attention_layers");
     refused("{\"model_type\":\"llama\"," PLAIN ",\"per_layer_config\":{\"0\":{}}}", HOP_EUNKNOWN,
             "per_layer_config");
     refused("{\"model_type\":\"minimax_m1\"," PLAIN "}", HOP_EUNKNOWN, "attn_type_list");

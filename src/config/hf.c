@@ -6,36 +6,6 @@
 #include <string.h>
 #include <stdio.h>
 
-const char *hop_hf_letter_means(char letter)
-{
-    switch (letter) {
-#define MEANS(c, text) \
-    case c: return text;
-        HOP_HF_LETTER_LIST(MEANS)
-#undef MEANS
-    default: return NULL;
-    }
-}
-
-int64_t hop_hf_count(const hop_hf_plan *p, char letter)
-{
-    int64_t n = 0;
-    for (int64_t i = 0; i < p->count; i++) n += p->layers[i].letter == letter;
-    return n;
-}
-
-int hop_hf_dtype_bytes(const char *dtype)
-{
-    static const struct {
-        const char *name;
-        int bytes;
-    } types[] = {{"float64", 8},  {"float32", 4},       {"float16", 2},
-                 {"bfloat16", 2}, {"float8_e4m3fn", 1}, {"float8_e5m2", 1}};
-    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (strcmp(dtype, types[i].name) == 0) return types[i].bytes;
-    return 0;
-}
-
 /* ---- which part of the file, which family -------------------------------------------------- */
 
 /* Models that also see or hear keep the language model's keys one or two levels down. */
@@ -68,6 +38,18 @@ static const char ENCODERS[] = " bert roberta xlm-roberta distilbert albert elec
                                "camembert ernie esm vit clip siglip t5 mt5 umt5 bart mbart pegasus whisper "
                                "m2m_100 marian led longformer big_bird ";
 
+/* Attention that looks both ways: by name, by what it was trained for, or by its own key. */
+static bool looks_ahead(const hop__hf *r)
+{
+    const hop_json *both = hop__hf_find(r, "use_bidirectional_attention");
+    const hop_json *list = hop_json_get(r->root, "architectures");
+    if (both && both->type == HOP_JSON_BOOL && both->boolean) return true;
+    if (both && both->type == HOP_JSON_STRING && strcmp(both->string, "all") == 0) return true;
+    for (const hop_json *v = list && list->type == HOP_JSON_ARRAY ? list->child : NULL; v; v = v->next)
+        if (v->type == HOP_JSON_STRING && strstr(v->string, "MaskedLM")) return true;
+    return in_list(ENCODERS, r->plan->model_type);
+}
+
 /* What cannot be read, or is of no use here, is refused loudly. */
 static void refuse(hop__hf *r)
 {
@@ -78,7 +60,7 @@ static void refuse(hop__hf *r)
                      "not read, and without them the plan would be wrong");
     if (hop__hf_has(r, "block_configs"))
         hop__hf_fail(r, HOP_EUNKNOWN, "block_configs: layers of different sizes are not read");
-    if (in_list(ENCODERS, type) || hop__hf_flag(r, "is_encoder_decoder", false))
+    if (looks_ahead(r) || hop__hf_flag(r, "is_encoder_decoder", false))
         hop__hf_fail(r, HOP_EUNKNOWN, "unknown: \"%s\" is no decoder, and the theorems are about decoders",
                      type);
 }
@@ -89,7 +71,7 @@ static const char *const TELLTALES[] = {
     "delta",        "retention",  "lru_",       "kda",        "linear_att", "linear_num", "linear_key",
     "linear_layer", "full_att",   "global_att", "local_att",  "attn_layer", "attn_type",  "attention_types",
     "block_type",   "sparse_att", "index_topk", "compress_r", "lightning",  "chunked",    "attention_chunk",
-    "window",       "expand_k",   "expand_v"};
+    "cross_att",    "window",     "expand_k",   "expand_v"};
 
 static const char *telltale(const hop__hf *r)
 {
@@ -364,32 +346,4 @@ void hop_hf_free(hop_hf_plan *p)
     free(p->layers);
     free(p->pattern);
     *p = (hop_hf_plan){0};
-}
-
-/* ---- printing ------------------------------------------------------------------------------ */
-
-/* How often the first `period` letters repeat at the head. */
-static size_t repeats(const char *s, size_t length, size_t period)
-{
-    size_t n = 1;
-    while ((n + 1) * period <= length && memcmp(s, s + n * period, period) == 0) n++;
-    return n;
-}
-
-void hop_hf_short(const char *pattern, hop_text *out)
-{
-    size_t length = strlen(pattern), best = 0, period = 0;
-    for (size_t p = 1; p <= length / 2; p++) {
-        size_t n = repeats(pattern, length, p),
-               cost = p + 3 + (n > 9) + (n > 99) + (n > 999) + (n > 9999) + 1;
-        if (n < 2 || n * p <= cost || n * p - cost <= best) continue;
-        best = n * p - cost;
-        period = p;
-    }
-    if (period) {
-        size_t n = repeats(pattern, length, period);
-        hop_text_printf(out, "(%.*s)x%zu", (int)period, pattern, n);
-        pattern += n * period;
-    }
-    hop_text_add(out, pattern);
 }

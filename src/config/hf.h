@@ -73,6 +73,7 @@ void hop__hf_plan_exaone4(hop__hf *r);
 void hop__hf_plan_llama4(hop__hf *r);
 void hop__hf_plan_gpt_neo(hop__hf *r);
 void hop__hf_plan_top_k(hop__hf *r);
+void hop__hf_plan_deepseek_v4(hop__hf *r);
 void hop__hf_plan_linear(hop__hf *r);
 void hop__hf_plan_interval(hop__hf *r);
 void hop__hf_plan_olmo_hybrid(hop__hf *r);

@@ -70,13 +70,13 @@ static const hop__hf_family families[] = {
                                                  P(window), NULL, NULL, {32, 4096, 32, 8, 0, 0}},
     {" starcoder2 ",                             P(window), NULL, NULL, {30, 3072, 24, 2, 0, 0}},
     {" phi3 phi4_multimodal phi4mm phi3_v ",     P(window), NULL, NULL, {32, 3072, 32, 0, 0, 0}},
-    {" llama4 llama4_text ",                     P(llama4), NULL, NULL, {48, 5120, 40, 8, 128, 0}},
+    {" llama4 llama4_text ",                     P(llama4), NULL, NULL, {48, 5120, 40, 8, 128, 8192}},
     {" gpt_neo ",                                P(gpt_neo), NULL, NULL, {24, 2048, 16, 0, 0, 0}},
     {" mimo_v2 mimo_v2_flash ",                  P(needs_list), NULL, A(mimo), {0, 4096, 64, 4, 192, 128}},
     /* attention that picks or compresses */
     {" deepseek_v32 glm_moe_dsa ",               P(top_k), NULL, A(latent), {0}},
     {" minimax_m3 minimax_m3_text minimax_m3_vl_text ", P(full), NULL, NULL, {60, 6144, 64, 4, 128, 0}},
-    {" deepseek_v4 ",                            P(needs_list), NULL, A(deepseek_v4), {43, 4096, 64, 1, 512, 128}},
+    {" deepseek_v4 ",                            P(deepseek_v4), NULL, A(deepseek_v4), {43, 4096, 64, 1, 512, 128}},
     /* every layer attends to everything */
     {" gpt2 gptj codegen gpt_neox gpt_neox_japanese opt bloom arcee cohere olmo olmo2 olmoe phi persimmon "
      "stablelm stablelm_epoch internlm internlm2 internlm3 baichuan xverse yi granite granitemoe granitemoeshared "

@@ -178,3 +178,12 @@ void hop__hf_plan_top_k(hop__hf *r)
     r->plan->index_topk = hop__hf_size(r, "index_topk", 2048);
     hop__hf_source(r, "model_type");
 }
+
+/* Without a list every layer compresses, by one ratio or the other. */
+void hop__hf_plan_deepseek_v4(hop__hf *r)
+{
+    hop__hf_fill(r, 'S');
+    for (int64_t i = 0; i < r->plan->count; i++) r->plan->layers[i].sparse = true;
+    r->plan->index_topk = hop__hf_size(r, "index_topk", 512);
+    hop__hf_source(r, "default rule");
+}
