@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the hand-made seeds of the fuzz corpora: tests/fuzz/corpus/{safetensors,json,config,pattern}/.
+"""Writes the hand-made seeds of the fuzz corpora: tests/fuzz/corpus/{safetensors,json,config,hf,pattern}/.
 Files named found-* came from fuzzing runs and are left alone."""
 import json
 import pathlib
@@ -186,7 +186,15 @@ PATTERN = {
     "runs-too-many": "(F L)^524289", "alternate": "F L " * 40,
 }
 
-for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("config", CONFIG), ("pattern", PATTERN)):
+fixtures = sorted((here.parent.parent / "data/configs").glob("*.json"))
+HF = {p.stem: json.dumps(json.loads(p.read_text()), separators=(",", ":")) for p in fixtures if p.stem != "expected"}
+for value in (None, True, 0, -1, 2.5, 10**18, "x", [], [0], {}, [None, "x", -7]):  # the wrong type everywhere
+    for model in ("kimi-linear-48b-a3b", "nemotron-3-nano-30b-a3b", "phi-4-mini-flash-reasoning", "mimo-v2-flash"):
+        keys = json.loads(HF[model])
+        wrong = {k: v if k in ("model_type", "num_hidden_layers") else value for k, v in keys.items()}
+        HF[f"wrong-{model[:4]}-{str(value).replace(' ', '')[:12].replace('/', '')}"] = json.dumps(wrong)
+
+for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN)):
     for name, content in seeds.items():
         save(kind, name, content)
     print(f"{kind}: {len(seeds)} seeds")

@@ -1,0 +1,81 @@
+/* The audit of a model: its plan with every layer's sizes, at a length and at given precisions. */
+#ifndef HOPBOUND_CLI_AUDIT_H
+#define HOPBOUND_CLI_AUDIT_H
+
+#include "cli.h"
+
+typedef struct audit_args {
+    common_args common;
+    opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, format;
+} audit_args;
+
+/* How wide the numbers of one kind are, and who says so. */
+typedef struct precision {
+    const char *dtype;
+    int bytes;
+    const char *how; /* "declared", "assumed", "given" */
+} precision;
+
+typedef struct audit_layer {
+    char letter;
+    bool sparse;          /* picks or compresses tokens */
+    bool borrows;         /* attends to rows that another layer keeps */
+    int64_t heads, v_dim; /* of attention; 0: it has none */
+    int64_t row;          /* numbers kept for a token */
+    int64_t window;       /* tokens seen; 0: no window */
+    int64_t state, conv;  /* numbers carried by the recurrence and by short convolutions */
+} audit_layer;
+
+typedef struct audit {
+    hop_hf_plan plan;
+    audit_layer *layers; /* [plan.count] */
+    hop_text compressed; /* the pattern, shorter */
+    precision state, conv, cache;
+    int64_t n; /* 0: not known */
+    const char *n_from;
+    bool rows_known; /* what a layer keeps for a token is known */
+} audit;
+
+/* What the theorems say of it. */
+typedef struct audit_hops {
+    hop_arch_layer *layers; /* owned */
+    hop_arch arch;
+    int64_t bits;                /* p */
+    int64_t full, linear, other; /* layers that the theorems see as such */
+    hop_reach reach;             /* whatever the widths */
+    int able;                    /* hops that are possible at the model's own widths */
+    char *able_why;              /* owned */
+    int asked;                   /* hops that `bounds` is about; 0: more than a question may have */
+    hop_bounds *bounds;          /* NULL then */
+} audit_hops;
+
+/* ---- audit_read.c -------------------------------------------------------------------------- */
+
+/* Reads a config.json, a foreign one or one of this program's; PATH may be its directory. */
+hop_status audit_read(audit *u, const audit_args *a, hop_error *err);
+void audit_free(audit *u);
+/* Bytes that a layer keeps after n tokens; -1: not known. Saturates. */
+int64_t audit_layer_bytes(const audit *u, const audit_layer *l, int64_t n);
+int64_t audit_total_bytes(const audit *u, int64_t n); /* the same of all layers */
+int64_t audit_state_bytes(const audit *u);            /* one recurrent layer; -1: there is none */
+int64_t audit_row_bytes(const audit *u); /* what one more token adds, all layers; -1: not known */
+
+/* ---- audit_hops.c -------------------------------------------------------------------------- */
+
+/* A window, a convolution and a recurrence are linear layers to the theorems, with what they keep as state;
+ * a window that is not shorter than n is full attention at that length. */
+hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, hop_error *err);
+void audit_hops_free(audit_hops *h);
+void audit_hops_write(hop_json_writer *w, const audit *u, const audit_hops *h); /* the member "hops" */
+/* The verdicts in plain words, one sentence a line; returns how many. */
+#define AUDIT_MAX_LINES 8
+int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_hops *h);
+void say_count(hop_text *out, int64_t v); /* 262,144 */
+
+/* ---- audit_json.c, audit_text.c ------------------------------------------------------------ */
+
+int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h);
+int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h);
+int audit_print_markdown(const audit_args *a, const audit *u, const audit_hops *h);
+
+#endif

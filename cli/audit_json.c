@@ -1,0 +1,150 @@
+/* The audit as one JSON object. */
+#include "audit.h"
+
+#include <string.h>
+
+static void put_or_null(hop_json_writer *w, const char *key, int64_t v, bool known)
+{
+    hop_json_key(w, key);
+    if (known)
+        hop_json_put_int(w, v);
+    else
+        hop_json_put_null(w);
+}
+
+static void text_or_null(hop_json_writer *w, const char *key, const char *s)
+{
+    hop_json_key(w, key);
+    if (s && *s)
+        hop_json_put_string(w, s);
+    else
+        hop_json_put_null(w);
+}
+
+static void write_counts(hop_json_writer *w, const hop_hf_plan *p)
+{
+    static const char letters[] = {
+#define LETTER(c, text) c,
+        HOP_HF_LETTER_LIST(LETTER)
+#undef LETTER
+    };
+    hop_json_key(w, "counts");
+    hop_json_begin_object(w);
+    for (size_t i = 0; i < sizeof letters; i++) {
+        int64_t n = hop_hf_count(p, letters[i]);
+        if (n) hop_json_integer(w, (const char[2]){letters[i], 0}, n);
+    }
+    hop_json_end_object(w);
+}
+
+static void write_attention(hop_json_writer *w, const char *key, const hop_hf_attention *a,
+                            const precision *cache)
+{
+    bool mla = strcmp(a->kind, "mla") == 0;
+    hop_json_key(w, key);
+    if (!a->kind[0]) {
+        hop_json_put_null(w);
+        return;
+    }
+    hop_json_begin_object(w);
+    hop_json_string(w, "kind", a->kind);
+    hop_json_integer(w, "heads", a->heads);
+    if (!mla) hop_json_integer(w, "kv_heads", a->kv_heads);
+    hop_json_integer(w, mla ? "qk_head_dim" : "head_dim", a->qk_dim);
+    if (mla || a->v_dim != a->qk_dim) hop_json_integer(w, "v_head_dim", a->v_dim);
+    put_or_null(w, "cache_elems_per_token", a->cache_elems, a->cache_elems > 0);
+    hop_json_string(w, "cache_dtype", cache->dtype);
+    hop_json_string(w, "cache_dtype_is", cache->how);
+    hop_json_end_object(w);
+}
+
+static void write_linear(hop_json_writer *w, const audit *u)
+{
+    const hop_hf_linear *l = &u->plan.linear;
+    hop_json_key(w, "linear");
+    if (!l->kind[0]) {
+        hop_json_put_null(w);
+        return;
+    }
+    hop_json_begin_object(w);
+    hop_json_string(w, "kind", l->kind);
+    if (l->shape[0]) {
+        hop_json_key(w, "state_shape");
+        hop_json_begin_array(w);
+        for (int i = 0; i < 3; i++) hop_json_put_int(w, l->shape[i]);
+        hop_json_end_array(w);
+    }
+    bool known = audit_state_bytes(u) >= 0; /* else layers differ, and bytes_per_layer tells */
+    put_or_null(w, "recurrent_elems", l->recurrent_elems, known);
+    put_or_null(w, "conv_elems", l->conv_elems, known);
+    if (l->recurrent_elems) {
+        hop_text dtype = {0};
+        bool declared = strcmp(u->state.how, "declared") == 0;
+        hop_text_printf(&dtype, declared ? "%s" : "%s (%s)", u->state.dtype, u->state.how);
+        hop_json_string(w, "state_dtype", dtype.failed ? "" : dtype.s);
+        text_or_null(w, "state_dtype_declared_by", l->declared_by);
+        hop_text_free(&dtype);
+    }
+    hop_json_string(w, "conv_dtype", u->conv.dtype);
+    hop_json_string(w, "conv_dtype_is", u->conv.how);
+    put_or_null(w, "bytes_fp32_state_16bit_conv", 4 * l->recurrent_elems + 2 * l->conv_elems, known);
+    put_or_null(w, "bytes_all_16bit", 2 * (l->recurrent_elems + l->conv_elems), known);
+    if (l->window) hop_json_integer(w, "effective_window", l->window);
+    hop_json_end_object(w);
+}
+
+static void write_notes(hop_json_writer *w, const char *key, const hop_hf_note *notes, int count)
+{
+    hop_json_key(w, key);
+    hop_json_begin_array(w);
+    for (int i = 0; i < count; i++) hop_json_put_string(w, notes[i].text);
+    hop_json_end_array(w);
+}
+
+static void write_bytes(hop_json_writer *w, const audit *u)
+{
+    int64_t state = audit_state_bytes(u), total = audit_total_bytes(u, u->n), row = audit_row_bytes(u);
+    put_or_null(w, "state_bytes_per_layer", state, state >= 0);
+    put_or_null(w, "cache_bytes_per_token", row, row >= 0);
+    hop_json_key(w, "bytes_per_layer");
+    hop_json_begin_array(w);
+    for (int64_t i = 0; i < u->plan.count; i++) {
+        int64_t bytes = audit_layer_bytes(u, &u->layers[i], u->n);
+        if (bytes >= 0)
+            hop_json_put_int(w, bytes);
+        else
+            hop_json_put_null(w);
+    }
+    hop_json_end_array(w);
+    put_or_null(w, "bytes_total", total, total >= 0);
+}
+
+int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
+{
+    const hop_hf_plan *p = &u->plan;
+    hop_json_writer w = {0};
+    hop_json_begin_object(&w);
+    hop_json_string(&w, "model_type", p->model_type);
+    hop_json_integer(&w, "layers", p->count);
+    hop_json_string(&w, "source", p->source);
+    hop_json_string(&w, "pattern", p->pattern);
+    hop_json_string(&w, "pattern_short", u->compressed.s);
+    write_counts(&w, p);
+    text_or_null(&w, "dtype", p->dtype);
+    put_or_null(&w, "context", p->context, p->context > 0);
+    write_attention(&w, "attention", &p->attention, &u->cache);
+    if (p->sliding.kind[0]) write_attention(&w, "attention_sliding", &p->sliding, &u->cache);
+    put_or_null(&w, "window", p->window, p->window > 0);
+    put_or_null(&w, "index_topk", p->index_topk, p->index_topk > 0);
+    write_linear(&w, u);
+    text_or_null(&w, "remark", p->remark);
+    put_or_null(&w, "n", u->n, u->n > 0);
+    write_bytes(&w, u);
+    write_notes(&w, "declared", p->declared, p->declared_count);
+    write_notes(&w, "assumed", p->assumed, p->assumed_count);
+    audit_hops_write(&w, u, h);
+    hop_json_end_object(&w);
+    int code = print_json(&a->common, &w);
+    hop_text_free(&w.text);
+    return code;
+}

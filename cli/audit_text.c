@@ -1,0 +1,296 @@
+/* The audit for people: one screen of text, or a section of a model card. Both are the same rows. */
+#include "audit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define LABEL_WIDTH 10
+#define TEXT_WIDTH  106
+
+/* ---- numbers in words ---------------------------------------------------------------------- */
+
+/* 2.05 MiB; exact below a thousand KiB */
+static void add_bytes(hop_text *out, int64_t v)
+{
+    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+    double x = (double)v / 1024;
+    int unit = 0;
+    if (v < 10240) {
+        say_count(out, v);
+        hop_text_add(out, " bytes");
+        return;
+    }
+    for (; x >= 1024 && unit < 5; unit++) x /= 1024;
+    hop_text_printf(out, "%.4g %s", x, units[unit]);
+}
+
+/* ---- the pattern --------------------------------------------------------------------------- */
+
+#define LONGEST_PERIOD 64
+
+/* How often the first `period` letters stand one behind the other. */
+static size_t repeats(const char *s, size_t length, size_t period)
+{
+    size_t n = 1;
+    while ((n + 1) * period <= length && memcmp(s, s + n * period, period) == 0) n++;
+    return n;
+}
+
+/* "(FSSSS)x2S(FSSSSS)x6F": repeated groups wherever they stand, taken greedily. */
+static void say_pattern(hop_text *t, const char *s)
+{
+    for (size_t length = strlen(s); length > 0;) {
+        size_t best = 0, period = 1, times = 1;
+        for (size_t p = 1; p <= length / 2 && p <= LONGEST_PERIOD; p++) {
+            size_t n = repeats(s, length, p), cost = p + 4;
+            if (n < 2 || n * p <= cost + best) continue;
+            best = n * p - cost;
+            period = p;
+            times = n;
+        }
+        if (times > 1)
+            hop_text_printf(t, "(%.*s)x%zu", (int)period, s, times);
+        else
+            hop_text_addn(t, s, 1);
+        s += times * period;
+        length -= times * period;
+    }
+}
+
+/* ---- rows ---------------------------------------------------------------------------------- */
+
+typedef struct row {
+    const char *label;
+    hop_text text;
+} row;
+
+static void say_plan(hop_text *t, const audit *u)
+{
+    const hop_hf_plan *p = &u->plan;
+    say_pattern(t, p->pattern);
+    hop_text_printf(t, ", %lld layer%s, from %s: ", (long long)p->count, p->count > 1 ? "s" : "", p->source);
+    const char *between = "";
+#define SAY(c, means)                                                                           \
+    if (hop_hf_count(p, c)) {                                                                   \
+        hop_text_printf(t, "%s%lld %c (%s)", between, (long long)hop_hf_count(p, c), c, means); \
+        between = ", ";                                                                         \
+    }
+    HOP_HF_LETTER_LIST(SAY)
+#undef SAY
+}
+
+static void say_attention(hop_text *t, const audit *u, const hop_hf_attention *a)
+{
+    bool mla = strcmp(a->kind, "mla") == 0;
+    hop_text_printf(t, "%s, %lld heads", a->kind, (long long)a->heads);
+    if (!mla) hop_text_printf(t, ", %lld for keys", (long long)a->kv_heads);
+    hop_text_printf(t, ", keys of %lld, values of %lld numbers", (long long)a->qk_dim, (long long)a->v_dim);
+    if (a->cache_elems) {
+        hop_text_add(t, "; a layer keeps ");
+        say_count(t, a->cache_elems);
+        hop_text_printf(t, " numbers a token (%s %s)", u->cache.dtype, u->cache.how);
+    }
+}
+
+static void say_windows(hop_text *t, const hop_hf_plan *p)
+{
+    if (p->window) {
+        say_count(t, p->window);
+        hop_text_add(t, " tokens");
+    }
+    if (p->index_topk) {
+        if (p->window) hop_text_add(t, "; ");
+        hop_text_add(t, "sparse layers pick ");
+        say_count(t, p->index_topk);
+    }
+}
+
+static void say_state(hop_text *t, const audit *u)
+{
+    const hop_hf_linear *l = &u->plan.linear;
+    hop_text_printf(t, "%s, ", l->kind);
+    if (audit_state_bytes(u) < 0) hop_text_add(t, "sizes differ from layer to layer");
+    if (l->recurrent_elems) {
+        if (l->shape[0])
+            hop_text_printf(t, "%lld x %lld x %lld, ", (long long)l->shape[0], (long long)l->shape[1],
+                            (long long)l->shape[2]);
+        say_count(t, l->recurrent_elems);
+        hop_text_printf(t, " numbers (%s %s)", u->state.dtype, u->state.how);
+    }
+    if (l->conv_elems) {
+        if (l->recurrent_elems) hop_text_add(t, " and ");
+        say_count(t, l->conv_elems);
+        hop_text_printf(t, " of the last tokens (%s %s)", u->conv.dtype, u->conv.how);
+    }
+    if (audit_state_bytes(u) >= 0) {
+        hop_text_add(t, ": ");
+        say_count(t, audit_state_bytes(u));
+        hop_text_add(t, " bytes a layer, whatever the length");
+    }
+}
+
+/* What the layers of one letter keep: one number, or from the least to the most. */
+static void say_letter_bytes(hop_text *t, const audit *u, char letter)
+{
+    int64_t least = INT64_MAX, most = 0;
+    for (int64_t i = 0; i < u->plan.count; i++) {
+        int64_t bytes = audit_layer_bytes(u, &u->layers[i], u->n);
+        if (u->layers[i].letter != letter) continue;
+        if (bytes < least) least = bytes;
+        if (bytes > most) most = bytes;
+    }
+    if (most == 0 || least < 0) return;
+    hop_text_printf(t, "%c ", letter);
+    if (least < most) {
+        add_bytes(t, least);
+        hop_text_add(t, " to ");
+    }
+    add_bytes(t, most);
+    hop_text_add(t, " a layer, ");
+}
+
+static void say_bytes(hop_text *t, const audit *u)
+{
+    int64_t total = audit_total_bytes(u, u->n), added = audit_row_bytes(u);
+    if (u->n == 0) {
+        hop_text_add(t, "the file gives no context length; --n does");
+        return;
+    }
+    hop_text_add(t, "at ");
+    say_count(t, u->n);
+    hop_text_printf(t, " tokens (%s): ", u->n_from);
+#define SAY(c, means) say_letter_bytes(t, u, c);
+    HOP_HF_LETTER_LIST(SAY)
+#undef SAY
+    hop_text_add(t, "in all ");
+    if (total < 0)
+        hop_text_add(t, "not known");
+    else
+        add_bytes(t, total);
+    if (added >= 0) {
+        hop_text_add(t, "; one more token adds ");
+        add_bytes(t, added);
+    }
+}
+
+static void say_notes(hop_text *t, const hop_hf_note *notes, int count)
+{
+    for (int i = 0; i < count; i++) hop_text_printf(t, "%s%s", i ? ", " : "", notes[i].text);
+    if (!count) hop_text_add(t, "nothing");
+}
+
+#define MAX_ROWS 12
+
+/* Fills the rows; returns how many. */
+static int make_rows(row rows[MAX_ROWS], const audit *u)
+{
+    const hop_hf_plan *p = &u->plan;
+    int n = 0;
+    memset(rows, 0, sizeof *rows * MAX_ROWS);
+    rows[n].label = "plan";
+    say_plan(&rows[n++].text, u);
+    if (p->attention.kind[0]) {
+        rows[n].label = "attention";
+        say_attention(&rows[n++].text, u, &p->attention);
+    }
+    if (p->sliding.kind[0]) {
+        rows[n].label = "sliding";
+        say_attention(&rows[n++].text, u, &p->sliding);
+    }
+    if (p->window || p->index_topk) {
+        rows[n].label = "window";
+        say_windows(&rows[n++].text, p);
+    }
+    if (p->linear.kind[0]) {
+        rows[n].label = "state";
+        say_state(&rows[n++].text, u);
+    }
+    if (p->remark[0]) {
+        rows[n].label = "note";
+        hop_text_add(&rows[n++].text, p->remark);
+    }
+    rows[n].label = "bytes";
+    say_bytes(&rows[n++].text, u);
+    rows[n].label = "declared";
+    say_notes(&rows[n++].text, p->declared, p->declared_count);
+    rows[n].label = "assumed";
+    say_notes(&rows[n++].text, p->assumed, p->assumed_count);
+    return n;
+}
+
+static void free_rows(row *rows, int count)
+{
+    for (int i = 0; i < count; i++) hop_text_free(&rows[i].text);
+}
+
+static void free_lines(hop_text *lines, int count)
+{
+    for (int i = 0; i < count; i++) hop_text_free(&lines[i]);
+}
+
+/* ---- layouts ------------------------------------------------------------------------------- */
+
+/* The label, then the words in lines that keep to the right of it. A word that is longer than a line stays
+ * whole. */
+static void add_wrapped(hop_text *out, const char *label, const char *text)
+{
+    size_t column = LABEL_WIDTH + 2;
+    hop_text_printf(out, "  %-*s", LABEL_WIDTH, label);
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column > LABEL_WIDTH + 2 && column + n > TEXT_WIDTH) {
+            hop_text_printf(out, "\n  %*s", LABEL_WIDTH, "");
+            column = LABEL_WIDTH + 2;
+        }
+        hop_text_addn(out, text, n);
+        column += n + 1;
+        text += n;
+        if (*text == ' ') {
+            text++;
+            if (column + strcspn(text, " ") <= TEXT_WIDTH) hop_text_add(out, " ");
+        }
+    }
+    hop_text_add(out, "\n");
+}
+
+static const char *title(const audit *u)
+{
+    return u->plan.model_type[0] ? u->plan.model_type : "(no model_type)";
+}
+
+int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
+{
+    hop_text out = {0}, lines[AUDIT_MAX_LINES] = {{0}};
+    row rows[MAX_ROWS];
+    int count = make_rows(rows, u), said = audit_hops_say(lines, u, h);
+    hop_text_printf(&out, "%s: %s\n", a->common.operand, title(u));
+    for (int i = 0; i < count; i++) add_wrapped(&out, rows[i].label, rows[i].text.s ? rows[i].text.s : "");
+    for (int i = 0; i < said; i++) add_wrapped(&out, i ? "" : "hops", lines[i].s ? lines[i].s : "");
+    free_lines(lines, said);
+    free_rows(rows, count);
+    return print_text(&a->common, &out);
+}
+
+/* A cell of a table: its bars would end it. */
+static void add_cell(hop_text *out, const char *text)
+{
+    for (; *text; text++) hop_text_printf(out, *text == '|' ? "\\%c" : "%c", *text);
+}
+
+int audit_print_markdown(const audit_args *a, const audit *u, const audit_hops *h)
+{
+    hop_text out = {0}, lines[AUDIT_MAX_LINES] = {{0}};
+    row rows[MAX_ROWS];
+    int count = make_rows(rows, u), said = audit_hops_say(lines, u, h);
+    hop_text_printf(&out, "## Layers and hops of `%s`\n\n| | |\n|---|---|\n", title(u));
+    for (int i = 0; i < count; i++) {
+        hop_text_printf(&out, "| %s | ", rows[i].label);
+        add_cell(&out, rows[i].text.s ? rows[i].text.s : "");
+        hop_text_add(&out, " |\n");
+    }
+    hop_text_add(&out, "\n");
+    for (int i = 0; i < said; i++) hop_text_printf(&out, "- %s\n", lines[i].s ? lines[i].s : "");
+    free_lines(lines, said);
+    free_rows(rows, count);
+    return print_text(&a->common, &out);
+}

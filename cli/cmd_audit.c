@@ -1,0 +1,124 @@
+/* hopbound audit: what a real model's layers are, what they keep, and how many hops that gives. */
+#include "audit.h"
+
+static const char *const FORMATS[] = {"text", "markdown", NULL};
+
+static const opt OPTIONS[] = {
+    {.name = "n",
+     .letter = 'n',
+     .kind = OPT_INT,
+     .at = offsetof(audit_args, n),
+     .initial_help = "the model's context length",
+     .min = 1,
+     .max = (int64_t)1 << 40,
+     .metavar = "TOKENS",
+     .help = "judge the model at this length"},
+    {.name = "bits",
+     .kind = OPT_INT,
+     .at = offsetof(audit_args, bits),
+     .initial = "32",
+     .min = 1,
+     .max = 1024,
+     .metavar = "P",
+     .help = "bits of a number in attention's accumulator; 16-bit activations summed in float32 count as 32"},
+    {.name = "state-dtype",
+     .kind = OPT_TEXT,
+     .at = offsetof(audit_args, state_dtype),
+     .initial_help = "what the file declares, else float32",
+     .metavar = "NAME",
+     .help = "precision of recurrent states: float32, bfloat16, .."},
+    {.name = "conv-dtype",
+     .kind = OPT_TEXT,
+     .at = offsetof(audit_args, conv_dtype),
+     .initial = NULL,
+     .initial_help = "bfloat16",
+     .metavar = "NAME",
+     .help = "precision of what short convolutions and token shifts keep"},
+    {.name = "cache-dtype",
+     .kind = OPT_TEXT,
+     .at = offsetof(audit_args, cache_dtype),
+     .initial_help = "the weights', if it is one of 16 or 32 bits, else bfloat16",
+     .metavar = "NAME",
+     .help = "precision of the keys and values that attention keeps"},
+    {.name = "plan-only",
+     .kind = OPT_FLAG,
+     .at = offsetof(audit_args, plan_only),
+     .help = "the plan and the sizes, no theorems"},
+    {.name = "format",
+     .kind = OPT_CHOICE,
+     .at = offsetof(audit_args, format),
+     .initial = "text",
+     .choices = FORMATS,
+     .metavar = "NAME",
+     .help = "text for a screen, markdown for a model card"},
+    {.name = NULL},
+};
+
+static int check_dtypes(const audit_args *a)
+{
+    const opt_value *const values[] = {&a->state_dtype, &a->conv_dtype, &a->cache_dtype};
+    static const char *const names[] = {"state-dtype", "conv-dtype", "cache-dtype"};
+    for (int i = 0; i < 3; i++)
+        if (values[i]->text && !hop_hf_dtype_bytes(values[i]->text))
+            return fail(&a->common, EXIT_USAGE,
+                        "--%s: %.40s: unknown (known: float64, float32, float16, bfloat16, float8_e4m3fn, "
+                        "float8_e5m2)",
+                        names[i], values[i]->text);
+    return EXIT_DONE;
+}
+
+static int cmd_audit(common_args *common)
+{
+    const audit_args *a = (const audit_args *)common;
+    hop_error err = {0};
+    audit u;
+    int code = check_dtypes(a);
+    if (code != EXIT_DONE) return code;
+    if (audit_read(&u, a, &err) != HOP_OK) return fail_error(common, &err);
+    audit_hops h = {0};
+    if (!a->plan_only.flag && audit_hops_find(&h, &u, a, &err) != HOP_OK) {
+        audit_free(&u);
+        return fail_error(common, &err);
+    }
+    if (common->json.flag)
+        code = audit_print_json(a, &u, &h);
+    else
+        code = (a->format.choice ? audit_print_markdown : audit_print_text)(a, &u, &h);
+    audit_hops_free(&h);
+    audit_free(&u);
+    return code;
+}
+
+/* clang-format off */
+static const opt_group GROUPS[] = {
+    {.title = "Options", .opts = OPTIONS},
+    COMMON_GROUP,
+    {0},
+};
+static const example EXAMPLES[] = {
+    {"hopbound audit config.json",
+     "The layer plan, what the layers keep at the model's own context length, and how many hops that gives."},
+    {"hopbound audit . --n 1000000 --state-dtype bfloat16",
+     "The model in this directory at a million tokens, with states kept in 16 bits."},
+    {"hopbound audit config.json --format markdown > audit.md",
+     "A section for the model card."},
+    {0},
+};
+const verb verb_audit = {
+    .name = "audit",
+    .summary = "reads a model's config.json: its layers, what they keep, how many hops they make",
+    .operand = "PATH",
+    .operand_help = "a Hugging Face config.json, or the directory that holds it; weights are not needed",
+    .description =
+        "Letters of the plan: F full attention, L recurrent, S sliding, chunked or sparse attention, H full "
+        "attention and a recurrence in one layer, h the same with a window, G a gated memory unit, C attention "
+        "to another layer's cache, E experts and - an MLP without a mixer.\n\n"
+        "What the file says is told apart from what its class assumes; the precision of states is mostly "
+        "chosen when a model is run, so it can be given. An architecture that is not known is not guessed: "
+        "the line names the keys that were looked for, exit 1.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .args_size = sizeof(audit_args),
+    .run = cmd_audit,
+};
+/* clang-format on */

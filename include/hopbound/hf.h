@@ -1,0 +1,111 @@
+/* hopbound/hf.h - the layer plan of a real model, from its Hugging Face config.json (room: config).
+ *
+ * Every family writes down in its own way which layers attend, over what, and which carry a state. This reads
+ * them all into one plan: a letter and a window for each layer, the widths of attention, the size of a state.
+ *
+ *     hop_hf_plan plan;
+ *     if (hop_hf_load(&plan, "config.json", &err) == HOP_OK) printf("%s\n", plan.pattern); // "LLLFLLLF.."
+ *     hop_hf_free(&plan);
+ *
+ * It never guesses: an architecture that it does not know is HOP_EUNKNOWN, and the text names the keys that
+ * were looked for. What a file leaves to its class's defaults is used, and listed as assumed.
+ */
+#ifndef HOPBOUND_HF_H
+#define HOPBOUND_HF_H
+
+#include <hopbound/base.h>
+#include <hopbound/json.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define HOP_HF_MAX_LAYERS 16384
+#define HOP_HF_MAX_NOTES  48
+#define HOP_HF_MAX_BYTES  (8 << 20)
+
+/* The letters of a pattern. */
+#define HOP_HF_LETTER_LIST(X)                              \
+    X('F', "full attention")                               \
+    X('L', "recurrent")                                    \
+    X('S', "sliding, chunked or sparse attention")         \
+    X('H', "full attention and recurrent in one layer")    \
+    X('h', "sliding attention and recurrent in one layer") \
+    X('G', "gated memory unit, mixes no tokens")           \
+    X('C', "cross-attention to another layer's cache")     \
+    X('E', "experts, no mixer")                            \
+    X('-', "MLP, no mixer")
+
+const char *hop_hf_letter_means(char letter); /* NULL: no letter of a pattern */
+
+typedef struct hop_hf_layer {
+    char letter;
+    bool sparse;        /* S: picks or compresses tokens by content, so it is no window */
+    bool borrows_cache; /* attends to rows that another layer caches */
+    int64_t window;     /* S, h: tokens seen, the current one included; 0: not a window */
+} hop_hf_layer;
+
+/* Softmax attention of one layer. */
+typedef struct hop_hf_attention {
+    char kind[8];            /* "mha", "gqa" (also with one key head), "mla"; "": no layer attends */
+    int64_t heads, kv_heads; /* kv_heads: 0 for mla */
+    int64_t qk_dim, v_dim;   /* of a head */
+    int64_t cache_elems;     /* numbers kept for a token; 0: differs from layer to layer */
+} hop_hf_attention;
+
+/* The recurrence of one layer. */
+typedef struct hop_hf_linear {
+    char kind[24];    /* "mamba2", "gated_deltanet", ..; "": no layer has a state */
+    int64_t shape[3]; /* heads, key, value; all 0: no recurrent state */
+    int64_t recurrent_elems, conv_elems;
+    int64_t window;       /* a short convolution alone: the tokens it sees; else 0 */
+    char state_dtype[16]; /* of the recurrent state */
+    char declared_by[40]; /* the key that says so; "": assumed */
+} hop_hf_linear;
+
+typedef struct hop_hf_note {
+    char text[88];
+} hop_hf_note;
+
+typedef struct hop_hf_plan {
+    char model_type[64]; /* "" when the file has none */
+    char source[96];     /* the key or rule that the plan comes from */
+    int64_t count;
+    hop_hf_layer *layers; /* [count], owned */
+    char *pattern;        /* [count + 1], owned: the letters */
+    bool in_sequence;     /* H: attention first, then the recurrence; else side by side */
+    int64_t
+        sparse_block; /* tokens in the blocks that sparse attention picks; 0: single tokens, or not known */
+    hop_hf_attention attention;
+    hop_hf_attention sliding; /* of the layers S and h where it differs; kind "" when it does not */
+    hop_hf_linear linear;
+    int64_t window;     /* 0: none */
+    int64_t index_topk; /* tokens or entries that sparse attention picks; 0: none */
+    int64_t context;    /* longest sequence; 0: the file does not say */
+    char dtype[16];     /* of the weights; "": the file does not say */
+    char remark[160];   /* what the numbers do not say; "" */
+    /* "key = value": read from the file, and taken from the class's defaults or from the rule. */
+    hop_hf_note declared[HOP_HF_MAX_NOTES], assumed[HOP_HF_MAX_NOTES];
+    int declared_count, assumed_count;
+} hop_hf_plan;
+
+/* Reads a parsed config.json. HOP_EUNKNOWN: not a known architecture; HOP_EFORMAT, HOP_EDOMAIN: the file
+ * contradicts itself or makes no sense; HOP_ENOMEM. On failure the plan is empty. */
+hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, hop_error *err);
+/* Parses a file, or config.json in a directory. Larger than HOP_HF_MAX_BYTES is HOP_EFORMAT: no model needs
+ * that, and what is parsed takes many times its size. */
+hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err);
+/* Both in one. */
+hop_status hop_hf_load(hop_hf_plan *p, const char *path, hop_error *err);
+void hop_hf_free(hop_hf_plan *p);
+
+int64_t hop_hf_count(const hop_hf_plan *p, char letter);
+/* The pattern with its repeating head in parentheses, where that is shorter: "(LLLF)x6LLF". */
+void hop_hf_short(const char *pattern, hop_text *out);
+/* Bytes of a number: 4 for "float32"; 0: not a type that is known. */
+int hop_hf_dtype_bytes(const char *dtype);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

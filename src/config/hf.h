@@ -1,0 +1,146 @@
+/* Inside the room: reading keys of a foreign config.json with what was read and what was assumed noted down,
+ * and the families' rules.
+ *
+ * A reader is sticky: the first failure stays in `status` and every later call returns its fallback, so that
+ * rules read like the formulas they are and the status is looked at once. */
+#ifndef HOPBOUND_CONFIG_HF_H
+#define HOPBOUND_CONFIG_HF_H
+
+#include <hopbound/hf.h>
+
+#define HOP__HF_MAX_SIZE ((int64_t)1 << 20) /* of one dimension: products of three fit 64 bits */
+
+typedef struct hop__hf {
+    const hop_json *root; /* the file */
+    const hop_json *text; /* the language model's part of it */
+    hop_hf_plan *plan;
+    const struct hop__hf_family *family;
+    hop_error *err;
+    hop_status status;
+} hop__hf;
+
+/* A family: how its plan, attention and state follow from the keys. Defaults are those of the family's
+ * configuration class; 0: it has none that is sensible. */
+typedef struct hop__hf_family {
+    const char *names;             /* model_types, blank between and around */
+    void (*plan)(hop__hf *r);      /* when no list says the plan; NULL: all full */
+    void (*linear)(hop__hf *r);    /* sizes of the state; NULL: found by the keys */
+    void (*attention)(hop__hf *r); /* NULL: the usual keys */
+    struct {
+        int64_t layers, hidden, heads, kv_heads, head_dim, window;
+    } assume;
+} hop__hf_family;
+
+const hop__hf_family *hop__hf_family_find(const char *model_type); /* NULL: not known */
+
+/* ---- keys (hf_keys.c) ---------------------------------------------------------------------- */
+
+/* `keys`: alternatives with '|' between, the first that is present and not null counts; a '.' descends. */
+const hop_json *hop__hf_find(const hop__hf *r, const char *keys);
+bool hop__hf_has(const hop__hf *r, const char *keys);
+/* An integer in [1, HOP__HF_MAX_SIZE]; `assumed` > 0 when absent, 0: then it is an error that names the key,
+ * -1: then it is 0 and nothing is noted. */
+int64_t hop__hf_size(hop__hf *r, const char *keys, int64_t assumed);
+/* The same with its own range, no default: `absent` is returned and nothing is noted. */
+int64_t hop__hf_range(hop__hf *r, const char *keys, int64_t lo, int64_t hi, int64_t absent);
+double hop__hf_real(hop__hf *r, const char *keys, double assumed); /* finite, > 0 */
+bool hop__hf_flag(hop__hf *r, const char *keys, bool absent);
+const char *hop__hf_string(hop__hf *r, const char *keys); /* NULL when absent */
+/* The array, with at least one member; NULL when absent or empty. */
+const hop_json *hop__hf_list(hop__hf *r, const char *keys);
+/* Marks the members of a list of layer numbers, counted from `base`. */
+void hop__hf_indices(hop__hf *r, const hop_json *list, int64_t base, bool *marked);
+void hop__hf_assume(hop__hf *r, const char *fmt, ...) HOP_PRINTF(2, 3);
+void hop__hf_fail(hop__hf *r, hop_status s, const char *fmt, ...) HOP_PRINTF(3, 4);
+void hop__hf_source(hop__hf *r, const char *source);
+
+/* ---- plans (hf_lists.c, hf_plans.c) -------------------------------------------------------- */
+
+/* Plans written out in the file; false: there is none. */
+bool hop__hf_plan_from_lists(hop__hf *r);
+void hop__hf_letter(hop__hf *r, int64_t layer, char letter);
+void hop__hf_fill(hop__hf *r, char letter);
+void hop__hf_plan_full(hop__hf *r);
+void hop__hf_plan_window(hop__hf *r);
+void hop__hf_plan_windows_above(hop__hf *r);
+void hop__hf_plan_windows_if_used(hop__hf *r);
+void hop__hf_plan_gemma2(hop__hf *r);
+void hop__hf_plan_gemma3(hop__hf *r);
+void hop__hf_plan_gemma3n(hop__hf *r);
+void hop__hf_plan_cohere2(hop__hf *r);
+void hop__hf_plan_olmo3(hop__hf *r);
+void hop__hf_plan_exaone4(hop__hf *r);
+void hop__hf_plan_llama4(hop__hf *r);
+void hop__hf_plan_gpt_neo(hop__hf *r);
+void hop__hf_plan_top_k(hop__hf *r);
+void hop__hf_plan_deepseek_v4(hop__hf *r);
+void hop__hf_plan_linear(hop__hf *r);
+void hop__hf_plan_interval(hop__hf *r);
+void hop__hf_plan_olmo_hybrid(hop__hf *r);
+void hop__hf_plan_kimi(hop__hf *r);
+void hop__hf_plan_bailing(hop__hf *r);
+void hop__hf_plan_minimax(hop__hf *r);
+void hop__hf_plan_jamba(hop__hf *r);
+void hop__hf_plan_zamba(hop__hf *r);
+void hop__hf_plan_zamba2(hop__hf *r);
+void hop__hf_plan_parallel(hop__hf *r);
+void hop__hf_plan_bamba(hop__hf *r);
+void hop__hf_plan_granite(hop__hf *r);
+void hop__hf_plan_recurrent_gemma(hop__hf *r);
+void hop__hf_plan_lfm2(hop__hf *r);
+void hop__hf_plan_hymba(hop__hf *r);
+void hop__hf_plan_phi4flash(hop__hf *r);
+void hop__hf_plan_fla(hop__hf *r);
+void hop__hf_plan_samba(hop__hf *r);
+void hop__hf_plan_mamba_ssm(hop__hf *r);
+void hop__hf_plan_needs_list(hop__hf *r); /* the family always writes its plan out */
+
+/* ---- sizes (hf_attention.c, hf_states.c, hf_fla.c) ----------------------------------------- */
+
+void hop__hf_attention_usual(hop__hf *r); /* mha, gqa or mla */
+void hop__hf_attention_latent(hop__hf *r);
+void hop__hf_attention_doubled(hop__hf *r);
+void hop__hf_attention_falcon(hop__hf *r);
+void hop__hf_attention_bigcode(hop__hf *r);
+void hop__hf_attention_mpt(hop__hf *r);
+void hop__hf_attention_chatglm(hop__hf *r);
+void hop__hf_attention_mimo(hop__hf *r);
+void hop__hf_attention_gemma4(hop__hf *r);
+void hop__hf_attention_deepseek_v4(hop__hf *r);
+void hop__hf_attention_fla(hop__hf *r);
+void hop__hf_attention_mamba_ssm(hop__hf *r);
+
+int64_t hop__hf_hidden(hop__hf *r);
+int64_t hop__hf_heads(hop__hf *r);
+/* heads x key x value numbers, and `conv` behind short convolutions. */
+void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t conv);
+/* a*b, a+b of sizes; a failure when absurd. */
+int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b);
+
+void hop__hf_linear_by_keys(hop__hf *r);
+void hop__hf_linear_gdn(hop__hf *r);
+void hop__hf_linear_olmo_hybrid(hop__hf *r);
+void hop__hf_linear_kda(hop__hf *r);
+void hop__hf_linear_bailing(hop__hf *r);
+void hop__hf_linear_lightning(hop__hf *r);
+void hop__hf_linear_mamba(hop__hf *r);
+void hop__hf_linear_jamba(hop__hf *r);
+void hop__hf_linear_mamba2(hop__hf *r);
+void hop__hf_linear_bamba(hop__hf *r);
+void hop__hf_linear_falcon_h1(hop__hf *r);
+void hop__hf_linear_zamba2(hop__hf *r);
+void hop__hf_linear_nemotron(hop__hf *r);
+void hop__hf_linear_mamba_ssm(hop__hf *r);
+void hop__hf_linear_rg_lru(hop__hf *r);
+void hop__hf_linear_conv(hop__hf *r);
+void hop__hf_linear_xlstm(hop__hf *r);
+void hop__hf_linear_rwkv4(hop__hf *r);
+void hop__hf_linear_rwkv(hop__hf *r);
+void hop__hf_linear_rwkv7(hop__hf *r);
+void hop__hf_linear_expanded(hop__hf *r); /* fla: gla, retnet, linear_attn, delta_net */
+void hop__hf_linear_fla_gdn(hop__hf *r);  /* fla: gated_deltanet, gated_deltaproduct, comba, kda */
+void hop__hf_linear_hgrn(hop__hf *r);
+void hop__hf_linear_hgrn2(hop__hf *r);
+void hop__hf_linear_gsa(hop__hf *r);
+
+#endif

@@ -1,0 +1,182 @@
+/* Widths of softmax attention, and how many numbers it keeps for a token. */
+#include "hf.h"
+
+#include <string.h>
+
+#define KV_KEYS "num_key_value_heads|num_kv_heads|n_head_kv|num_key_value_head"
+
+int64_t hop__hf_hidden(hop__hf *r)
+{
+    return hop__hf_size(r, "hidden_size|d_model|n_embd|n_embed|embedding_dim|hidden_dim",
+                        r->family->assume.hidden);
+}
+
+int64_t hop__hf_heads(hop__hf *r)
+{
+    return hop__hf_size(r, "num_attention_heads|n_head|n_heads|num_heads", r->family->assume.heads);
+}
+
+/* Consecutive query heads share a key head, so their numbers divide. */
+static void grouped(hop__hf *r, hop_hf_attention *a, int64_t heads, int64_t kv_heads, int64_t dim)
+{
+    *a = (hop_hf_attention){.heads = heads, .kv_heads = kv_heads, .qk_dim = dim, .v_dim = dim};
+    if (dim < 1) hop__hf_fail(r, HOP_EDOMAIN, "head_dim: more heads than the width has numbers");
+    if (kv_heads < 1 || heads % (kv_heads ? kv_heads : 1))
+        hop__hf_fail(r, HOP_EDOMAIN, "num_key_value_heads: %lld does not divide num_attention_heads %lld",
+                     (long long)kv_heads, (long long)heads);
+    strcpy(a->kind, kv_heads == heads ? "mha" : "gqa");
+    a->cache_elems = hop__hf_mul(r, kv_heads, 2 * dim);
+}
+
+static int64_t kv_heads(hop__hf *r, int64_t heads)
+{
+    int64_t n = hop__hf_size(r, KV_KEYS, -1);
+    if (n > 0) return n;
+    n = r->family->assume.kv_heads;
+    if (n > 0) return hop__hf_size(r, KV_KEYS, n);
+    hop__hf_assume(r, "num_key_value_heads = num_attention_heads");
+    return heads;
+}
+
+static int64_t head_dim(hop__hf *r, int64_t heads)
+{
+    int64_t d = hop__hf_size(r, "head_dim|attention_head_dim|d_head|kv_channels", -1);
+    if (d > 0) return d;
+    if (r->family->assume.head_dim) return hop__hf_size(r, "head_dim", r->family->assume.head_dim);
+    d = hop__hf_hidden(r) / heads;
+    hop__hf_assume(r, "head_dim = hidden_size / num_attention_heads = %lld", (long long)d);
+    return d;
+}
+
+/* Keys and values of all heads come from one latent vector, which is what is kept, beside a rotary key. */
+static void latent(hop__hf *r, hop_hf_attention *a)
+{
+    int64_t heads = hop__hf_heads(r), rank = hop__hf_size(r, "kv_lora_rank", 512);
+    int64_t rotary = hop__hf_range(r, "qk_rope_head_dim", 0, HOP__HF_MAX_SIZE, 64);
+    int64_t plain = hop__hf_range(r, "qk_nope_head_dim", 0, HOP__HF_MAX_SIZE, 128);
+    bool narrow = strstr(r->family->names, " minicpm3 ") != NULL;
+    int64_t value = hop__hf_size(r, "v_head_dim", narrow ? hop__hf_hidden(r) / heads : 128);
+    if (!hop__hf_has(r, "qk_rope_head_dim")) hop__hf_assume(r, "qk_rope_head_dim = 64");
+    if (!hop__hf_has(r, "qk_nope_head_dim")) hop__hf_assume(r, "qk_nope_head_dim = 128");
+    if (rotary + plain < 1) hop__hf_fail(r, HOP_EDOMAIN, "qk_nope_head_dim: keys without a number");
+    *a = (hop_hf_attention){.kind = "mla",
+                            .heads = heads,
+                            .qk_dim = plain + rotary,
+                            .v_dim = value,
+                            .cache_elems = rank + rotary};
+}
+
+void hop__hf_attention_usual(hop__hf *r)
+{
+    if (hop__hf_has(r, "kv_lora_rank")) {
+        latent(r, &r->plan->attention);
+        return;
+    }
+    int64_t heads = hop__hf_heads(r), kv = kv_heads(r, heads);
+    grouped(r, &r->plan->attention, heads, kv, head_dim(r, heads));
+}
+
+/* Families that have no other attention. */
+void hop__hf_attention_latent(hop__hf *r)
+{
+    latent(r, &r->plan->attention);
+}
+
+/* zamba: attention sees the embedding beside the hidden vector, and its output goes into the recurrence. */
+void hop__hf_attention_doubled(hop__hf *r)
+{
+    int64_t heads = hop__hf_heads(r), kv = kv_heads(r, heads);
+    grouped(r, &r->plan->attention, heads, kv, 2 * hop__hf_hidden(r) / heads);
+    r->plan->in_sequence = true;
+}
+
+/* ---- older ways of saying it --------------------------------------------------------------- */
+
+void hop__hf_attention_falcon(hop__hf *r)
+{
+    int64_t heads = hop__hf_heads(r), kv;
+    if (hop__hf_flag(r, "new_decoder_architecture", false))
+        kv = hop__hf_size(r, KV_KEYS, heads);
+    else
+        kv = hop__hf_flag(r, "multi_query", true) ? 1 : heads;
+    grouped(r, &r->plan->attention, heads, kv, hop__hf_hidden(r) / heads);
+}
+
+void hop__hf_attention_bigcode(hop__hf *r)
+{
+    int64_t heads = hop__hf_heads(r);
+    grouped(r, &r->plan->attention, heads, hop__hf_flag(r, "multi_query", true) ? 1 : heads,
+            hop__hf_hidden(r) / heads);
+}
+
+/* mpt, dbrx */
+void hop__hf_attention_mpt(hop__hf *r)
+{
+    int64_t heads = hop__hf_heads(r);
+    const char *type = hop__hf_string(r, "attn_config.attn_type");
+    int64_t kv = type && strcmp(type, "multiquery_attention") == 0 ? 1 : heads;
+    if (hop__hf_has(r, "attn_config.kv_n_heads")) kv = hop__hf_size(r, "attn_config.kv_n_heads", 0);
+    grouped(r, &r->plan->attention, heads, kv, hop__hf_hidden(r) / heads);
+}
+
+void hop__hf_attention_chatglm(hop__hf *r)
+{
+    int64_t heads = hop__hf_heads(r), kv = heads;
+    if (hop__hf_flag(r, "multi_query_attention", false)) kv = hop__hf_size(r, "multi_query_group_num", 1);
+    grouped(r, &r->plan->attention, heads, kv, head_dim(r, heads));
+}
+
+/* ---- two kinds in one model ---------------------------------------------------------------- */
+
+static void with_value_dim(hop__hf *r, hop_hf_attention *a, int64_t value)
+{
+    a->v_dim = value;
+    a->cache_elems = hop__hf_mul(r, a->kv_heads, a->qk_dim + value);
+}
+
+void hop__hf_attention_mimo(hop__hf *r)
+{
+    hop_hf_attention *a = &r->plan->attention, *s = &r->plan->sliding;
+    hop__hf_attention_usual(r);
+    with_value_dim(r, a, hop__hf_size(r, "v_head_dim", a->v_dim));
+    int64_t heads = hop__hf_size(r, "swa_num_attention_heads", a->heads);
+    int64_t kv = hop__hf_size(r, "swa_num_key_value_heads", a->kv_heads);
+    grouped(r, s, heads, kv, hop__hf_size(r, "swa_head_dim", a->qk_dim));
+    with_value_dim(r, s, hop__hf_size(r, "swa_v_head_dim", a->v_dim));
+}
+
+/* Global layers have wider heads, and fewer key heads where keys serve as values. */
+void hop__hf_attention_gemma4(hop__hf *r)
+{
+    hop_hf_attention *a = &r->plan->attention;
+    hop__hf_attention_usual(r);
+    r->plan->sliding = *a;
+    int64_t kv = a->kv_heads;
+    if (hop__hf_flag(r, "attention_k_eq_v", false)) kv = hop__hf_size(r, "num_global_key_value_heads", kv);
+    grouped(r, a, a->heads, kv, hop__hf_size(r, "global_head_dim", 512));
+}
+
+/* One vector serves as key and value; what is kept depends on a layer's compression. */
+void hop__hf_attention_deepseek_v4(hop__hf *r)
+{
+    hop__hf_attention_usual(r);
+    r->plan->attention.cache_elems = 0;
+    strcpy(r->plan->remark, "one shared key-value head; the cache of a layer depends on its compress ratio");
+}
+
+/* ---- attention beside a recurrence, with keys of its own ----------------------------------- */
+
+void hop__hf_attention_fla(hop__hf *r)
+{
+    int64_t heads = hop__hf_size(r, "attn.num_heads|num_heads|num_attention_heads", r->family->assume.heads);
+    int64_t kv = hop__hf_size(r, "attn.num_kv_heads", -1);
+    grouped(r, &r->plan->attention, heads, kv ? kv : heads, hop__hf_hidden(r) / heads);
+}
+
+void hop__hf_attention_mamba_ssm(hop__hf *r)
+{
+    int64_t heads = hop__hf_size(r, "attn_cfg.num_heads", 0),
+            kv = hop__hf_size(r, "attn_cfg.num_heads_kv", -1);
+    int64_t dim = hop__hf_size(r, "attn_cfg.head_dim", -1);
+    grouped(r, &r->plan->attention, heads, kv ? kv : heads, dim ? dim : hop__hf_hidden(r) / heads);
+}

@@ -1,0 +1,277 @@
+/* How many numbers a recurrence carries across a cut: the state proper, and the last inputs of short
+ * convolutions (one fewer than their taps). */
+#include "hf.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MAX_ELEMS ((int64_t)1 << 40) /* more is a mistake, and bits of it still fit 64 bits */
+
+int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b)
+{
+    if (a >= 0 && b >= 0 && (b == 0 || a <= MAX_ELEMS / b)) return a * b;
+    hop__hf_fail(r, HOP_EDOMAIN, "sizes: %lld times %lld is more than a layer can hold", (long long)a,
+                 (long long)b);
+    return 0;
+}
+
+void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t conv)
+{
+    hop_hf_linear *l = &r->plan->linear;
+    snprintf(l->kind, sizeof l->kind, "%s", kind);
+    memcpy(l->shape, shape, sizeof l->shape);
+    l->recurrent_elems = hop__hf_mul(r, hop__hf_mul(r, shape[0], shape[1]), shape[2]);
+    l->conv_elems = conv;
+    if (shape[0] && l->recurrent_elems == 0)
+        hop__hf_fail(r, HOP_EDOMAIN, "sizes: a state of %s without a number", kind);
+}
+
+/* `channels` through a convolution of as many taps as the key says. */
+static int64_t conv(hop__hf *r, const char *key, int64_t channels)
+{
+    return hop__hf_mul(r, channels, hop__hf_size(r, key, 4) - 1);
+}
+
+/* ---- delta rules and lightning ------------------------------------------------------------- */
+
+static void gated_delta(hop__hf *r, int64_t nk, int64_t nv, int64_t dk, int64_t dv)
+{
+    int64_t channels = 2 * hop__hf_mul(r, nk, dk) + hop__hf_mul(r, nv, dv);
+    hop__hf_state(r, "gated_deltanet", (const int64_t[3]){nv, dk, dv},
+                  conv(r, "linear_conv_kernel_dim", channels));
+}
+
+void hop__hf_linear_gdn(hop__hf *r)
+{
+    int64_t nk = hop__hf_size(r, "linear_num_key_heads", 16),
+            nv = hop__hf_size(r, "linear_num_value_heads", 32);
+    int64_t dk = hop__hf_size(r, "linear_key_head_dim", 128),
+            dv = hop__hf_size(r, "linear_value_head_dim", 128);
+    gated_delta(r, nk, nv, dk, dv);
+}
+
+void hop__hf_linear_olmo_hybrid(hop__hf *r)
+{
+    int64_t heads = hop__hf_heads(r);
+    int64_t nk = hop__hf_size(r, "linear_num_key_heads", heads),
+            nv = hop__hf_size(r, "linear_num_value_heads", heads);
+    int64_t dk = hop__hf_size(r, "linear_key_head_dim", 3 * hop__hf_hidden(r) / (4 * nk));
+    gated_delta(r, nk, nv, dk, hop__hf_size(r, "linear_value_head_dim", 2 * dk));
+}
+
+static void kda(hop__hf *r, int64_t heads, int64_t dim, const char *conv_key)
+{
+    hop__hf_state(r, "kda", (const int64_t[3]){heads, dim, dim},
+                  conv(r, conv_key, hop__hf_mul(r, 3 * heads, dim)));
+}
+
+/* In a part of its own, or, where the file was saved again, beside the other keys. The defaults are
+ * kimi_linear's. */
+void hop__hf_linear_kda(hop__hf *r)
+{
+    bool kimi = r->family->assume.heads > 0;
+    int64_t heads = hop__hf_size(r, "linear_attn_config.num_heads|linear_num_heads", kimi ? 32 : 0);
+    int64_t dim = hop__hf_size(r, "linear_attn_config.head_dim|linear_head_dim", kimi ? 128 : 0);
+    kda(r, heads, dim, "linear_attn_config.short_conv_kernel_size|linear_conv_kernel_dim");
+}
+
+void hop__hf_linear_lightning(hop__hf *r)
+{
+    int64_t heads = hop__hf_heads(r), dim = hop__hf_size(r, "head_dim", hop__hf_hidden(r) / heads);
+    hop__hf_state(r, "lightning", (const int64_t[3]){heads, dim, dim}, 0);
+}
+
+void hop__hf_linear_bailing(hop__hf *r)
+{
+    if (!hop__hf_has(r, "short_conv_kernel_size")) {
+        hop__hf_linear_lightning(r);
+        return;
+    }
+    int64_t heads = hop__hf_heads(r);
+    kda(r, heads, hop__hf_size(r, "head_dim", hop__hf_hidden(r) / heads), "short_conv_kernel_size");
+}
+
+/* ---- Mamba --------------------------------------------------------------------------------- */
+
+/* Channels inside; `expand` may be a fraction. */
+static int64_t expanded(hop__hf *r, const char *key)
+{
+    return (int64_t)(hop__hf_real(r, key, 2) * (double)hop__hf_hidden(r));
+}
+
+static void mamba1(hop__hf *r, int64_t inner, int64_t state, const char *conv_key)
+{
+    hop__hf_state(r, "mamba1", (const int64_t[3]){inner, 1, state}, conv(r, conv_key, inner));
+}
+
+typedef struct mamba2_sizes {
+    int64_t heads, head_dim, state, groups, inner;
+    const char *conv_key;
+} mamba2_sizes;
+
+static void mamba2(hop__hf *r, const mamba2_sizes *m)
+{
+    int64_t channels = m->inner + 2 * hop__hf_mul(r, m->groups, m->state);
+    hop__hf_state(r, "mamba2", (const int64_t[3]){m->heads, m->head_dim, m->state},
+                  conv(r, m->conv_key, channels));
+}
+
+void hop__hf_linear_mamba(hop__hf *r)
+{
+    bool given = hop__hf_has(r, "intermediate_size|d_inner");
+    int64_t inner = given ? hop__hf_size(r, "intermediate_size|d_inner", 0) : expanded(r, "expand");
+    mamba1(r, inner, hop__hf_size(r, "state_size", 16), "conv_kernel");
+}
+
+void hop__hf_linear_jamba(hop__hf *r)
+{
+    mamba1(r, expanded(r, "mamba_expand"), hop__hf_size(r, "mamba_d_state", 16), "mamba_d_conv");
+}
+
+void hop__hf_linear_mamba2(hop__hf *r)
+{
+    bool given = hop__hf_has(r, "intermediate_size");
+    mamba2_sizes m = {.inner = given ? hop__hf_size(r, "intermediate_size", 0) : expanded(r, "expand"),
+                      .head_dim = hop__hf_size(r, "head_dim", 64),
+                      .state = hop__hf_size(r, "state_size", 128),
+                      .groups = hop__hf_size(r, "n_groups", 8),
+                      .conv_key = "conv_kernel"};
+    m.heads = hop__hf_size(r, "num_heads", m.inner / m.head_dim);
+    mamba2(r, &m);
+}
+
+/* "auto" stands for what the other sizes leave. */
+static void bamba(hop__hf *r, int64_t inner, int64_t groups)
+{
+    mamba2_sizes m = {.inner = inner,
+                      .heads = hop__hf_size(r, "mamba_n_heads", 128),
+                      .state = hop__hf_size(r, "mamba_d_state", 256),
+                      .groups = hop__hf_size(r, "mamba_n_groups", groups),
+                      .conv_key = "mamba_d_conv"};
+    const hop_json *dim = hop__hf_find(r, "mamba_d_head");
+    bool automatic = !dim || dim->type == HOP_JSON_STRING;
+    m.head_dim = automatic ? inner / m.heads : hop__hf_size(r, "mamba_d_head", 0);
+    if (r->status == HOP_OK && m.head_dim * m.heads != inner)
+        hop__hf_fail(r, HOP_EDOMAIN, "mamba_d_head: %lld heads of %lld are not the %lld inner channels",
+                     (long long)m.heads, (long long)m.head_dim, (long long)inner);
+    mamba2(r, &m);
+}
+
+void hop__hf_linear_bamba(hop__hf *r)
+{
+    bamba(r, expanded(r, "mamba_expand"), 1);
+}
+
+void hop__hf_linear_falcon_h1(hop__hf *r)
+{
+    bool given = hop__hf_has(r, "mamba_d_ssm");
+    bamba(r, given ? hop__hf_size(r, "mamba_d_ssm", 0) : expanded(r, "mamba_expand"), 1);
+}
+
+void hop__hf_linear_zamba2(hop__hf *r)
+{
+    mamba2_sizes m = {.inner = expanded(r, "mamba_expand"),
+                      .head_dim = hop__hf_size(r, "mamba_headdim", -1),
+                      .state = hop__hf_size(r, "mamba_d_state", 64),
+                      .groups = hop__hf_size(r, "mamba_ngroups", 1),
+                      .conv_key = "mamba_d_conv"};
+    if (m.head_dim == 0) m.head_dim = m.inner / hop__hf_size(r, "n_mamba_heads", 8);
+    m.heads = m.head_dim ? m.inner / m.head_dim : 0;
+    if (m.heads == 0) hop__hf_fail(r, HOP_EDOMAIN, "n_mamba_heads: more heads than inner channels");
+    mamba2(r, &m);
+}
+
+/* Heads times their width, which need not be expand times the model's. */
+void hop__hf_linear_nemotron(hop__hf *r)
+{
+    mamba2_sizes m = {.heads = hop__hf_size(r, "mamba_num_heads", 128),
+                      .head_dim = hop__hf_size(r, "mamba_head_dim", 64),
+                      .state = hop__hf_size(r, "ssm_state_size", 128),
+                      .groups = hop__hf_size(r, "n_groups|mamba_n_groups", 8),
+                      .conv_key = "conv_kernel|mamba_d_conv"};
+    m.inner = hop__hf_mul(r, m.heads, m.head_dim);
+    mamba2(r, &m);
+}
+
+void hop__hf_linear_mamba_ssm(hop__hf *r)
+{
+    const char *layer = hop__hf_string(r, "ssm_cfg.layer");
+    int64_t inner = expanded(r, "ssm_cfg.expand");
+    if (!layer || strcmp(layer, "Mamba1") == 0) {
+        mamba1(r, inner, hop__hf_size(r, "ssm_cfg.d_state", 16), "ssm_cfg.d_conv");
+        return;
+    }
+    if (strcmp(layer, "Mamba2") != 0)
+        hop__hf_fail(r, HOP_EUNKNOWN, "ssm_cfg.layer: \"%.60s\" is neither Mamba1 nor Mamba2", layer);
+    mamba2_sizes m = {.inner = inner,
+                      .head_dim = hop__hf_size(r, "ssm_cfg.headdim", 64),
+                      .state = hop__hf_size(r, "ssm_cfg.d_state", 128),
+                      .groups = hop__hf_size(r, "ssm_cfg.ngroups", 1),
+                      .conv_key = "ssm_cfg.d_conv"};
+    m.heads = inner / m.head_dim;
+    mamba2(r, &m);
+}
+
+/* ---- others -------------------------------------------------------------------------------- */
+
+void hop__hf_linear_rg_lru(hop__hf *r)
+{
+    int64_t width = hop__hf_size(r, "lru_width", hop__hf_hidden(r));
+    hop__hf_state(r, "rg_lru", (const int64_t[3]){1, 1, width}, conv(r, "conv1d_width", width));
+    strcpy(r->plan->linear.declared_by, "model_type"); /* the recurrence is float32 by definition */
+}
+
+void hop__hf_linear_conv(hop__hf *r)
+{
+    int64_t taps = hop__hf_size(r, "conv_L_cache", 3);
+    hop__hf_state(r, "short_conv", (const int64_t[3]){0, 0, 0}, hop__hf_mul(r, hop__hf_hidden(r), taps - 1));
+    r->plan->linear.window = taps;
+    strcpy(r->plan->remark, "no recurrent state: local gated conv, sees conv_L_cache-1 previous tokens");
+}
+
+/* A factor of the width, rounded up, over the heads. */
+static int64_t xlstm_dim(hop__hf *r, const char *key, double assumed, int64_t width, int64_t heads)
+{
+    int64_t unit = hop__hf_size(r, "mlstm_round_up_to_multiple_of", 64);
+    int64_t d = (int64_t)(hop__hf_real(r, key, assumed) * (double)width);
+    return (d + unit - 1) / unit * unit / heads;
+}
+
+/* Matrix, normaliser and stabiliser of each head. */
+void hop__hf_linear_xlstm(hop__hf *r)
+{
+    int64_t width = hop__hf_hidden(r), heads = hop__hf_size(r, "num_heads", 8);
+    int64_t dk = xlstm_dim(r, "qk_dim_factor", 0.5, width, heads);
+    hop__hf_state(r, "mlstm", (const int64_t[3]){heads, dk, xlstm_dim(r, "v_dim_factor", 1, width, heads)},
+                  0);
+    r->plan->linear.recurrent_elems += hop__hf_mul(r, heads, dk + 1);
+}
+
+/* ---- by the keys that are there ------------------------------------------------------------ */
+
+static const struct {
+    const char *keys[3];
+    void (*linear)(hop__hf *r);
+} by_keys[] = {
+    {{"linear_attn_config.head_dim", "linear_attn_config.num_heads"}, hop__hf_linear_kda},
+    {{"linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"}, hop__hf_linear_gdn},
+    {{"mamba_num_heads", "mamba_head_dim", "ssm_state_size"}, hop__hf_linear_nemotron},
+    {{"mamba_n_heads", "mamba_d_head", "mamba_d_state"}, hop__hf_linear_bamba},
+    {{"conv_L_cache"}, hop__hf_linear_conv},
+};
+
+void hop__hf_linear_by_keys(hop__hf *r)
+{
+    for (size_t i = 0; i < sizeof by_keys / sizeof *by_keys; i++) {
+        bool all = true;
+        for (int k = 0; k < 3 && by_keys[i].keys[k]; k++) all = all && hop__hf_has(r, by_keys[i].keys[k]);
+        if (!all) continue;
+        by_keys[i].linear(r);
+        return;
+    }
+    hop__hf_fail(
+        r, HOP_EUNKNOWN,
+        "unknown recurrence of model_type \"%s\": looked for linear_attn_config, linear_num_value_heads, "
+        "mamba_num_heads, mamba_n_heads, conv_L_cache and the sizes beside them",
+        r->plan->model_type);
+}
