@@ -124,6 +124,8 @@ static int layer_of(const common_args *a, const arch_args *o, const hop_run *run
                             .number_bits = o->bits.integer};
     if (strcmp(ops->name, "full") == 0) {
         out->kind = HOP_LAYER_FULL;
+    } else if (strcmp(ops->name, "window") == 0 && o->window.integer == 1) {
+        out->kind = HOP_LAYER_LOCAL; /* a token that sees itself alone */
     } else if (ops->recurrent || strcmp(ops->name, "window") == 0) {
         out->kind = HOP_LAYER_LINEAR;
         return state_bits_of(a, o, ops, &out->state_bits);
@@ -159,9 +161,9 @@ int architecture_from_options(const common_args *a, const arch_args *o, architec
     for (int64_t i = 0; code == EXIT_DONE && i < pattern.run_count; i++) {
         code = layer_of(a, o, &pattern.runs[i], &out->layers[i]);
         hop_layer_kind kind = out->layers[i].kind;
-        *(kind == HOP_LAYER_FULL     ? &out->full
-          : kind == HOP_LAYER_LINEAR ? &out->linear
-                                     : &out->other) += pattern.runs[i].count;
+        if (kind == HOP_LAYER_FULL) out->full += pattern.runs[i].count;
+        if (kind == HOP_LAYER_LINEAR) out->linear += pattern.runs[i].count;
+        if (kind == HOP_LAYER_OTHER) out->other += pattern.runs[i].count;
     }
     out->arch = (hop_arch){out->layers, pattern.run_count};
     hop_pattern_free(&pattern);

@@ -101,6 +101,14 @@ static void write_reach(hop_json_writer *w, const hop_reach *r)
         hop_json_put_int(w, r->unable);
     else
         hop_json_put_null(w);
+    hop_json_key(w, "between"); /* the fewest and the most hops that are neither; null: no end is known */
+    hop_json_begin_array(w);
+    for (int k = 0; k < 2 && r->unable != r->able + 1; k++)
+        if (k && !r->unable)
+            hop_json_put_null(w);
+        else
+            hop_json_put_int(w, k ? r->unable - 1 : r->able + 1);
+    hop_json_end_array(w);
     hop_json_string(w, "able_by", r->able_by);
     hop_json_string(w, "unable_by", r->unable_by);
     hop_json_integer(w, "needs_dim", r->needs_dim);

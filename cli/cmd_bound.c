@@ -156,14 +156,15 @@ const verb verb_bound = {
     .name = "bound",
     .summary = "says what a layer pattern can and cannot do: every theorem, with numbers",
     .description =
-        "Evaluates the published theorems T1, T2, T5, T6 and the finite ones P1 to P6 for a pattern of layers. "
-        "For each: its hypotheses, what it needs and what the pattern has, the length n from which it speaks, and "
-        "a verdict. Impossible at n: some sizes of the task whose prompt has at most n tokens cannot be solved, "
-        "whatever the weights. Possible at n: every such size is solved by weights that are written down. Silent: "
-        "it says nothing, which is no evidence. With --m and --fan these sizes alone are meant. With neither, "
-        "impossible means from the n that is given on, possible up to the n that is given.\n\n"
-        "Everything claimed is decided with integers or in ball arithmetic. A length of more than 18 digits is "
-        "printed as a power of ten.",
+        "Evaluates the published theorems T1, T2, T5, T6 and the finite ones P1 to P6 for a pattern of "
+        "layers. For each: its hypotheses, what it needs and what the pattern has, the length n from which it "
+        "speaks, and a verdict. Impossible at n: some sizes of the task whose prompt has at most n tokens "
+        "cannot be solved, whatever the weights. Possible at n: every such size is solved by weights that are "
+        "written down. Silent: it says nothing, which is no evidence. With --m and --fan these sizes alone "
+        "are meant. With neither, impossible means from the n that is given on, possible up to the n that is "
+        "given.\n\n"
+        "Everything claimed is decided with integers or in ball arithmetic. A length of more than 18 digits "
+        "is printed as a power of ten. P6 is searched for up to 7 full layers.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(bound_args),

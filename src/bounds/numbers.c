@@ -26,12 +26,8 @@ bool hop__ceiling(fmpz_t out, hop__real_fn *f, const void *ctx)
     bool known = false;
     arb_t x;
     arb_init(x);
-    /* The number may be long: digits before the point need precision too. */
-    for (slong prec = FIRST_PRECISION; !known && prec <= (slong)1 << 24; prec *= 2) {
+    for (slong prec = FIRST_PRECISION; !known && prec <= LAST_PRECISION; prec *= 2) {
         f(x, ctx, prec);
-        if (prec > LAST_PRECISION && arb_rel_accuracy_bits(x) > 0 &&
-            mag_cmp_2exp_si(arb_radref(x), -LAST_PRECISION) < 0)
-            break;
         arb_ceil(x, x, prec);
         known = arb_get_unique_fmpz(out, x);
     }

@@ -42,39 +42,46 @@ static bool least_x(fmpz_t x, const fmpz_t k, const fmpz_t table, const fmpz_t a
     return good;
 }
 
+/* Δ_{l+1} from Δ_l; `tokens` is T_l, see p6_verify.c, which does not share this. */
+static void advance(fmpz_t delta, const hop__p6_numbers *p, int l, const fmpz_t table, const fmpz_t tokens)
+{
+    int L = p->hops;
+    fmpz_t t;
+    fmpz_init(t);
+    fmpz_mul(delta, delta, &p->x[l]);
+    fmpz_add_ui(delta, delta, 1);
+    for (int e = 0; e <= l; e++) fmpz_add(delta, delta, &p->state[e]);
+    fmpz_mul(t, table, p->reply);
+    fmpz_mul_si(t, t, l < L - 1 ? (slong)l * (L - l) : L - 2);
+    if (l == L - 1) fmpz_add(t, t, &p->state[L - 1]);
+    fmpz_addmul(delta, t, &p->x[l]);
+    fmpz_mul(t, tokens, p->reply);
+    fmpz_mul_si(t, t, L - l);
+    fmpz_add(delta, delta, t);
+    fmpz_clear(t);
+}
+
 /* s_l and x_l for the sizes and x_0 that p has and the ratios of the place. */
 static bool fill(hop__p6_numbers *p, const hop__p6_place *place)
 {
-    int L = p->hops;
     bool good = true;
-    fmpz_t table, delta, tokens, t, k;
+    fmpz_t table, delta, tokens, addresses, k;
     fmpz_init_set(table, &p->sizes[0]), fmpz_init_set(delta, &p->state[0]), fmpz_init_set_ui(tokens, 1);
-    fmpz_init(t), fmpz_init(k);
-    for (int l = 1; l < L; l++) fmpz_mul(tokens, tokens, &p->sizes[l]);
+    fmpz_init_set(addresses, &p->x[0]), fmpz_init(k);
+    for (int l = 1; l < p->hops; l++) fmpz_mul(tokens, tokens, &p->sizes[l]);
     fmpz_add_ui(tokens, tokens, 1);
     fmpz_mul(tokens, tokens, &p->x[0]);
-    for (int l = 1; good && l < L; l++) {
-        fmpz_mul(t, l > 1 ? &p->s[l - 1] : &p->x[0], l > 1 ? &p->sizes[l - 1] : &p->x[0]);
-        if (l == 1) fmpz_set(t, &p->x[0]);
+    for (int l = 1; good && l < p->hops; l++) {
         hop__scaled(k, table, place->ratio[l]);
         fmpz_add_ui(&p->s[l], k, 1);
-        good = fmpz_cmp(&p->s[l], table) <= 0 && least_x(&p->x[l], k, table, t, delta);
-        /* Δ_{l+1} */
-        fmpz_mul(delta, delta, &p->x[l]);
-        fmpz_add_ui(delta, delta, 1);
-        for (int e = 0; e <= l; e++) fmpz_add(delta, delta, &p->state[e]);
-        fmpz_mul(t, table, p->reply);
-        fmpz_mul_si(t, t, l < L - 1 ? (slong)l * (L - l) : L - 2);
-        if (l == L - 1) fmpz_add(t, t, &p->state[L - 1]);
-        fmpz_addmul(delta, t, &p->x[l]);
-        fmpz_mul(t, tokens, p->reply);
-        fmpz_mul_si(t, t, L - l);
-        fmpz_add(delta, delta, t);
+        good = fmpz_cmp(&p->s[l], table) <= 0 && least_x(&p->x[l], k, table, addresses, delta);
+        advance(delta, p, l, table, tokens);
         fmpz_add(tokens, tokens, table);
         fmpz_mul(tokens, tokens, &p->x[l]);
         fmpz_mul(table, table, &p->sizes[l]);
+        fmpz_mul(addresses, &p->sizes[l], &p->s[l]); /* that the next image has */
     }
-    fmpz_clear(table), fmpz_clear(delta), fmpz_clear(tokens), fmpz_clear(t), fmpz_clear(k);
+    fmpz_clear(table), fmpz_clear(delta), fmpz_clear(tokens), fmpz_clear(addresses), fmpz_clear(k);
     return good;
 }
 

@@ -27,7 +27,9 @@ static void say_able(hop_reach *r, bool linear, bool cut)
 {
     char text[400] = "";
     int used = 0;
-    if (r->able == 0 && r->able_by_layers == 0)
+    if (r->able_by_layers == 0 && cut)
+        used = snprintf(text, sizeof text, "no hop fits the length: one takes 4 tokens");
+    else if (r->able_by_layers == 0)
         used = snprintf(text, sizeof text,
                         "no hop is proved possible: that takes two full layers, or one and a linear one");
     else if (r->able == 0)
@@ -42,7 +44,7 @@ static void say_able(hop_reach *r, bool linear, bool cut)
         snprintf(text + used, sizeof text - (size_t)used,
                  "; the layers would do for %d at head dimension >= %lld, p >= %lld", r->able_by_layers,
                  (long long)r->needs_dim, (long long)r->needs_bits);
-    else if (cut)
+    else if (cut && r->able)
         snprintf(text + used, sizeof text - (size_t)used, "; more do not fit the length");
     r->why_able = strdup(text);
 }

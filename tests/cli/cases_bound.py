@@ -106,7 +106,13 @@ def hops_auto_says_what_is_possible_what_is_not_and_what_lies_between():
     text = good("bound", "--hops", "auto", "--pattern", "L F L", *SMALL, "--n", 40000).out
     check("able " in text and "unable " in text and "between " in text, why=text)
     value, _ = bound("--hops", "auto", "--pattern", "L F L", "--mixer", "linear", "--dim", 64)
-    check(value["reach"]["able"] == 1 and value["reach"]["unable"] == 2, why=str(value["reach"]))
+    check(value["reach"]["able"] == 1 and value["reach"]["unable"] == 2 and value["reach"]["between"] == [], why=str(value["reach"]))
+    value, _ = bound("--hops", "auto", "--pattern", "L F L", *SMALL, "--n", 40000)
+    check(value["reach"]["between"] == [1, 1], why=str(value["reach"]))
+    value, _ = bound("--hops", "auto", "--pattern", "W F", "--window", 1, "--n", 100)
+    check(value["reach"]["able"] == 0, why="a window of one token carries nothing")
+    value, _ = bound("--hops", "auto", "--pattern", "L F", "--n", 3)
+    check(value["reach"]["able"] == 0 and "fits" in value["reach"]["why_able"], why=str(value["reach"]))
 
 
 @case
