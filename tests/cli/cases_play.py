@@ -268,3 +268,13 @@ def a_killed_rank_ends_the_job_within_seconds():
         if p.poll() is None:
             p.kill()
             p.communicate()
+
+
+@case
+def an_interrupted_game_says_so_and_ends():
+    good("build", "full", "-o", "net", "--hops", 3)
+    p = subprocess.Popen([harness.PROGRAM, "play", "net", "--count", "1000000000", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.7)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=30)
+    check(p.returncode == 1 and out == b"" and err == b"hopbound: play: stopped: by a signal\n", why=f"{p.returncode} {err}")
