@@ -125,19 +125,19 @@ const char *hop_option_help(hop_option o);
  * folded from triples (kernels.h), one for each segment. A row's bits do not depend on how many rows are
  * computed together, nor on where the segment's memory begins. `c` and `w` are a full layer's. */
 
-/* q [rows, heads, head_dim], k and v [rows, kv_heads, head_dim] of x [rows, d_model], whose row 0 stands at
+/* q [tokens, heads, head_dim], k and v [tokens, kv_heads, head_dim] of io->x, whose row 0 stands at
  * `position` of the sequence. */
 typedef struct hop_full_rows {
     float *q, *k, *v;
 } hop_full_rows;
 void hop_full_project(const hop_full_rows *out, const hop_mixer_config *c, const float *const *w,
-                      const float *x, int64_t rows, int64_t position, hop_pool *pool);
+                      const hop_mixer_io *io, int64_t position);
 /* What hop_attn_partial takes: `queries` rows that stand after all `keys` keys, or, when `own`, the same
  * rows, which see themselves and those before. */
 hop_attn hop_full_shape(const hop_mixer_config *c, int64_t keys, int64_t queries, bool own);
-/* y [rows, d_model] from the triples over all that the rows see; o: [rows, heads, head_dim] of scratch. */
-void hop_full_output(float *y, const hop_mixer_config *c, const float *const *w, const float *triples,
-                     int64_t rows, float *o, hop_pool *pool);
+/* io->y from the triples over all that the rows see; o: [tokens, heads, head_dim] of scratch. */
+void hop_full_output(const hop_mixer_config *c, const float *const *w, const hop_mixer_io *io,
+                     const float *triples, float *o);
 
 #ifdef __cplusplus
 }

@@ -63,10 +63,11 @@ void hop_unpack(float *x, const unsigned char *in, int64_t count, int bits);
 /* Who sends to whom: players by number, and the ranks (processes) that hold them. */
 typedef struct hop_route {
     int from, to, from_rank, to_rank;
+    bool aside; /* not part of the game: may be overtaken by what is, and overtake it */
 } hop_route;
 
 /* Ways for bytes to go. Messages of one route arrive in the order in which they were sent; whoever receives
- * knows how long the message is. */
+ * knows how long the message is. A send never waits for the receiver. */
 typedef struct hop_transport hop_transport;
 struct hop_transport {
     const char *name; /* "in-process", "mpi" */

@@ -2,11 +2,10 @@
 #include "attention_parts.h"
 
 void hop_full_project(const hop_full_rows *out, const hop_mixer_config *c, const float *const *w,
-                      const float *x, int64_t rows, int64_t position, hop_pool *pool)
+                      const hop_mixer_io *io, int64_t position)
 {
-    const hop_mixer_io io = {.x = x, .tokens = rows, .pool = pool};
     const hop__qkv to = {out->q, out->k, out->v};
-    hop__attention_project(&to, c, w, &io, position, true);
+    hop__attention_project(&to, c, w, io, position, true);
 }
 
 hop_attn hop_full_shape(const hop_mixer_config *c, int64_t keys, int64_t queries, bool own)
@@ -17,10 +16,9 @@ hop_attn hop_full_shape(const hop_mixer_config *c, int64_t keys, int64_t queries
     return a;
 }
 
-void hop_full_output(float *y, const hop_mixer_config *c, const float *const *w, const float *triples,
-                     int64_t rows, float *o, hop_pool *pool)
+void hop_full_output(const hop_mixer_config *c, const float *const *w, const hop_mixer_io *io,
+                     const float *triples, float *o)
 {
-    const hop_mixer_io io = {.y = y, .tokens = rows, .pool = pool};
-    hop_triple_close(o, triples, rows * c->heads, c->head_dim);
-    hop__attention_output(c, w, &io, o, true);
+    hop_triple_close(o, triples, io->tokens * c->heads, c->head_dim);
+    hop__attention_output(c, w, io, o, true);
 }

@@ -62,17 +62,18 @@ hop_status hop__cut_check(const hop_cuts *at, int64_t count, hop_error *err)
                     (long long)at->starts[at->count - 1], (long long)count);
 }
 
-hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, int64_t tokens, int threads,
+hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, int64_t tokens, hop_pool *pool,
                          hop_error *err)
 {
     hop_status s = hop__cut_valid(m, at, err);
     if (s != HOP_OK) return s;
-    hop__cut_sizes z = hop__cut_measure(m, tokens, threads);
+    hop__cut_sizes z = hop__cut_measure(m, tokens, hop_pool_threads(pool));
     size_t rows = (size_t)tokens, row = 3 * z.q + 2 * z.kv + 2 * z.triples;
     int64_t *starts = hop_alloc(sizeof *starts * (size_t)at->count);
     float *p = hop_alloc(sizeof(float) * (rows * row + z.attention + z.state + 1));
     c->at = (hop_cuts){.starts = starts, .count = at->count, .bits = at->bits};
     c->memory = p;
+    c->pool = pool;
     if (!starts || !p) return hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens", (long long)tokens);
     memcpy(starts, at->starts, sizeof *starts * (size_t)at->count);
     float **const part[] = {&c->q,       &c->sent,  &c->o,    &c->k,    &c->v,
@@ -99,34 +100,36 @@ static int64_t end_of(const hop__cut *c, int64_t segment, int64_t count)
 }
 
 /* The triples of segment j's queries over the keys of segment i. */
-static void look(const hop__cut *c, const hop_mixer_config *mixer, int64_t j, int64_t i, int64_t count,
-                 hop_pool *pool)
+static void look(const hop__cut *c, const hop_mixer_config *mixer, int64_t j, int64_t i, int64_t count)
 {
     int64_t row = c->at.starts[j], rows = end_of(c, j, count) - row;
     int64_t key = c->at.starts[i], keys = end_of(c, i, count) - key;
     int64_t qw = mixer->heads * mixer->head_dim, kw = mixer->kv_heads * mixer->head_dim;
     hop_attn a = hop_full_shape(mixer, keys, rows, i == j);
     hop_attn_partial(i == j ? c->triples : c->reply, (i == j ? c->q : c->sent) + row * qw, c->k + key * kw,
-                     c->v + key * kw, &a, c->work, pool);
+                     c->v + key * kw, &a, c->work, c->pool);
 }
 
 static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y,
-                     const float *x, int64_t count, hop_pool *pool)
+                     const float *x, int64_t count)
 {
     const hop_full_rows rows = {c->q, c->k, c->v};
     int64_t qw = mixer->heads * mixer->head_dim;
-    hop_full_project(&rows, mixer, l->mixer, x, count, 0, pool);
+    hop_mixer_io io = {.x = x, .tokens = count, .pool = c->pool};
+    hop_full_project(&rows, mixer, l->mixer, &io, 0);
     memcpy(c->sent, c->q, sizeof(float) * (size_t)(count * qw));
     hop_narrow(c->sent, count * qw, c->at.bits);
     for (int64_t j = 0; j < c->at.count; j++) {
         int64_t first = c->at.starts[j], n = end_of(c, j, count) - first, heads = n * mixer->heads;
-        look(c, mixer, j, j, count, pool);
+        look(c, mixer, j, j, count);
         for (int64_t i = 0; i < j; i++) {
-            look(c, mixer, j, i, count, pool);
+            look(c, mixer, j, i, count);
             hop_triple_narrow(c->reply, heads, mixer->head_dim, c->at.bits);
             hop_triple_fold(c->triples, c->reply, heads, mixer->head_dim);
         }
-        hop_full_output(y + first * mixer->d_model, mixer, l->mixer, c->triples, n, c->o, pool);
+        io.y = y + first * mixer->d_model;
+        io.tokens = n;
+        hop_full_output(mixer, l->mixer, &io, c->triples, c->o);
     }
 }
 
@@ -147,10 +150,10 @@ static void mix_steps(hop__cut *c, const hop__layer *l, const hop_mixer_config *
 }
 
 void hop__cut_mix(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y, const float *x,
-                  int64_t count, hop_pool *pool)
+                  int64_t count)
 {
     if (hop__is_full(l->ops))
-        mix_full(c, l, mixer, y, x, count, pool);
+        mix_full(c, l, mixer, y, x, count);
     else
         mix_steps(c, l, mixer, y, x, count);
 }

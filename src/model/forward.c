@@ -41,7 +41,7 @@ static hop_status open_mixers(hop_forward *f, const hop_forward_options *o, hop_
     if (!o->cuts) return hop_arena_reserve(&f->mixer, mixer_scratch(f->model, f->max_tokens, threads), err);
     if (o->checkpoint || f->bits)
         return hop_fail(err, HOP_EDOMAIN, "a cut sequence is neither kept nor run at another precision");
-    return hop__cut_open(&f->cut, f->model, o->cuts, f->max_tokens, threads, err);
+    return hop__cut_open(&f->cut, f->model, o->cuts, f->max_tokens, o->pool, err);
 }
 
 hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o,
@@ -117,7 +117,7 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
     hop_mixer_config c = hop_model_mixer_config(m, i);
     const float *x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits);
     if (f->cut.at.starts) {
-        hop__cut_mix(&f->cut, l, &c, f->y, x, count, f->pool);
+        hop__cut_mix(&f->cut, l, &c, f->y, x, count);
         first = 0;
     } else {
         f->mixer.used = 0;

@@ -125,8 +125,9 @@ typedef struct hop__cut {
     hop_cuts at; /* the starts are its own */
     float *memory, *q, *sent, *k, *v, *triples, *reply, *o, *work, *state;
     hop_arena step;
+    hop_pool *pool;
 } hop__cut;
-hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, int64_t tokens, int threads,
+hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, int64_t tokens, hop_pool *pool,
                          hop_error *err);
 void hop__cut_close(hop__cut *c);
 /* HOP_EDOMAIN, HOP_ERANGE: no cut of this network's sequences. */
@@ -135,7 +136,7 @@ hop_status hop__cut_valid(const hop_model *m, const hop_cuts *at, hop_error *err
 hop_status hop__cut_check(const hop_cuts *at, int64_t count, hop_error *err);
 /* y = the mixer of `layer` over x [count, d_model]. */
 void hop__cut_mix(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y, const float *x,
-                  int64_t count, hop_pool *pool);
+                  int64_t count);
 
 /* saved.c: a forward pass that can be interrupted and taken up again. */
 typedef struct hop__saved {

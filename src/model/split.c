@@ -187,7 +187,8 @@ static void enter_full(hop_split *s, int64_t segment, const float *x)
     int64_t rows = rows_of(s, segment), kw = key_width(s);
     float *q = s->q + at(s, segment, query_width(s));
     const hop_full_rows to = {q, s->k + at(s, segment, kw), s->v + at(s, segment, kw)};
-    hop_full_project(&to, &s->mixer, s->layer->mixer, x, rows, start_of(s, segment), s->pool);
+    const hop_mixer_io io = {.x = x, .tokens = rows, .pool = s->pool};
+    hop_full_project(&to, &s->mixer, s->layer->mixer, &io, start_of(s, segment));
     look(s, segment, s->triples + at(s, segment, hop_split_reply_floats(s)), q, rows, true);
 }
 
@@ -261,9 +262,9 @@ void hop_split_leave(hop_split *s, int64_t segment)
     int64_t d = s->model->config.d_model, width = hop_split_reply_floats(s);
     rows_job job = {.s = s, .x = s->x + at(s, segment, d), .y = s->y + at(s, segment, d)};
     job.rows = rows_of(s, segment);
+    const hop_mixer_io io = {.y = job.y, .tokens = job.rows, .pool = s->pool};
     if (hop_split_is_full(s))
-        hop_full_output(job.y, &s->mixer, s->layer->mixer, s->triples + at(s, segment, width), job.rows, s->o,
-                        s->pool);
+        hop_full_output(&s->mixer, s->layer->mixer, &io, s->triples + at(s, segment, width), s->o);
     hop_pool_run(s->pool, (job.rows + ROWS - 1) / ROWS, finish_rows, &job);
 }
 

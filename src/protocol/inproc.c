@@ -16,7 +16,7 @@ hop_status hop__mailbox_put(hop__mailbox *b, hop_route r, const void *bytes, siz
 {
     hop__mail *m = malloc(sizeof *m + size);
     if (!m) return hop_fail(err, HOP_ENOMEM, "a message of %zu bytes: out of memory", size);
-    *m = (hop__mail){.from = r.from, .to = r.to, .size = size};
+    *m = (hop__mail){.from = r.from, .to = r.to, .aside = r.aside, .size = size};
     memcpy(m->bytes, bytes, size);
     *b->end = m;
     b->end = &m->next;
@@ -26,7 +26,7 @@ hop_status hop__mailbox_put(hop__mailbox *b, hop_route r, const void *bytes, siz
 hop_status hop__mailbox_take(hop__mailbox *b, hop_route r, void *bytes, size_t size, hop_error *err)
 {
     hop__mail **at = &b->first;
-    while (*at && ((*at)->from != r.from || (*at)->to != r.to)) at = &(*at)->next;
+    while (*at && ((*at)->from != r.from || (*at)->to != r.to || (*at)->aside != r.aside)) at = &(*at)->next;
     hop__mail *m = *at;
     if (!m || m->size != size)
         return hop_fail(err, HOP_EFORMAT, "player %d waits for %zu bytes of player %d, there are %zu", r.to,

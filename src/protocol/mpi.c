@@ -1,9 +1,10 @@
 /* The transport of many processes: every message between players on different ranks is a message of MPI's.
  * The only file that sees mpi.h.
  *
- * Sends do not wait, but only so many may be under way; receives ask now and then whether the work should
- * stop, and sleep a little between looking, because players wait for each other most of the time and there
- * may be more of them than cores. A rank that dies ends the job: the launcher sees to that. */
+ * Sends never wait, which is what the order of messages in players.c counts on; their copies are freed when
+ * they have arrived. Receives ask now and then whether the work should stop, and sleep a little between
+ * looking, because players wait for each other most of the time and there may be more of them than cores. A
+ * rank that dies ends the job: the launcher sees to that. */
 #include "room.h"
 
 #include <mpi.h>
@@ -11,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { UNDER_WAY = 32, TAG = 1 };
+enum { TAG = 1, TAG_ASIDE = 2 };
 #define CHUNK ((size_t)1 << 30) /* MPI counts in ints */
 
 typedef struct flight {
@@ -22,46 +23,69 @@ typedef struct flight {
 typedef struct mpi {
     hop_transport base; /* first: a hop_transport * is one of these */
     hop__mailbox box;   /* for players of this rank */
-    flight flights[UNDER_WAY];
-    int next; /* the oldest, which is the one to be used again */
+    flight *flights;    /* sends under way */
+    int count, room;
 } mpi;
 
-/* Until the request is done. Looks often at first, then every fifth of a millisecond. */
-static hop_status finish(mpi *t, MPI_Request *request, const char *what, hop_error *err)
+/* Until the request is done; `bytes` (may be NULL) receives how many came. Looks often at first, then every
+ * fifth of a millisecond. */
+static hop_status finish(mpi *t, MPI_Request *request, int *bytes, hop_error *err)
 {
+    MPI_Status status;
     for (int looks = 0;; looks++) {
         int done = 0;
-        if (MPI_Test(request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
-            return hop_fail(err, HOP_EIO, "rank %d: MPI could not %s a message", t->base.rank, what);
+        if (MPI_Test(request, &done, &status) != MPI_SUCCESS)
+            return hop_fail(err, HOP_EIO, "rank %d: MPI lost a message", t->base.rank);
+        if (done && bytes) MPI_Get_count(&status, MPI_BYTE, bytes);
         if (done) return HOP_OK;
         if (t->base.stopped && t->base.stopped()) return hop_fail(err, HOP_ESTOPPED, "stopped on request");
         if (looks > 1000) nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
     }
 }
 
-static hop_status land(mpi *t, flight *f, hop_error *err)
+/* Forgets the sends that have arrived. */
+static hop_status reap(mpi *t, hop_error *err)
 {
-    if (!f->bytes) return HOP_OK;
-    hop_status s = finish(t, &f->request, "send", err);
-    if (s != HOP_OK) return s; /* the bytes may still be read; the job is about to end */
-    free(f->bytes);
-    f->bytes = NULL;
+    int kept = 0;
+    for (int i = 0; i < t->count; i++) {
+        int done = 0;
+        if (MPI_Test(&t->flights[i].request, &done, MPI_STATUS_IGNORE) != MPI_SUCCESS)
+            return hop_fail(err, HOP_EIO, "rank %d: MPI could not send a message", t->base.rank);
+        if (done)
+            free(t->flights[i].bytes);
+        else
+            t->flights[kept++] = t->flights[i];
+    }
+    t->count = kept;
     return HOP_OK;
 }
 
-static hop_status send_chunk(mpi *t, int rank, const void *bytes, size_t size, hop_error *err)
+static int tag_of(hop_route r)
 {
-    flight *f = &t->flights[t->next];
-    hop_status s = land(t, f, err);
+    return r.aside ? TAG_ASIDE : TAG;
+}
+
+static hop_status send_chunk(mpi *t, hop_route r, const void *bytes, size_t size, hop_error *err)
+{
+    hop_status s = reap(t, err);
     if (s != HOP_OK) return s;
-    t->next = (t->next + 1) % UNDER_WAY;
-    f->bytes = malloc(size ? size : 1);
+    if (t->count == t->room) {
+        int room = 2 * t->room + 16;
+        flight *more = realloc(t->flights, sizeof *more * (size_t)room);
+        if (!more) return hop_fail(err, HOP_ENOMEM, "messages: out of memory");
+        t->flights = more;
+        t->room = room;
+    }
+    flight *f = &t->flights[t->count];
+    f->bytes = malloc(size);
     if (!f->bytes) return hop_fail(err, HOP_ENOMEM, "a message of %zu bytes: out of memory", size);
     memcpy(f->bytes, bytes, size);
-    if (MPI_Isend(f->bytes, (int)size, MPI_BYTE, rank, TAG, MPI_COMM_WORLD, &f->request) == MPI_SUCCESS)
+    t->count++;
+    if (MPI_Isend(f->bytes, (int)size, MPI_BYTE, r.to_rank, tag_of(r), MPI_COMM_WORLD, &f->request) ==
+        MPI_SUCCESS)
         return HOP_OK;
+    t->count--;
     free(f->bytes);
-    f->bytes = NULL;
     return hop_fail(err, HOP_EIO, "rank %d: MPI could not send a message", t->base.rank);
 }
 
@@ -71,7 +95,7 @@ static hop_status mpi_send(hop_transport *base, hop_route r, const void *bytes, 
     if (r.to_rank == base->rank) return hop__mailbox_put(&t->box, r, bytes, size, err);
     hop_status s = HOP_OK;
     for (size_t at = 0; s == HOP_OK && at < size; at += CHUNK)
-        s = send_chunk(t, r.to_rank, (const char *)bytes + at, size - at < CHUNK ? size - at : CHUNK, err);
+        s = send_chunk(t, r, (const char *)bytes + at, size - at < CHUNK ? size - at : CHUNK, err);
     return s;
 }
 
@@ -83,10 +107,14 @@ static hop_status mpi_recv(hop_transport *base, hop_route r, void *bytes, size_t
     for (size_t at = 0; s == HOP_OK && at < size; at += CHUNK) {
         MPI_Request request;
         int n = (int)(size - at < CHUNK ? size - at : CHUNK);
-        if (MPI_Irecv((char *)bytes + at, n, MPI_BYTE, r.from_rank, TAG, MPI_COMM_WORLD, &request) !=
+        if (MPI_Irecv((char *)bytes + at, n, MPI_BYTE, r.from_rank, tag_of(r), MPI_COMM_WORLD, &request) !=
             MPI_SUCCESS)
             return hop_fail(err, HOP_EIO, "rank %d: MPI could not receive a message", base->rank);
-        s = finish(t, &request, "receive", err);
+        int came = 0;
+        s = finish(t, &request, &came, err);
+        if (s == HOP_OK && came != n)
+            s = hop_fail(err, HOP_EFORMAT, "rank %d: player %d waits for %d bytes of player %d, %d came",
+                         base->rank, r.to, n, r.from, came);
     }
     return s;
 }
@@ -102,7 +130,11 @@ static void mpi_close(hop_transport *base, int code)
 {
     mpi *t = (mpi *)base;
     if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
-    for (int i = 0; i < UNDER_WAY; i++) land(t, &t->flights[i], NULL);
+    for (int i = 0; i < t->count; i++) {
+        finish(t, &t->flights[i].request, NULL, NULL);
+        free(t->flights[i].bytes);
+    }
+    free(t->flights);
     hop__mailbox_free(&t->box);
     MPI_Finalize();
     free(t);

@@ -1,8 +1,11 @@
 /* The game: what the players of this process do, layer by layer.
  *
- * All ranks go through the same list of messages in the same order (layer; later player; piece of its
- * queries; earlier player), each doing those it has a part in. So whatever a rank waits for comes before
- * what it will do next, and waiting can never go round in a circle, however long messages are. */
+ * There is one list of all sends and receives: layer by layer; in a chain, player by player; in an epoch,
+ * later player by later player, piece by piece of its queries. A process that holds all players goes through
+ * the whole list, and there every message is sent before it is received. A rank goes through that part of the
+ * list that its players do, in the same order. So if sends never wait, the first receive of the list that has
+ * not happened yet can always happen: no order of ranks, and no length of messages, can make them wait for
+ * each other in a circle. */
 #include "room.h"
 
 #include <stdlib.h>
@@ -33,7 +36,7 @@ bool hop__game_holds(const hop_game *g, int player)
 
 static hop_route route(const hop_game *g, int from, int to)
 {
-    return (hop_route){from, to, rank_of(g, from), rank_of(g, to)};
+    return (hop_route){.from = from, .to = to, .from_rank = rank_of(g, from), .to_rank = rank_of(g, to)};
 }
 
 /* ---- messages --------------------------------------------------------------------------------------- */
@@ -63,20 +66,59 @@ static hop_status recv_numbers(hop_game *g, int from, int to, float *x, int64_t 
 
 /* ---- a chain ------------------------------------------------------------------------------------------ */
 
+/* Sends do not wait, so a rank could run ahead of the next by any number of layers and fill the memory with
+ * its states. It may be AHEAD layers ahead: the next rank acknowledges every AHEAD-th state. */
+#define AHEAD 64
+
+static hop_status acknowledge(hop_game *g, int p, hop_error *err)
+{
+    hop_transport *t = g->o.transport;
+    hop_route back = route(g, p, p - 1);
+    if (p != g->from || g->links % AHEAD) return HOP_OK;
+    back.aside = true;
+    return t->send(t, back, "", 1, err);
+}
+
+static hop_status await_acknowledgement(hop_game *g, int p, hop_error *err)
+{
+    hop_transport *t = g->o.transport;
+    char heard;
+    if (p + 1 == g->o.count || p + 1 != g->to) return HOP_OK;
+    hop_route back = route(g, p + 1, p);
+    back.aside = true;
+    return t->recv(t, back, &heard, 1, err);
+}
+
+static hop_status take_state(hop_game *g, int p, hop_error *err)
+{
+    /* Nothing is left of what another player had there. */
+    memset(g->state, p ? 0xff : 0, sizeof(float) * (size_t)hop_split_most_state(g->split));
+    if (p == 0) return HOP_OK;
+    hop_status s = recv_numbers(g, p - 1, p, g->state, hop_split_state_floats(g->split, p), err);
+    return s == HOP_OK ? acknowledge(g, p, err) : s;
+}
+
+static hop_status pass_state(hop_game *g, int p, hop_error *err)
+{
+    if (p + 1 == g->o.count) return HOP_OK;
+    int64_t count = hop_split_state_floats(g->split, p + 1);
+    if (g->links > 0 && g->links % AHEAD == 0) {
+        hop_status s = await_acknowledgement(g, p, err);
+        if (s != HOP_OK) return s;
+    }
+    hop__transcript_add(g->transcript, g->layer, HOP_EDGE_STATE, p, p + 1, count * g->o.bits);
+    return send_numbers(g, p, p + 1, g->state, count, err);
+}
+
 static hop_status chain(hop_game *g, hop_error *err)
 {
     hop_status s = HOP_OK;
     for (int p = g->from; s == HOP_OK && p < g->to; p++) {
-        /* Nothing is left of what another player had there. */
-        memset(g->state, p ? 0xff : 0, sizeof(float) * (size_t)hop_split_most_state(g->split));
-        if (p > 0) s = recv_numbers(g, p - 1, p, g->state, hop_split_state_floats(g->split, p), err);
-        if (s != HOP_OK) break;
-        hop_split_step(g->split, p, g->state);
-        if (p + 1 == g->o.count) break;
-        int64_t count = hop_split_state_floats(g->split, p + 1);
-        s = send_numbers(g, p, p + 1, g->state, count, err);
-        hop__transcript_add(g->transcript, g->layer, HOP_EDGE_STATE, p, p + 1, count * g->o.bits);
+        s = take_state(g, p, err);
+        if (s == HOP_OK) hop_split_step(g->split, p, g->state);
+        if (s == HOP_OK) s = pass_state(g, p, err);
     }
+    g->links++;
     return s;
 }
 
@@ -152,6 +194,7 @@ static hop_status epoch(hop_game *g, hop_error *err)
 hop_status hop_game_play(hop_game *g, const int32_t *tokens, hop_error *err)
 {
     int64_t layers = hop_model_config(g->model)->pattern.layers;
+    g->links = 0;
     hop__transcript_clear(g->transcript);
     hop_status s = g->split ? hop_split_embed(g->split, tokens, err) : HOP_OK;
     for (g->layer = 0; s == HOP_OK && g->split && g->layer < layers; g->layer++) {
@@ -161,6 +204,7 @@ hop_status hop_game_play(hop_game *g, const int32_t *tokens, hop_error *err)
         for (int p = g->from; s == HOP_OK && p < g->to; p++) hop_split_leave(g->split, p);
         g->played++;
     }
+    if (s == HOP_OK && g->links > 0) s = await_acknowledgement(g, g->to - 1, err); /* the last one */
     return s;
 }
 

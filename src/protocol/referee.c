@@ -69,33 +69,39 @@ hop_status hop_game_answers(hop_game *g, const int32_t *wanted, int32_t *answers
 /* ---- the residual stream ---------------------------------------------------------------------------------
  */
 
+/* What the referee has before it; the others have nothing. */
+typedef struct desk {
+    const float *hidden; /* of the plain pass */
+    unsigned char *copy; /* of a player's rows */
+    bool same;
+} desk;
+
 /* Rows of one player, from where they are to where they are judged. */
-static hop_status compare_rows(hop_game *g, int player, int64_t row, int64_t rows, const float *hidden,
-                               unsigned char *copy, bool *same, hop_error *err)
+static hop_status compare_rows(hop_game *g, int player, int64_t row, int64_t rows, desk *k, hop_error *err)
 {
-    int64_t d = hop_model_config(g->model)->d_model;
+    int64_t d = hop_model_config(g->model)->d_model, first = g->players[player].first;
     size_t size = sizeof(float) * (size_t)(rows * d);
     hop_status s = HOP_OK;
     if (hop__game_holds(g, player))
         s = hop__game_send(g, player, HOP__REFEREE, hop_split_hidden(g->split, player) + row * d, size, err);
     if (s != HOP_OK || !sits_here(g)) return s;
-    s = hop__game_recv(g, player, HOP__REFEREE, copy, size, err);
-    if (s == HOP_OK && memcmp(copy, hidden + (g->players[player].first + row) * d, size) != 0) *same = false;
+    s = hop__game_recv(g, player, HOP__REFEREE, k->copy, size, err);
+    if (s == HOP_OK && memcmp(k->copy, k->hidden + (first + row) * d, size) != 0) k->same = false;
     return s;
 }
 
 hop_status hop_game_compare(hop_game *g, const float *hidden, bool *identical, hop_error *err)
 {
     size_t size = sizeof(float) * (size_t)(ROWS * hop_model_config(g->model)->d_model);
-    unsigned char *copy = sits_here(g) ? malloc(size) : NULL;
+    desk k = {.hidden = hidden, .copy = sits_here(g) ? malloc(size) : NULL, .same = true};
     hop_status s = HOP_OK;
-    if (sits_here(g) && !copy) return hop_fail(err, HOP_ENOMEM, "rows to compare: out of memory");
-    *identical = true;
+    if (sits_here(g) && !k.copy) return hop_fail(err, HOP_ENOMEM, "rows to compare: out of memory");
     for (int p = 0; s == HOP_OK && p < g->o.count; p++)
         for (int64_t row = 0; s == HOP_OK && row < g->players[p].tokens; row += ROWS) {
             int64_t left = g->players[p].tokens - row;
-            s = compare_rows(g, p, row, left < ROWS ? left : ROWS, hidden, copy, identical, err);
+            s = compare_rows(g, p, row, left < ROWS ? left : ROWS, &k, err);
         }
-    free(copy);
+    *identical = k.same;
+    free(k.copy);
     return s;
 }

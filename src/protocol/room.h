@@ -18,6 +18,7 @@ int64_t *hop__transcript_counts(hop_transcript *t, int64_t *count);
 typedef struct hop__mail {
     struct hop__mail *next;
     int from, to;
+    bool aside;
     size_t size;
     unsigned char bytes[];
 } hop__mail;
@@ -36,6 +37,7 @@ struct hop_game {
     hop_player players[HOP_MAX_PLAYERS];
     int64_t starts[HOP_MAX_PLAYERS];
     int64_t tokens, layer, played;
+    int64_t links;    /* chains of this sequence so far */
     int from, to;     /* players held here */
     hop_split *split; /* NULL: none is */
     hop_transcript *transcript;

@@ -214,6 +214,19 @@ def long_messages_between_ranks_do_not_block_each_other():
 
 
 @case
+def ranks_of_many_players_and_many_layers_wait_for_nobody_in_a_circle():
+    mpirun(1)
+    good("build", "random", "--pattern", "full sparse full", "-o", "many", "--heads", 4, "--d-model", 128, "--mlp", "none",
+         "--task", "khop", "--n", 1500)  # 150 players of ten rows: messages of 5 kB that no launcher sends eagerly
+    good("build", "random", "--pattern", "(L^90 F)^3 L^200", "--seeded", "--d-model", 8, "-o", "deep", "--hops", 2)
+    for net, ranks, more in (("many", 2, ["--players", 150]), ("deep", 3, [])):
+        alone = play(net, "--count", 2, *more)
+        code, out, err = mpi_play(ranks, net, "--count", 2, "--json", "--threads", 1, *more)
+        check(code == 0, why=f"{code} {err}")
+        check(json.loads(out)["edges"] == alone["edges"] and json.loads(out)["identical"] is True, why=out[:300])
+
+
+@case
 def a_failure_of_all_ranks_is_said_once():
     mpirun(1)
     code, out, err = mpi_play(3, "nowhere")
@@ -268,3 +281,13 @@ def a_killed_rank_ends_the_job_within_seconds():
         if p.poll() is None:
             p.kill()
             p.communicate()
+
+
+@case
+def an_interrupted_game_says_so_and_ends():
+    good("build", "full", "-o", "net", "--hops", 3)
+    p = subprocess.Popen([harness.PROGRAM, "play", "net", "--count", "1000000000", "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(0.7)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=30)
+    check(p.returncode == 1 and out == b"" and err == b"hopbound: play: stopped: by a signal\n", why=f"{p.returncode} {err}")
