@@ -131,6 +131,17 @@ static inline void assert_proved_both_ways(const hop_model *m, const hop_task *t
     hop_proof_free(&p);
 }
 
+static inline void assert_right_on_small_inputs(const char *kind)
+{
+    const sizes all[] = {{1, 3, {0}}, {2, 2, {2}}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_task t = task_of(&all[i]);
+        hop_model *m = build(kind, NULL, &t);
+        assert_proved_both_ways(m, &t, kind);
+        hop_model_free(m);
+    }
+}
+
 /* ---- damage ------------------------------------------------------------------------------------- */
 
 static inline int64_t weight_elements(const hop_weight *w)
