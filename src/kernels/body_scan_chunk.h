@@ -167,8 +167,6 @@ static void chunk_run(chunk *h, float *o)
     scan *s = h->s;
     const bool vector = s->kind == HOP__DPLR || s->u || (s->g && s->c->gate == HOP_GATE_KEY);
     const bool solve = s->kind == HOP__DELTA || s->kind == HOP__DPLR;
-    memset(h->cq, 0, sizeof(float) * (size_t)(h->n * h->row));
-    if (solve) memset(h->ca, 0, sizeof(float) * (size_t)(h->n * h->row));
     if (vector)
         coefficients_vector(h);
     else
@@ -188,10 +186,11 @@ static chunk chunk_take(float *scratch, scan *s)
     h.m = take(&scratch, h.row * s->ld);
     h.cq = take(&scratch, CHUNK * h.row + HOP__PANEL_MAX),
     h.ca = take(&scratch, CHUNK * h.row + HOP__PANEL_MAX);
-    h.q = take(&scratch, CHUNK * K), h.a = take(&scratch, CHUNK * K);
+    h.q = take(&scratch, CHUNK * Kp), h.a = take(&scratch, CHUNK * Kp);
     h.right = take(&scratch, K * h.width), h.raw = take(&scratch, K * h.width);
     h.hi = take(&scratch, CHUNK * Kp), h.lo = take(&scratch, CHUNK * Kp);
-    h.near = take(&scratch, K), h.far = take(&scratch, K);
+    h.decay = take(&scratch, (CHUNK + 1) * Kp), h.near = take(&scratch, K);
+    for (int64_t k = 0; k < Kp; k++) h.decay[k] = 1.0f;
     h.beta = take(&scratch, CHUNK), h.key = take(&scratch, CHUNK), h.m_at = take(&scratch, CHUNK);
     h.y = take(&scratch, CHUNK * s->ld);
     return h;
