@@ -98,7 +98,7 @@ static void values_load(chunk *h, int64_t row)
     float *x = h->m + row * s->ld;
     for (int64_t t = 0; t < h->n; t++, x += s->ld) {
         const float *v = s->v + (h->first + t) * s->c->v_stride;
-        fetch_v(s, h->first + t + CHUNK);
+        fetch_v(h->next, h->next_first + t);
         if (s->kind == HOP__DELTA)
             scale_row(x, v, h->beta[t], s->V);
         else
@@ -177,13 +177,14 @@ static void chunk_run(chunk *h, float *o)
     chunk_update(h);
 }
 
-static chunk chunk_take(float *scratch, scan *s)
+/* Heads share all of it but m. */
+static chunk chunk_take(float *scratch, scan *s, int64_t heads)
 {
     const int64_t K = s->K, Kp = hop__round_up(K, HOP__PANEL_MAX);
     chunk h = {.s = s, .width = CHUNK * (s->kind == HOP__DPLR ? 2 : 1)};
     h.row = K + h.width;
     h.sum = (double *)take(&scratch, 2 * K); /* first: aligned for doubles */
-    h.m = take(&scratch, h.row * s->ld);
+    h.m = take(&scratch, heads * h.row * s->ld);
     h.cq = take(&scratch, CHUNK * h.row + HOP__PANEL_MAX),
     h.ca = take(&scratch, CHUNK * h.row + HOP__PANEL_MAX);
     h.q = take(&scratch, CHUNK * Kp), h.a = take(&scratch, CHUNK * Kp);
@@ -198,24 +199,35 @@ static chunk chunk_take(float *scratch, scan *s)
 
 static void chunked(const hop__scan_task *t)
 {
-    scan s = scan_open(t->kind, t->c, t->in, t->head);
-    s.ld = hop__round_up(s.cols, NR);
-    float *mine = t->state ? t->state + t->head * state_floats(&s) : NULL;
-    chunk h = chunk_take(t->scratch, &s);
-    state_load(&s, h.m, mine);
-    for (h.first = 0; h.first < t->c->tokens; h.first += CHUNK) {
-        h.n = hop__min(CHUNK, t->c->tokens - h.first);
-        chunk_run(&h, t->o + h.first * t->c->o_stride + t->head * s.V);
+    const int64_t heads = t->heads;
+    scan s[HOP__SCAN_HEADS];
+    for (int64_t i = 0; i < heads; i++) {
+        s[i] = scan_open(t->kind, t->c, t->in, t->head + i);
+        s[i].ld = hop__round_up(s[i].cols, NR);
     }
-    if (mine) state_store(&s, mine, h.m, s.m);
+    chunk h = chunk_take(t->scratch, s, heads);
+    float *const m = h.m, *state = t->state ? t->state + t->head * state_floats(s) : NULL;
+    const int64_t size = h.row * s->ld;
+    for (int64_t i = 0; i < heads; i++)
+        state_load(&s[i], m + i * size, state ? state + i * state_floats(s) : NULL);
+    for (h.first = 0; h.first < t->c->tokens; h.first += CHUNK)
+        for (int64_t i = 0; i < heads; i++) {
+            const bool last = i + 1 == heads;
+            h.s = &s[i], h.m = m + i * size, h.n = hop__min(CHUNK, t->c->tokens - h.first);
+            h.next = last ? s : &s[i + 1], h.next_first = h.first + (last ? CHUNK : 0);
+            chunk_run(&h, t->o + h.first * t->c->o_stride + (t->head + i) * s->V);
+        }
+    for (int64_t i = 0; state && i < heads; i++)
+        state_store(&s[i], state + i * state_floats(s), m + i * size, s[i].m);
 }
 
 /* So few tokens do not repay a chunk's preparations. */
 static void scan_forward(const hop__scan_task *t)
 {
     enum { few = 4 };
-    if (t->c->form == HOP_FORM_RECURRENT || t->c->tokens <= few)
-        recurrent(t);
-    else
+    if (t->c->form != HOP_FORM_RECURRENT && t->c->tokens > few) {
         chunked(t);
+        return;
+    }
+    for (int64_t i = 0; i < t->heads; i++) recurrent(t, t->head + i);
 }

@@ -12,6 +12,8 @@
 
 typedef struct chunk {
     scan *s;
+    const scan *next; /* which chunk comes after this one, of which head: to be asked for meanwhile */
+    int64_t next_first;
     int64_t first, n;   /* tokens first .. first + n - 1 */
     int64_t width, row; /* columns of right: CHUNK or 2 CHUNK; floats of a row of cq: K + width */
     float *m;           /* [K + width, ld]: the state, then x (dplr: p, then v) */
@@ -85,7 +87,7 @@ static void coefficients_scalar(chunk *h)
     double sum = 0.0;
     for (int64_t t = 0; t < n; t++) {
         scalars sc = scalars_at(s, h->first + t);
-        fetch_q(s, h->first + t + CHUNK);
+        fetch_q(h->next, h->next_first + t);
         h->beta[t] = sc.beta, h->key[t] = sc.key, h->m_at[t] = sc.m;
         sum += sc.log_gate;
         float far = (float)exp(sum);
@@ -100,7 +102,7 @@ static void coefficients_scalar(chunk *h)
     pairs_lower(h, (tile_job){.c = h->cq + K, .a = h->q, .rs = K}, 0, n);
     if (delta) pairs_lower(h, (tile_job){.c = h->ca + K, .a = h->a, .rs = K}, 0, n);
     for (int64_t t = 0; t < n; t++) {
-        fetch_k(s, h->first + t + CHUNK);
+        fetch_k(h->next, h->next_first + t);
         for (int64_t j = 0; j < t; j += LANES) v_store(e + j, v_load(e + j) * hi[t] + v_load(e + j) * lo[t]);
         if (delta) decay_row(h->ca + t * h->row + K, e, -h->beta[t], t);
         e[t] = h->key[t];

@@ -62,7 +62,8 @@ static void mild_token(chunk *h, int64_t t)
     const int64_t K = s->K, Kp = hop__round_up(K, HOP__PANEL_MAX), key = (h->first + t) * c->k_stride;
     const float *before = h->decay + t * Kp;
     float *after = h->decay + (t + 1) * Kp, *cq = h->cq + t * h->row, *ca = h->ca + t * h->row;
-    fetch_g(s, h->first + t + CHUNK), fetch_q(s, h->first + t + CHUNK), fetch_k(s, h->first + t + CHUNK);
+    fetch_g(h->next, h->next_first + t), fetch_q(h->next, h->next_first + t),
+        fetch_k(h->next, h->next_first + t);
     h->beta[t] = s->beta ? s->beta[(h->first + t) * c->beta_stride] : 1.0f;
     decays_at(h, t, h->hi, h->lo);
     sums_add(h, t);
