@@ -57,13 +57,14 @@ INLINE void lower_tile(const tile_job *t, int64_t first, const int rows, const i
     tile_write(t, first, sum, rows, wide);
 }
 
+/* Always from 0 by MR: a row's bits depend on the tile it is in, and must not on how many rows follow. */
 static void solve_wide(const tile_job *t, int64_t rows)
 {
-    tile_rows(t, rows, NV, solve_tile);
+    tile_rows_from(t, 0, rows, NV, solve_tile);
 }
 static void solve_half(const tile_job *t, int64_t rows)
 {
-    tile_rows(t, rows, 1, solve_tile);
+    tile_rows_from(t, 0, rows, 1, solve_tile);
 }
 static void update_wide(const tile_job *t, int64_t rows)
 {

@@ -13,12 +13,6 @@ INLINE void weigh_row(float *dst, const float *src, float f, const float *w, int
     for (int64_t k = 0; k < K; k += LANES) v_store(dst + k, v_load_to(src, k, K) * f * v_load(w + k));
 }
 
-/* dst = src / w. */
-INLINE void share_row(float *dst, const float *src, const float *w, int64_t K)
-{
-    for (int64_t k = 0; k < K; k += LANES) v_store(dst + k, v_load_to(src, k, K) / v_load(w + k));
-}
-
 /* dst = src e^g. */
 INLINE void decay_more(float *dst, const float *src, const float *hi, const float *lo, int64_t K)
 {
@@ -53,41 +47,80 @@ static void sums_add(chunk *h, int64_t t)
     for (int64_t k = 0; !own && k < s->K; k++) h->sum[k] += *g;
 }
 
-/* Token t: its rows as seen from the chunk's start, into cq and ca; its columns as if it were there, as rows
- * of h->q and h->a. */
+/* A token's rows, inputs and results. */
+typedef struct mild_rows {
+    const float *q, *k, *a, *b, *hi, *lo, *before;
+    float *after;             /* before e^g */
+    float *cq, *ca;           /* q and a (delta: k) as seen from the chunk's start */
+    float *k_there, *b_there; /* k and b as if they had been there at the chunk's start */
+    float q_by, k_by;
+} mild_rows;
+
+/* Lanes k .. k + n - 1 of them; n is LANES but at the end. */
+INLINE void mild_lanes(const mild_rows r, int64_t k, int64_t n, const hop__scan_kind kind, const bool bonus)
+{
+    const vf before = v_load(r.before + k), key = v_load_to(r.k + k, 0, n);
+    const vf after = before * v_load(r.hi + k) + before * v_load(r.lo + k), back = 1.0f / after;
+    v_store(r.after + k, after);
+    v_store(r.cq + k, v_load_to(r.q + k, 0, n) * r.q_by * (bonus ? before : after));
+    v_store(r.k_there + k, key * back);
+    if (kind == HOP__DELTA) v_store(r.ca + k, key * r.k_by * after);
+    if (kind != HOP__DPLR) return;
+    v_store(r.ca + k, v_load_to(r.a + k, 0, n) * before);
+    v_store(r.b_there + k, v_load_to(r.b + k, 0, n) * back);
+}
+
+INLINE void mild_keys(const mild_rows r, int64_t K, const hop__scan_kind kind, const bool bonus)
+{
+    int64_t k = 0;
+    for (; k + LANES <= K; k += LANES) mild_lanes(r, k, LANES, kind, bonus);
+    if (k < K) mild_lanes(r, k, K - k, kind, bonus);
+}
+
+/* Token t: rows into cq and ca, columns as rows of h->q and h->a. */
 static void mild_token(chunk *h, int64_t t)
 {
     scan *s = h->s;
     const hop_scan *c = s->c;
     const int64_t K = s->K, Kp = hop__round_up(K, HOP__PANEL_MAX), key = (h->first + t) * c->k_stride;
-    const float *before = h->decay + t * Kp;
-    float *after = h->decay + (t + 1) * Kp, *cq = h->cq + t * h->row, *ca = h->ca + t * h->row;
-    fetch_g(h->next, h->next_first + t), fetch_q(h->next, h->next_first + t),
-        fetch_k(h->next, h->next_first + t);
+    fetch_g(h->next, h->next_first + t), fetch_q(h->next, h->next_first + t);
+    fetch_k(h->next, h->next_first + t);
     h->beta[t] = s->beta ? s->beta[(h->first + t) * c->beta_stride] : 1.0f;
     decays_at(h, t, h->hi, h->lo);
     sums_add(h, t);
-    decay_more(after, before, h->hi, h->lo, K);
-    weigh_row(cq, s->q + (h->first + t) * c->q_stride, c->scale, s->u ? before : after, K);
-    if (s->kind == HOP__DELTA) weigh_row(ca, s->k + key, -h->beta[t], after, K);
-    share_row(h->q + t * Kp, s->k + key, after, K);
-    if (s->kind != HOP__DPLR) return;
-    weigh_row(ca, s->a + key, 1.0f, before, K);
-    share_row(h->a + t * Kp, s->b + key, after, K);
+    mild_rows r = {.q = s->q + (h->first + t) * c->q_stride, .k = s->k + key, .hi = h->hi, .lo = h->lo};
+    r.a = at_head(s->a, key), r.b = at_head(s->b, key), r.q_by = c->scale, r.k_by = -h->beta[t];
+    r.before = h->decay + t * Kp, r.after = h->decay + (t + 1) * Kp;
+    r.cq = h->cq + t * h->row, r.ca = h->ca + t * h->row;
+    r.k_there = h->q + t * Kp, r.b_there = h->a + t * Kp;
+    if (s->kind == HOP__DPLR)
+        mild_keys(r, K, HOP__DPLR, false);
+    else if (s->kind == HOP__DELTA)
+        mild_keys(r, K, HOP__DELTA, false);
+    else
+        s->u ? mild_keys(r, K, HOP__DECAY, true) : mild_keys(r, K, HOP__DECAY, false);
+}
+
+/* Whether no key's decay to after token first, .., last is too far from 1 to divide by. */
+static bool mild_all(const chunk *h, int64_t first, int64_t last)
+{
+    const int64_t K = h->s->K, Kp = hop__round_up(K, HOP__PANEL_MAX);
+    vu mild = ~(vu){0};
+    for (int64_t t = first; t <= last; t++)
+        for (int64_t k = 0; k < K; k += LANES) {
+            const vf e = v_load(h->decay + (t + 1) * Kp + k);
+            mild &= v_lt(v_all(0x1p-32f), e) & v_lt(e, v_all(0x1p32f));
+        }
+    return v_every(mild);
 }
 
 /* The first token that is not mild; n: none. */
 static int64_t mild_end(const chunk *h)
 {
-    const int64_t Kp = hop__round_up(h->s->K, HOP__PANEL_MAX);
-    for (int64_t t = 0; t < h->n; t++) {
-        const float *e = h->decay + (t + 1) * Kp;
-        vu mild = ~(vu){0};
-        for (int64_t k = 0; k < h->s->K; k += LANES)
-            mild &= v_lt(v_all(0x1p-32f), v_load(e + k)) & v_lt(v_load(e + k), v_all(0x1p32f));
-        if (!v_every(mild)) return t;
-    }
-    return h->n;
+    if (mild_all(h, 0, h->n - 1)) return h->n;
+    int64_t t = 0;
+    while (mild_all(h, t, t)) t++;
+    return t;
 }
 
 /* No coefficients of later tokens, and which of the token's own. */
