@@ -86,8 +86,8 @@ static void extreme_gates_are_exact_enough_and_finite(void **state)
         }
 }
 
-/* Products of decays that leave the range in which a chunk may divide by them at each of its tokens, by one key
- * of many, once or for good. */
+/* Products of decays that leave the range in which a chunk may divide by them at each of its tokens, by one
+ * key of many, once or for good. */
 static void gates_that_turn_steep_inside_a_chunk_are_exact_enough(void **state)
 {
     const hop__kernels *t;
@@ -227,7 +227,8 @@ static void without_state_and_keys_the_output_is_exactly_zero(void **state)
     }
 }
 
-/* Later tokens get numbers that would show in any sum, and gates that would change how the chunk is computed. */
+/* Later tokens get numbers that would show in any sum, and gates that would change how the chunk is computed.
+ */
 static void outputs_ignore_later_tokens_exactly(void **state)
 {
     const hop__kernels *t;
