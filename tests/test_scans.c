@@ -86,6 +86,27 @@ static void extreme_gates_are_exact_enough_and_finite(void **state)
         }
 }
 
+/* Products of decays that leave the range in which a chunk may divide by them at each of its tokens, by one
+ * key of many, once or for good. */
+static void gates_that_turn_steep_inside_a_chunk_are_exact_enough(void **state)
+{
+    const hop__kernels *t;
+    (void)state;
+    for (int i = 0; i < VARIETIES; i++)
+        for (int at = 1; at <= 36; at += 5) {
+            scan_case s = variety_new(i, (scan_shape){100, 2, 1, 19, 10}, (uint64_t)at);
+            const int64_t token = s.c.gate_stride, keys = s.c.gate == HOP_GATE_KEY ? 19 : 1;
+            for (int64_t j = 0; s.c.gate >= HOP_GATE_TOKEN && j < 100 * token; j++) {
+                bool late = j / token % 33 == at, steep = j % token % keys == 0;
+                s.p[GATE][j] = steep ? -22.2f / (float)at : late ? -60.0f : -0.01f;
+            }
+            case_sync(&s);
+            truth_run(&s);
+            FOR_EACH_TABLE(t) check_both_forms(&s);
+            case_free(&s);
+        }
+}
+
 /* A state that remembers 10^4 to 10^5 tokens: the rounding of e^g, always to the same side, would be
  * multiplied by that many. Gates of a RetNet's slow head, for every kind of gate, and none. */
 static void a_hundred_thousand_tokens_do_not_drift(void **state)
@@ -206,7 +227,8 @@ static void without_state_and_keys_the_output_is_exactly_zero(void **state)
     }
 }
 
-/* Later tokens get numbers that would show in any sum. */
+/* Later tokens get numbers that would show in any sum, and gates that would change how the chunk is computed.
+ */
 static void outputs_ignore_later_tokens_exactly(void **state)
 {
     const hop__kernels *t;
@@ -216,6 +238,8 @@ static void outputs_ignore_later_tokens_exactly(void **state)
                   late = variety_new(i, (scan_shape){80, 2, 2, 6, 10}, 29);
         for (int64_t j = 41 * s.c.k_stride; j < s.count[KEY]; j++) late.p[KEY][j] = 1e3f;
         for (int64_t j = 41 * s.c.v_stride; j < s.count[VAL]; j++) late.p[VAL][j] = 1e9f;
+        for (int64_t j = 41 * s.c.gate_stride; s.c.gate >= HOP_GATE_TOKEN && j < s.count[GATE]; j++)
+            late.p[GATE][j] = -60.0f;
         FOR_EACH_TABLE(t)
         for (int form = HOP_FORM_CHUNKED; form <= HOP_FORM_RECURRENT; form++) {
             hop_free(case_run(&s, (hop_form)form, NULL));
@@ -258,6 +282,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table_and_form_equals_the_equations),
         cmocka_unit_test(extreme_gates_are_exact_enough_and_finite),
+        cmocka_unit_test(gates_that_turn_steep_inside_a_chunk_are_exact_enough),
         cmocka_unit_test(a_hundred_thousand_tokens_do_not_drift),
         cmocka_unit_test(the_state_carries_everything),
         cmocka_unit_test(without_a_state_it_starts_at_zero),

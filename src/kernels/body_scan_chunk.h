@@ -57,13 +57,14 @@ INLINE void lower_tile(const tile_job *t, int64_t first, const int rows, const i
     tile_write(t, first, sum, rows, wide);
 }
 
+/* Always from 0 by MR: a row's bits depend on the tile it is in, and must not on how many rows follow. */
 static void solve_wide(const tile_job *t, int64_t rows)
 {
-    tile_rows(t, rows, NV, solve_tile);
+    tile_rows_from(t, 0, rows, NV, solve_tile);
 }
 static void solve_half(const tile_job *t, int64_t rows)
 {
-    tile_rows(t, rows, 1, solve_tile);
+    tile_rows_from(t, 0, rows, 1, solve_tile);
 }
 static void update_wide(const tile_job *t, int64_t rows)
 {
@@ -98,7 +99,7 @@ static void values_load(chunk *h, int64_t row)
     float *x = h->m + row * s->ld;
     for (int64_t t = 0; t < h->n; t++, x += s->ld) {
         const float *v = s->v + (h->first + t) * s->c->v_stride;
-        fetch_v(s, h->first + t + CHUNK);
+        fetch_v(h->next, h->next_first + t);
         if (s->kind == HOP__DELTA)
             scale_row(x, v, h->beta[t], s->V);
         else
@@ -167,8 +168,6 @@ static void chunk_run(chunk *h, float *o)
     scan *s = h->s;
     const bool vector = s->kind == HOP__DPLR || s->u || (s->g && s->c->gate == HOP_GATE_KEY);
     const bool solve = s->kind == HOP__DELTA || s->kind == HOP__DPLR;
-    memset(h->cq, 0, sizeof(float) * (size_t)(h->n * h->row));
-    if (solve) memset(h->ca, 0, sizeof(float) * (size_t)(h->n * h->row));
     if (vector)
         coefficients_vector(h);
     else
@@ -179,19 +178,21 @@ static void chunk_run(chunk *h, float *o)
     chunk_update(h);
 }
 
-static chunk chunk_take(float *scratch, scan *s)
+/* Heads share all of it but m. */
+static chunk chunk_take(float *scratch, scan *s, int64_t heads)
 {
     const int64_t K = s->K, Kp = hop__round_up(K, HOP__PANEL_MAX);
     chunk h = {.s = s, .width = CHUNK * (s->kind == HOP__DPLR ? 2 : 1)};
     h.row = K + h.width;
     h.sum = (double *)take(&scratch, 2 * K); /* first: aligned for doubles */
-    h.m = take(&scratch, h.row * s->ld);
+    h.m = take(&scratch, heads * h.row * s->ld);
     h.cq = take(&scratch, CHUNK * h.row + HOP__PANEL_MAX),
     h.ca = take(&scratch, CHUNK * h.row + HOP__PANEL_MAX);
-    h.q = take(&scratch, CHUNK * K), h.a = take(&scratch, CHUNK * K);
+    h.q = take(&scratch, CHUNK * Kp), h.a = take(&scratch, CHUNK * Kp);
     h.right = take(&scratch, K * h.width), h.raw = take(&scratch, K * h.width);
     h.hi = take(&scratch, CHUNK * Kp), h.lo = take(&scratch, CHUNK * Kp);
-    h.near = take(&scratch, K), h.far = take(&scratch, K);
+    h.decay = take(&scratch, (CHUNK + 1) * Kp), h.near = take(&scratch, K);
+    for (int64_t k = 0; k < Kp; k++) h.decay[k] = 1.0f;
     h.beta = take(&scratch, CHUNK), h.key = take(&scratch, CHUNK), h.m_at = take(&scratch, CHUNK);
     h.y = take(&scratch, CHUNK * s->ld);
     return h;
@@ -199,24 +200,35 @@ static chunk chunk_take(float *scratch, scan *s)
 
 static void chunked(const hop__scan_task *t)
 {
-    scan s = scan_open(t->kind, t->c, t->in, t->head);
-    s.ld = hop__round_up(s.cols, NR);
-    float *mine = t->state ? t->state + t->head * state_floats(&s) : NULL;
-    chunk h = chunk_take(t->scratch, &s);
-    state_load(&s, h.m, mine);
-    for (h.first = 0; h.first < t->c->tokens; h.first += CHUNK) {
-        h.n = hop__min(CHUNK, t->c->tokens - h.first);
-        chunk_run(&h, t->o + h.first * t->c->o_stride + t->head * s.V);
+    const int64_t heads = t->heads;
+    scan s[HOP__SCAN_HEADS];
+    for (int64_t i = 0; i < heads; i++) {
+        s[i] = scan_open(t->kind, t->c, t->in, t->head + i);
+        s[i].ld = hop__round_up(s[i].cols, NR);
     }
-    if (mine) state_store(&s, mine, h.m, s.m);
+    chunk h = chunk_take(t->scratch, s, heads);
+    float *const m = h.m, *state = t->state ? t->state + t->head * state_floats(s) : NULL;
+    const int64_t size = h.row * s->ld;
+    for (int64_t i = 0; i < heads; i++)
+        state_load(&s[i], m + i * size, state ? state + i * state_floats(s) : NULL);
+    for (h.first = 0; h.first < t->c->tokens; h.first += CHUNK)
+        for (int64_t i = 0; i < heads; i++) {
+            const bool last = i + 1 == heads;
+            h.s = &s[i], h.m = m + i * size, h.n = hop__min(CHUNK, t->c->tokens - h.first);
+            h.next = last ? s : &s[i + 1], h.next_first = h.first + (last ? CHUNK : 0);
+            chunk_run(&h, t->o + h.first * t->c->o_stride + (t->head + i) * s->V);
+        }
+    for (int64_t i = 0; state && i < heads; i++)
+        state_store(&s[i], state + i * state_floats(s), m + i * size, s[i].m);
 }
 
 /* So few tokens do not repay a chunk's preparations. */
 static void scan_forward(const hop__scan_task *t)
 {
     enum { few = 4 };
-    if (t->c->form == HOP_FORM_RECURRENT || t->c->tokens <= few)
-        recurrent(t);
-    else
+    if (t->c->form != HOP_FORM_RECURRENT && t->c->tokens > few) {
         chunked(t);
+        return;
+    }
+    for (int64_t i = 0; i < t->heads; i++) recurrent(t, t->head + i);
 }

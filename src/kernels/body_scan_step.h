@@ -193,11 +193,11 @@ static void recurrent_tokens(scan *s, float *state, float *o, float *scratch)
 }
 
 /* The caller's state where it lies, if its rows are whole registers. */
-static void recurrent(const hop__scan_task *t)
+static void recurrent(const hop__scan_task *t, int64_t head)
 {
-    scan s = scan_open(t->kind, t->c, t->in, t->head);
-    float *scratch = t->scratch, *mine = t->state ? t->state + t->head * state_floats(&s) : NULL;
-    float *o = t->o + t->head * s.V, *rows;
+    scan s = scan_open(t->kind, t->c, t->in, head);
+    float *scratch = t->scratch, *mine = t->state ? t->state + head * state_floats(&s) : NULL;
+    float *o = t->o + head * s.V, *rows;
     if (mine && state_in_place(&s, LANES)) {
         s.ld = s.V;
         recurrent_tokens(&s, mine, o, scratch);

@@ -10,6 +10,8 @@
 #include "body_scan.h"
 #include "body_scan_step.h"
 #include "body_scan_gates.h"
+#include "body_scan_keys.h"
+#include "body_scan_steep.h"
 #include "body_scan_chunk.h"
 #include "body_scan_back.h"
 #include "body_selective.h"

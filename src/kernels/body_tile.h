@@ -80,10 +80,9 @@ INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wid
 #define TILE_CASE(r) \
     case r: fn(t, i, r, wide); break;
 
-/* All rows, MR at a time, then the rest. `fn` is known where this is inlined. */
-INLINE void tile_rows(const tile_job *t, int64_t rows, const int wide, tile_fn *fn)
+/* Rows i and below, MR at a time, then the rest. `fn` is known where this is inlined. */
+INLINE void tile_rows_from(const tile_job *t, int64_t i, int64_t rows, const int wide, tile_fn *fn)
 {
-    int64_t i = 0;
     for (; i + MR <= rows; i += MR) fn(t, i, MR, wide);
     switch (rows - i) { /* fewer than MR */
         TILE_CASE(1)
@@ -106,6 +105,16 @@ INLINE void tile_rows(const tile_job *t, int64_t rows, const int wide, tile_fn *
 }
 
 #undef TILE_CASE
+
+/* All rows. Two left over would wait for their own additions, so MR + 2 are done in halves. */
+INLINE void tile_rows(const tile_job *t, int64_t rows, const int wide, tile_fn *fn)
+{
+    enum { half = (MR + 2) / 2 };
+    int64_t i = 0;
+    if (rows > MR && rows % MR == 2)
+        for (; i < 2 * half; i += half) fn(t, i, half, wide);
+    tile_rows_from(t, i, rows, wide, fn);
+}
 
 /* `rows` rows of c, over one panel of NR columns (LANES columns when `wide` is 1). */
 static void panel_wide(const tile_job *t, int64_t rows)

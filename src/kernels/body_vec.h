@@ -127,11 +127,26 @@ INLINE vf v_load_part(const float *p, int64_t n)
     return v_load(s);
 }
 
+/* p[i ..]: a register, or what is left of n > i floats. */
+INLINE vf v_load_to(const float *p, int64_t i, int64_t n)
+{
+    return i + LANES <= n ? v_load(p + i) : v_load_part(p + i, n - i);
+}
+
 INLINE void v_store_part(float *p, vf v, int64_t n)
 {
     float s[LANES];
     v_store(s, v);
     for (int64_t i = 0; i < n; i++) p[i] = s[i];
+}
+
+/* Whether every lane of a mask is set. */
+INLINE bool v_every(vu mask)
+{
+    uint32_t s[LANES], all = ~0u;
+    memcpy(s, &mask, sizeof s);
+    for (int i = 0; i < LANES; i++) all &= s[i];
+    return all != 0;
 }
 
 /* 0, 1, .., LANES - 1. */

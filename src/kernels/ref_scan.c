@@ -139,11 +139,11 @@ static double bonus(const head *d, int64_t t)
     return d->c->scale * sum;
 }
 
-void hop__ref_scan_forward(const hop__scan_task *task)
+static void forward_head(const hop__scan_task *task, int64_t h)
 {
-    head d = head_of(task->kind, task->c, task->in, task->head);
+    head d = head_of(task->kind, task->c, task->in, h);
     double *s = (double *)task->scratch, den;
-    float *mine = task->state ? task->state + task->head * d.size : NULL;
+    float *mine = task->state ? task->state + h * d.size : NULL;
     for (int64_t i = 0; i < d.size; i++) s[i] = mine ? mine[i] : 0.0;
     for (int64_t t = 0; t < d.c->tokens; t++) {
         float *o = task->o + t * d.c->o_stride + d.h * d.V;
@@ -154,6 +154,11 @@ void hop__ref_scan_forward(const hop__scan_task *task)
         for (int64_t e = 0; !d.in->u && e < d.V; e++) o[e] = (float)(read_column(&d, t, s + e, d.V) / z);
     }
     for (int64_t i = 0; mine && i < d.size; i++) mine[i] = (float)s[i];
+}
+
+void hop__ref_scan_forward(const hop__scan_task *task)
+{
+    for (int64_t i = 0; i < task->heads; i++) forward_head(task, task->head + i);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */

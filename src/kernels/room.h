@@ -26,6 +26,7 @@ enum {
     HOP__GEMM_COLS = 512, /* columns of one product task */
     HOP__GEMM_DEPTH = 256, /* terms summed in registers before c is touched */
     HOP__SCAN_CHUNK = 32,  /* tokens of a chunk; a multiple of HOP__PANEL_MAX */
+    HOP__SCAN_HEADS = 4,   /* heads that a task of a scan takes together, at most */
     HOP__SCAN_BACK = 16,   /* tokens between the states that backward keeps: 16 states of 64 x 64 fit in L2 */
     HOP__SELECT_WIDTH = 32 /* channels of one task of the selective scan */
 };
@@ -52,14 +53,15 @@ typedef struct hop__attn_back {
 
 typedef enum hop__scan_kind { HOP__DECAY, HOP__DELTA, HOP__DPLR, HOP__MLSTM } hop__scan_kind;
 
-/* One head of a scan. */
+/* Heads head .. head + heads - 1 of a scan. They share nothing but the worker's time: a chunk of each in turn
+ * uses what one page of the inputs has for all of them. */
 typedef struct hop__scan_task {
     hop__scan_kind kind;
     const hop_scan *c;
     const hop_scan_in *in;
     float *o, *state; /* state may be NULL */
     float *scratch;
-    int64_t head;
+    int64_t head, heads; /* heads <= HOP__SCAN_HEADS */
 } hop__scan_task;
 
 /* All gradients of one key head and of the value heads that share it. */
