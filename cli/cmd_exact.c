@@ -408,7 +408,7 @@ const verb verb_exact = {
         "before to a question that may hold all that the asker knew. Nothing else is limited, so impossible holds "
         "for every network of those widths; possible comes with the players' tables, played on all inputs.\n\n"
         "Decided by the SAT solver CaDiCaL, which must be installed. The column \"by\" says how: cut, core and relaxed are "
-        "formulas that every protocol would satisfy; affine and direct are formulas whose solutions are protocols "
+        "formulas that every protocol would satisfy; picked, affine and direct are formulas whose solutions are protocols "
         "(direct decides both ways); fewer bits: a smaller cell has a protocol already. Smaller cells are decided "
         "first.\n\n"
         "Exit 0: all cells decided, and the theorems P2, P4, P5 stand. Exit 10: a cell that a theorem calls impossible "

@@ -16,7 +16,7 @@
 
 #define MAX_CELLS   4096
 #define MAX_BITS    24
-#define MAX_CLAUSES 2e7 /* a solver that is handed more needs gigabytes */
+#define MAX_CLAUSES 5e6 /* larger formulas were never seen to be solved */
 #define FIRST_TURN  3.0 /* seconds; each round three times as long */
 
 struct hop_exact {
@@ -43,17 +43,23 @@ bool hop_exact_refutes(const hop_exact_cell *c)
 
 /* ---- formulas ------------------------------------------------------------------------------ */
 
-typedef enum formula { CUT, CORE, RELAXED, AFFINE, DIRECT, FORMULAS } formula;
+typedef enum formula { CUT, CORE, RELAXED, PICKED, AFFINE, DIRECT, FORMULAS } formula;
 
+/* clang-format off */
 static const struct {
     const char *name;
     hop__mode mode;       /* of those that hop__encoding_new makes */
     bool refutes, builds; /* what its answers are good for */
+    double weight;        /* of its turns: those that settle hard cells get more */
 } KINDS[FORMULAS] = {
-    [CUT] = {"cut", HOP__DIRECT, true, false},          [CORE] = {"core", HOP__DIRECT, true, false},
-    [RELAXED] = {"relaxed", HOP__RELAXED, true, false}, [AFFINE] = {"affine", HOP__AFFINE, false, true},
-    [DIRECT] = {"direct", HOP__DIRECT, true, true},
+    [CUT] = {"cut", HOP__DIRECT, true, false, 1},
+    [CORE] = {"core", HOP__DIRECT, true, false, 8},
+    [RELAXED] = {"relaxed", HOP__RELAXED, true, false, 1},
+    [PICKED] = {"picked", HOP__PICKED, false, true, 4},
+    [AFFINE] = {"affine", HOP__AFFINE, false, true, 8},
+    [DIRECT] = {"direct", HOP__DIRECT, true, true, 1},
 };
+/* clang-format on */
 
 /* Clauses it takes here; infinity where it has nothing to say. */
 static double cost(const hop_exact *x, formula k, hop_bits b)
@@ -67,8 +73,10 @@ static double cost(const hop_exact *x, formula k, hop_bits b)
                    : INFINITY;
     case CORE: return silent ? INFINITY : hop__core_clauses(g, b);
     case RELAXED: return silent ? INFINITY : hop__encoding_clauses(g, b, HOP__RELAXED);
-    case AFFINE: /* needs bits that are the table's own */
-        return g->answers & (g->answers - 1) ? INFINITY : hop__encoding_clauses(g, b, HOP__AFFINE);
+    case PICKED:
+    case AFFINE: /* need bits that are the table's own */
+        if (g->answers & (g->answers - 1) || (k == AFFINE && !silent)) return INFINITY;
+        return hop__encoding_clauses(g, b, KINDS[k].mode);
     case DIRECT:
     case FORMULAS: break;
     }
@@ -164,10 +172,13 @@ static hop_status take_turn(hop_exact *x, const turn *t, hop_exact_cell *c, hop_
     return HOP_OK;
 }
 
-static hop_status search(hop_exact *x, hop_exact_cell *c, hop_protocol **found, hop_error *err)
+/* All formulas in turn: once round, or until one settles it. */
+static hop_status search(hop_exact *x, hop_exact_cell *c, bool once, hop_protocol **found, hop_error *err)
 {
     bool open[FORMULAS];
-    double least = INFINITY;
+    double least = INFINITY, began = hop_now();
+    double deadline =
+        x->deadline > 0 ? began + (x->deadline - began) / 2 : 0; /* leave some to the other cells */
     int left = 0;
     for (int k = 0; k < FORMULAS; k++) {
         double clauses = cost(x, (formula)k, c->bits);
@@ -175,13 +186,15 @@ static hop_status search(hop_exact *x, hop_exact_cell *c, hop_protocol **found, 
         left += open[k];
         least = fmin(least, clauses);
     }
+    if (x->deadline > 0 && began > x->deadline) return HOP_OK;
     if (!left) return too_big(x, c->bits, least, err);
-    for (double share = FIRST_TURN; left && c->verdict == HOP_CELL_UNDECIDED; share *= 3)
+    for (double share = FIRST_TURN;
+         left && c->verdict == HOP_CELL_UNDECIDED && (!once || share == FIRST_TURN); share *= 3)
         for (int k = 0; k < FORMULAS && c->verdict == HOP_CELL_UNDECIDED; k++) {
-            double now = hop_now(), until = left == 1 ? 0 : now + share;
+            double now = hop_now(), until = left == 1 && !once ? 0 : now + share * KINDS[k].weight;
             if (!open[k]) continue;
-            if (x->deadline > 0 && now > x->deadline) return HOP_OK;
-            if (x->deadline > 0 && (until == 0 || until > x->deadline)) until = x->deadline;
+            if (deadline > 0 && now > deadline) return HOP_OK;
+            if (deadline > 0 && (until == 0 || until > deadline)) until = deadline;
             hop_status s = take_turn(x, &(turn){(formula)k, c->bits, until}, c, found, &open[k], err);
             if (s != HOP_OK) return s;
             left -= !open[k];
@@ -191,16 +204,17 @@ static hop_status search(hop_exact *x, hop_exact_cell *c, hop_protocol **found, 
 
 /* ---- cells that rest on each other ----------------------------------------------------------- */
 
-static const hop_exact_cell *known(const hop_exact *x, hop_bits b)
+/* The cell's place in the list, or where it would go. */
+static int place_of(const hop_exact *x, hop_bits b)
 {
-    for (int i = 0; i < x->count; i++)
-        if (memcmp(&x->cells[i].bits, &b, sizeof b) == 0) return &x->cells[i];
-    return NULL;
+    int i = 0;
+    while (i < x->count && memcmp(&x->cells[i].bits, &b, sizeof b) != 0) i++;
+    return i;
 }
 
-static hop_status decide(hop_exact *x, hop_bits b, const hop_exact_cell **out, hop_error *err);
+static hop_status decide(hop_exact *x, hop_bits b, bool asked, const hop_exact_cell **out, hop_error *err);
 
-/* A protocol that needs fewer bits is one here. */
+/* A protocol that needs fewer bits is one here. Cells that nobody asked for get one round of turns each. */
 static hop_status inherit(hop_exact *x, hop_exact_cell *c, hop_error *err)
 {
     const hop_bits b = c->bits;
@@ -211,7 +225,7 @@ static hop_status inherit(hop_exact *x, hop_exact_cell *c, hop_error *err)
     const bool there[] = {b.message > 0, b.before + b.after > 0};
     for (int i = 0; i < 2 && c->verdict == HOP_CELL_UNDECIDED; i++) {
         const hop_exact_cell *less = NULL;
-        hop_status s = there[i] ? decide(x, fewer[i], &less, err) : HOP_OK;
+        hop_status s = there[i] ? decide(x, fewer[i], false, &less, err) : HOP_OK;
         if (s != HOP_OK) return s;
         if (!less || less->verdict != HOP_CELL_POSSIBLE) continue;
         c->verdict = HOP_CELL_POSSIBLE;
@@ -222,17 +236,18 @@ static hop_status inherit(hop_exact *x, hop_exact_cell *c, hop_error *err)
     return HOP_OK;
 }
 
-static hop_status decide(hop_exact *x, hop_bits b, const hop_exact_cell **out, hop_error *err)
+static hop_status decide(hop_exact *x, hop_bits b, bool asked, const hop_exact_cell **out, hop_error *err)
 {
-    const hop_exact_cell *before = known(x, b);
-    hop_exact_cell c = {.bits = b, .from = b, .by = "the budget is spent"};
+    int at = place_of(x, b);
+    hop_exact_cell c = {.bits = b, .from = b, .by = "budget spent"};
     hop_protocol *found = NULL;
-    *out = before;
-    if (before) return HOP_OK;
+    *out = &x->cells[at];
+    if (at < x->count && (!asked || (*out)->verdict != HOP_CELL_UNDECIDED)) return HOP_OK;
     hop_status s = inherit(x, &c, err);
     double began = hop_now();
-    if (s == HOP_OK && c.verdict == HOP_CELL_UNDECIDED) s = search(x, &c, &found, err);
-    if (s == HOP_OK && x->count == MAX_CELLS) s = hop_fail(err, HOP_ERANGE, "more than %d cells", MAX_CELLS);
+    if (s == HOP_OK && c.verdict == HOP_CELL_UNDECIDED) s = search(x, &c, !asked, &found, err);
+    at = place_of(x, b); /* those with fewer bits came first */
+    if (s == HOP_OK && at == MAX_CELLS) s = hop_fail(err, HOP_ERANGE, "more than %d cells", MAX_CELLS);
     if (s != HOP_OK) {
         hop_protocol_free(found);
         return s;
@@ -241,10 +256,10 @@ static hop_status decide(hop_exact *x, hop_bits b, const hop_exact_cell **out, h
     c.p2 = hop__exact_p2(&x->game, b);
     c.p4 = hop__exact_p4(&x->game, b);
     c.p5 = hop__exact_p5(&x->game, b);
-    if (found) c.protocol = found;
-    x->protocols[x->count] = found;
-    x->cells[x->count] = c;
-    *out = &x->cells[x->count++];
+    if (found) c.protocol = x->protocols[at] = found;
+    x->cells[at] = c;
+    x->count += at == x->count;
+    *out = &x->cells[at];
     return HOP_OK;
 }
 
@@ -265,7 +280,7 @@ hop_status hop_exact_new(hop_exact **out, const hop_exact_options *o, hop_error 
         s = hop_fail(err, HOP_ERANGE, "%.60s..: the directory's name is too long", o->proof_dir);
     if (s == HOP_OK && o->proof_dir) s = hop_make_dir(o->proof_dir, err);
     if (s == HOP_OK) {
-        x->cells = calloc(MAX_CELLS, sizeof *x->cells);
+        x->cells = calloc(MAX_CELLS + 1, sizeof *x->cells);
         x->protocols = calloc(MAX_CELLS, sizeof *x->protocols);
         if (!x->cells || !x->protocols) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     }
@@ -297,7 +312,7 @@ hop_status hop_exact_decide(hop_exact *x, hop_bits b, hop_exact_cell *out, hop_e
     if (b.before < 0 || b.message < 0 || b.after < 0 || b.before > MAX_BITS || b.message > MAX_BITS ||
         b.after > MAX_BITS)
         return hop_fail(err, HOP_ERANGE, "bits: outside 0..%d", MAX_BITS);
-    hop_status s = decide(x, b, &c, err);
+    hop_status s = decide(x, b, true, &c, err);
     if (s == HOP_OK) *out = *c;
     return s;
 }

@@ -15,6 +15,36 @@ int hop__first_open(const hop_game *g, hop_bits bits, hop__mode mode)
     return open;
 }
 
+bool hop__restricted(const hop__encoding *e)
+{
+    return e->mode == HOP__AFFINE || e->mode == HOP__PICKED;
+}
+
+bool hop__in_formula(const hop__encoding *e, int64_t x0)
+{
+    return e->mode != HOP__AFFINE || (x0 & (x0 - 1)) == 0;
+}
+
+int hop__start_bits(const hop__encoding *e)
+{
+    return e->mode == HOP__PICKED && e->bits.message ? 0 : e->bits.before;
+}
+
+/* States in are functions of the inputs after z_L and of what left z_L. Restricted ones are to be affine in
+ * z_L, so they have a label for each of its values instead. */
+static int64_t state_count(const hop__encoding *e, int p)
+{
+    if (hop__restricted(e)) return hop__inputs_before(e->game, 0, p);
+    return hop__inputs_before(e->game, 1, p) << hop__start_bits(e);
+}
+
+const hop__label *hop__state_label(const hop__encoding *e, const int64_t *x, int p, int64_t start)
+{
+    if (p == 1) return &e->start[x[0]];
+    if (hop__restricted(e)) return &e->state[p][hop__index(e->game, x, 0, p)];
+    return &e->state[p][(hop__index(e->game, x, 1, p) << hop__start_bits(e)) + start];
+}
+
 int64_t hop__states(const hop__encoding *e, int player)
 {
     return player ? (int64_t)1 << e->bits.before : 1;
@@ -33,7 +63,8 @@ bool hop__chain_is_free(const hop__encoding *e, int p)
 
 bool hop__has_reply(const hop__encoding *e, int from, int to)
 {
-    return e->bits.message > 0 && from < to && (from == 0 || from < e->open) &&
+    bool speaks = from == 0 || (from < e->open && e->mode != HOP__PICKED);
+    return e->bits.message > 0 && from < to && speaks &&
            (to == e->game->players - 1 || !hop__chain_is_free(e, to));
 }
 
@@ -99,7 +130,7 @@ static hop__label *labels_new(hop__encoding *e, int64_t count, int bits)
     hop__label *l = malloc((size_t)count * sizeof *l);
     if (!l) e->f->failed = true;
     for (int64_t k = 0; k < count && l; k++)
-        l[k] = e->mode == HOP__AFFINE ? hop__label_bits(e->f, 1 << bits) : hop__label_new(e->f, 1 << bits);
+        l[k] = hop__restricted(e) ? hop__label_bits(e->f, 1 << bits) : hop__label_new(e->f, 1 << bits);
     return l;
 }
 
@@ -107,10 +138,10 @@ static void make_labels(hop__encoding *e)
 {
     const hop_game *g = e->game;
     const int last = g->players - 1;
-    e->start = labels_new(e, g->count[0], e->bits.before);
+    e->start = labels_new(e, g->count[0], hop__start_bits(e));
     for (int p = 1; p < last; p++) {
         e->before[p] = labels_new(e, hop__states(e, p) * g->count[p], e->bits.before);
-        e->state[p + 1] = labels_new(e, hop__inputs_before(g, 1, p + 1) * hop__states(e, 1), e->bits.before);
+        e->state[p + 1] = labels_new(e, state_count(e, p + 1), e->bits.before);
     }
     for (int j = 1; j <= last; j++)
         for (int i = 0; i < j; i++)
@@ -126,29 +157,36 @@ static void make_labels(hop__encoding *e)
         e->after[p] = malloc((size_t)size * sizeof(hop__label));
         if (!e->after[p]) e->f->failed = true;
         for (int64_t k = 0; k < size && e->after[p]; k++)
-            e->after[p][k] = p == last                ? hop__label_bits(e->f, (int)g->answers)
-                             : e->mode == HOP__AFFINE ? hop__label_bits(e->f, 1 << e->bits.after)
-                                                      : hop__label_new(e->f, 1 << e->bits.after);
+            e->after[p][k] = p == last            ? hop__label_bits(e->f, (int)g->answers)
+                             : hop__restricted(e) ? hop__label_bits(e->f, 1 << e->bits.after)
+                                                  : hop__label_new(e->f, 1 << e->bits.after);
     }
 }
 
-/* The states before the epoch: state[p + 1][.., x_p][start] = before[p][state[p][..][start]][x_p]. */
+/* The state out of p that `in` and x_p give is the state in of the next player. */
+static void tie_state(hop__encoding *e, const int64_t *x, int p, int64_t start)
+{
+    const hop__label *in = hop__state_label(e, x, p, start), *out = hop__state_label(e, x, p + 1, start);
+    const bool known = p == 1 && !hop__restricted(e); /* in is start itself */
+    for (int v = 0; v < in->values; v++) {
+        int guard[32], n = 0;
+        if (known && v != start) continue;
+        if (!known) n = hop__label_not(in, v, guard);
+        hop__label_equal(e->f, guard, n, out, &e->before[p][v * e->game->count[p] + x[p]]);
+    }
+}
+
 static void tie_states(hop__encoding *e)
 {
     const hop_game *g = e->game;
-    const int64_t states = hop__states(e, 1);
-    for (int p = 1; p < g->players - 1; p++) {
-        int64_t earlier = hop__inputs_before(g, 1, p);
-        for (int64_t at = 0; at < earlier * g->count[p] * states; at++) {
-            int64_t start = at % states, inputs = at / states, x = inputs / earlier;
-            const hop__label *out = &e->state[p + 1][at];
-            for (int64_t in = 0; in < states; in++) {
-                int guard[32], n = 0;
-                if (p == 1 && in != start) continue;
-                if (p > 1)
-                    n = hop__label_not(&e->state[p][inputs % earlier * states + start], (int)in, guard);
-                hop__label_equal(e->f, guard, n, out, &e->before[p][in * g->count[p] + x]);
-            }
+    const int first = hop__restricted(e) ? 0 : 1;
+    const int64_t starts = first ? (int64_t)1 << hop__start_bits(e) : 1;
+    for (int p = 1; p < g->players - 1 && e->bits.before; p++) {
+        int64_t x[HOP_EXACT_PLAYERS] = {0};
+        for (int j = 0; j <= p;) {
+            for (int64_t start = 0; start < starts && hop__in_formula(e, x[0]); start++)
+                tie_state(e, x, p, start);
+            for (j = first; j <= p && ++x[j] == g->count[j]; j++) x[j] = 0;
         }
     }
 }
@@ -180,7 +218,7 @@ static void name_labels(hop__encoding *e)
     }
 }
 
-/* ---- affine -------------------------------------------------------------------------------- */
+/* ---- restrictions -------------------------------------------------------------------------- */
 
 /* a + b + c + d = 0 over GF(2). */
 static void add_parity(hop__cnf *f, const int *v)
@@ -192,33 +230,71 @@ static void add_parity(hop__cnf *f, const int *v)
     }
 }
 
-/* l[x * stride] is an affine function of the bits of x: it follows from its values at 0 and at powers of two.
- */
-static void make_affine(hop__encoding *e, const hop__label *l, int64_t stride)
+/* The table's entries for one input are an affine function of `bits` bits of state: each follows from those
+ * at 0 and at powers of two. Entry u stands at (u >> low) * stride + u's lowest bits. */
+static void make_affine(hop__encoding *e, const hop__label *t, int bits, int low, int64_t stride)
 {
-    if (!l || l->values == 1) return;
-    for (int64_t x = 3; x < e->game->count[0]; x++) {
-        int64_t low = x & -x, rest = x & (x - 1);
-        if (!rest) continue;
-        for (int b = 0; 1 << b < l->values; b++)
-            add_parity(e->f, (int[]){l[x * stride].first + b, l[rest * stride].first + b,
-                                     l[low * stride].first + b, l[0].first + b});
+    const int64_t mask = ((int64_t)1 << low) - 1;
+    for (int64_t u = 3; u < (int64_t)1 << bits; u++) {
+        const int64_t parts[] = {u, u & (u - 1), u & -u, 0};
+        int v[4];
+        if (!parts[1]) continue;
+        for (int b = 0; 1 << b < t->values; b++) {
+            for (int k = 0; k < 4; k++) v[k] = t[(parts[k] >> low) * stride + (parts[k] & mask)].first + b;
+            add_parity(e->f, v);
+        }
     }
 }
 
-static void make_all_affine(hop__encoding *e)
+static void make_tables_affine(hop__encoding *e)
+{
+    const hop_game *g = e->game;
+    const int before = e->bits.before, after = e->bits.after;
+    for (int p = 1; p < g->players; p++)
+        for (int64_t x = 0; x < g->count[p]; x++) {
+            if (e->before[p]) make_affine(e, e->before[p] + x, before, 0, g->count[p]);
+            if (e->after[p])
+                make_affine(e, e->after[p] + (x << before), before + after, before, g->count[p] << before);
+        }
+}
+
+/* Bit b of l[x * stride] is the value at 0, plus one bit of x or nothing: a variable for each says which. */
+static void make_picked(hop__encoding *e, const hop__label *l, int64_t stride, int b)
+{
+    int width = 0, first = e->f->vars + 1;
+    while ((int64_t)1 << width < e->game->count[0]) width++;
+    e->f->vars += width + 1;
+    for (int k = 0; k <= width; k++) hop__cnf_put(e->f, first + k);
+    hop__cnf_put(e->f, 0);
+    for (int k = 0; k <= width; k++)
+        for (int64_t x = 1; x < e->game->count[0]; x++) {
+            int here = l[x * stride].first + b, zero = l[0].first + b;
+            if (x >> k & 1) zero = -zero; /* k = width: no x has that bit */
+            hop__cnf_clause(e->f, (int[]){-(first + k), -here, zero}, 3);
+            hop__cnf_clause(e->f, (int[]){-(first + k), here, -zero}, 3);
+        }
+}
+
+static void pick_labels(hop__encoding *e, const hop__label *l, int64_t stride)
+{
+    for (int b = 0; l && 1 << b < l->values; b++) make_picked(e, l, stride, b);
+}
+
+static void pick_all(hop__encoding *e)
 {
     const hop_game *g = e->game;
     const int last = g->players - 1;
-    make_affine(e, e->start, 1);
+    pick_labels(e, e->start, 1);
     for (int j = 1; j <= last; j++) {
         int64_t questions = g->count[j] * asker_states(e, 0, j);
         for (int64_t q = 0; q < questions && e->reply[0][j]; q++)
-            make_affine(e, e->reply[0][j] + q, questions);
+            pick_labels(e, e->reply[0][j] + q, questions);
     }
     for (int p = 0; p < last; p++)
-        for (int64_t at = 0; at < hop__inputs_before(g, 0, p + 1); at += g->count[0])
-            make_affine(e, e->chain[p] + at, 1);
+        for (int64_t at = 0; at < hop__inputs_before(g, 0, p + 1); at += g->count[0]) {
+            pick_labels(e, e->chain[p] + at, 1);
+            if (p) pick_labels(e, e->state[p + 1] + at, 1);
+        }
 }
 
 /* ---- public -------------------------------------------------------------------------------- */
@@ -226,11 +302,14 @@ static void make_all_affine(hop__encoding *e)
 static void describe(hop__encoding *e)
 {
     static const char *const says[] = {
-        "Satisfiable exactly when there is a protocol.",
-        "Satisfiable only if there is a protocol (every message an affine function of z_L's bits).",
-        "Every protocol satisfies it, so unsatisfiable means that there is none: w is told for free what all "
-        "players "
-        "but the first knew\nbefore the epoch, and the last state is any function of z_L, .., z_0."};
+        [HOP__DIRECT] = "Satisfiable exactly when there is a protocol.",
+        [HOP__RELAXED] =
+            "Every protocol satisfies it, so unsatisfiable means that there is none: w is told for "
+            "free what all players\nbut the first knew before the epoch, and the last state is any "
+            "function of z_L, .., z_0.",
+        [HOP__AFFINE] = "Satisfiable only if there is a protocol (with affine tables; z_L with at most one "
+                        "bit set are enough).",
+        [HOP__PICKED] = "Satisfiable only if there is a protocol (with messages that are bits of z_L)."};
     hop_text_printf(
         &e->f->comment,
         "%d-hop function composition, m %lld, fan %lld: is there a protocol with %d state bits before "
@@ -257,7 +336,9 @@ hop_status hop__encoding_new(hop__encoding **out, const hop_game *g, hop_bits bi
     if (e->f && !e->f->failed) {
         tie_states(e);
         if (mode == HOP__AFFINE)
-            make_all_affine(e);
+            make_tables_affine(e);
+        else if (mode == HOP__PICKED)
+            pick_all(e);
         else
             name_labels(e);
         for (int p = 1; p < g->players; p++)

@@ -1,17 +1,26 @@
 /* The game as a formula: one variable label for every message that any input makes somebody send.
  *
- * Satisfied = a protocol. The three ways to write it:
- *   DIRECT   exactly the game.
- *   AFFINE   the game, every message an affine function over GF(2) of the bits of z_L's table when the other
- * inputs are fixed. A restriction, so only its protocols count; it finds them where DIRECT is lost. RELAXED
- * the game made easier, so only its impossibility counts: whoever stands between z_L and w tells w all it
- * knew before the epoch, and the last state that reaches w may be any function of z_L, .., z_0.
+ * Satisfied = a protocol. The ways to write it:
+ *
+ * DIRECT: exactly the game.
+ *
+ * RELAXED: the game made easier, so only its impossibility counts. Whoever stands between z_L and w tells w
+ * all it knew before the epoch, and the last state that reaches w may be any function of z_L, .., z_0.
+ *
+ * AFFINE: without messages, every table an affine function over GF(2) of the states for each input of its
+ * player. Then all that is sent is affine in the bits of z_L's table, and it is enough that things agree
+ * where at most one of these bits is set. A restriction, so only its protocols count; it finds them where
+ * DIRECT is lost.
+ *
+ * PICKED: each bit of a message is a bit of z_L's table or fixed, the other inputs given; where there are
+ * messages, z_L sends no state before the epoch, and players between it and w reply only if they are open. A
+ * restriction too.
  *
  * Labels' names do not matter, so the k-th input (from 0) in a fixed order may be asked to use a label <= k:
  * rename the labels of a message in the order in which they first appear; whoever receives it undoes the
  * renaming. The renamings of different messages do not disturb each other when they are made in the order:
- * states before the epoch player by player, then replies, then states after it. (Not in AFFINE, where a
- * renaming need not be.)
+ * states before the epoch player by player, then replies, then states after it. (Not in AFFINE
+ * and PICKED, which a renaming may leave.)
  *
  * A player i whose whole knowledge before the epoch fits into the message bits loses nothing by replying with
  * it to everybody: a reply is a function of that knowledge and of the question, and who hears it knows the
@@ -24,7 +33,7 @@
 #include <hopbound/exact.h>
 #include "exact_cnf.h"
 
-typedef enum hop__mode { HOP__DIRECT, HOP__AFFINE, HOP__RELAXED } hop__mode;
+typedef enum hop__mode { HOP__DIRECT, HOP__RELAXED, HOP__AFFINE, HOP__PICKED } hop__mode;
 
 typedef struct hop__encoding {
     const hop_game *game;
@@ -34,7 +43,7 @@ typedef struct hop__encoding {
     hop__cnf *f;
     hop__label *start;                                       /* [x_0]: state that leaves player 0 */
     hop__label *before[HOP_EXACT_PLAYERS];                   /* p >= 1: [state in][x_p] */
-    hop__label *state[HOP_EXACT_PLAYERS];                    /* p >= 2: state in, [x_1 .. x_{p-1}][start] */
+    hop__label *state[HOP_EXACT_PLAYERS];                    /* p >= 2: state in, see hop__state_label */
     hop__label *reply[HOP_EXACT_PLAYERS][HOP_EXACT_PLAYERS]; /* see hop__reply_at */
     hop__label *chain[HOP_EXACT_PLAYERS]; /* state that leaves p after the epoch, [prefix] */
     hop__label *after[HOP_EXACT_PLAYERS]; /* tables, see hop__after_at */
@@ -60,7 +69,14 @@ hop_status hop__encoding_protocol(const hop__encoding *e, const signed char *mod
 /* ---- shared by its files --------------------------------------------------------------------- */
 
 int hop__first_open(const hop_game *g, hop_bits bits, hop__mode mode);
+bool hop__restricted(const hop__encoding *e); /* AFFINE or PICKED */
+/* Values of the state that leaves player 0 before the epoch. */
+int hop__start_bits(const hop__encoding *e);
+/* The label of p's state in, p >= 1. It depends on z_L through the state that left it, `start`. */
+const hop__label *hop__state_label(const hop__encoding *e, const int64_t *x, int p, int64_t start);
 int64_t hop__states(const hop__encoding *e, int player); /* values of its state in before the epoch */
+/* Whether the formula speaks of this z_L. */
+bool hop__in_formula(const hop__encoding *e, int64_t x0);
 int hop__reply_bits(const hop__encoding *e, int to);
 bool hop__has_reply(const hop__encoding *e, int from, int to); /* one that is a label */
 /* The state that leaves p after the epoch has no table: it may be anything. */

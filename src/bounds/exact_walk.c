@@ -26,7 +26,7 @@ static void plan(walk *w)
     const hop__encoding *e = w->e;
     for (int q = 1; q <= w->p; q++) {
         bool asked = q == w->p || q == e->open || hop__has_reply(e, q, w->p);
-        if (q == 1 || asked) w->steps[w->count++] = (step){STATE, q};
+        if ((q == 1 && !hop__restricted(e)) || asked) w->steps[w->count++] = (step){STATE, q};
     }
     for (int i = 0; i < w->p; i++)
         if (hop__has_reply(e, i, w->p)) w->steps[w->count++] = (step){REPLY, i};
@@ -38,10 +38,7 @@ static const hop__label *label_of(const walk *w, const step *s)
     const hop__encoding *e = w->e;
     const int64_t *x = w->view.x;
     switch (s->kind) {
-    case STATE:
-        if (s->player == 1) return &e->start[x[0]];
-        return &e->state[s->player]
-                        [hop__index(e->game, x, 1, s->player) * hop__states(e, 1) + w->view.state[1]];
+    case STATE: return hop__state_label(e, x, s->player, w->view.state[1]);
     case REPLY: return &e->reply[s->player][w->p][hop__reply_at(e, &w->view, s->player, w->p)];
     case CHAIN: break;
     }
@@ -84,7 +81,7 @@ void hop__encode_player(hop__encoding *e, int p)
     walk w = {.e = e, .p = p, .view.x = x};
     plan(&w);
     for (;;) {
-        branch(&w, 0);
+        if (hop__in_formula(e, x[0])) branch(&w, 0);
         int j = 0;
         while (j <= p && ++x[j] == e->game->count[j]) x[j++] = 0;
         if (j > p || e->f->failed) return;
@@ -99,9 +96,11 @@ double hop__encoding_clauses(const hop_game *g, hop_bits bits, hop__mode mode)
         if (hop__chain_is_free(&e, p)) continue;
         walk w = {.e = (hop__encoding *)(uintptr_t)&e, .p = p};
         plan(&w);
-        double clauses = (double)hop__inputs_before(g, 0, p + 1);
+        double clauses = (double)hop__inputs_before(g, 1, p + 1), tables = 0;
+        for (int64_t x0 = 0; x0 < g->count[0]; x0++) tables += hop__in_formula(&e, x0);
+        clauses *= tables;
         for (int k = 0; k < w.count; k++) {
-            int b = w.steps[k].kind == STATE   ? bits.before
+            int b = w.steps[k].kind == STATE   ? (w.steps[k].player == 1 ? hop__start_bits(&e) : bits.before)
                     : w.steps[k].kind == REPLY ? hop__reply_bits(&e, p)
                                                : bits.after;
             clauses *= (double)((int64_t)1 << (b < 62 ? b : 62));
@@ -126,6 +125,14 @@ static uint32_t value(const reading *r, const hop__label *l)
     return (uint32_t)hop__label_value(l, r->model);
 }
 
+/* What player 0 sends for z_L = x. Where the formula does not speak of x, it is the sum of what it says of
+ * x's bits. */
+static uint32_t first_value(const reading *r, const hop__label *l, int64_t x)
+{
+    if (hop__in_formula(r->e, x)) return value(r, &l[x]);
+    return first_value(r, l, x & (x - 1)) ^ value(r, &l[x & -x]) ^ value(r, &l[0]);
+}
+
 static void read_reply(const reading *r, int i, int j)
 {
     const hop__encoding *e = r->e;
@@ -136,11 +143,13 @@ static void read_reply(const reading *r, int i, int j)
         for (v.state[i] = 0; v.state[i] < hop__states(e, i); v.state[i]++)
             for (x[j] = 0; x[j] < g->count[j]; x[j]++)
                 for (v.state[j] = 0; v.state[j] < hop__states(e, j); v.state[j]++, at++) {
-                    uint32_t said = (uint32_t)(x[i] * hop__states(e, i) + v.state[i]); /* an open player's */
+                    uint32_t said = 0;
                     if (hop__has_reply(e, i, j))
                         said = value(r, &e->reply[i][j][hop__reply_at(e, &v, i, j)]);
                     else if (i == 0) /* the state that the asker wants */
                         said = value(r, &e->chain[1][hop__index(g, x, 0, 2)]);
+                    else if (i >= e->open)
+                        said = (uint32_t)(x[i] * hop__states(e, i) + v.state[i]);
                     r->out->reply[i][j][at] = said;
                 }
 }
@@ -182,8 +191,8 @@ hop_status hop__encoding_protocol(const hop__encoding *e, const signed char *mod
     if (s != HOP_OK) return s;
     reading r = {e, model, *out};
     for (int64_t x = 0; x < g->count[0]; x++) {
-        (*out)->before[0][x] = value(&r, &e->start[x]);
-        (*out)->after[0][x] = value(&r, &e->chain[0][x]);
+        (*out)->before[0][x] = first_value(&r, e->start, x);
+        (*out)->after[0][x] = first_value(&r, e->chain[0], x);
     }
     for (int p = 1; p < g->players; p++) {
         if (p < g->players - 1)
