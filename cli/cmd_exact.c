@@ -290,7 +290,8 @@ static int report_text(const exact_args *a, const table *t)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-static hop_status decide_all(const exact_args *a, hop_exact *x, table *t, hop_error *err)
+/* Cells that a signal left are undecided. */
+static hop_status decide_all(hop_exact *x, table *t, hop_error *err)
 {
     hop_status s = HOP_OK;
     int done = 0;
@@ -303,7 +304,6 @@ static hop_status decide_all(const exact_args *a, hop_exact *x, table *t, hop_er
                                               .p2 = HOP_ANSWER_SILENT,
                                               .p4 = HOP_ANSWER_SILENT,
                                               .p5 = HOP_ANSWER_SILENT};
-    (void)a;
     return s;
 }
 
@@ -359,7 +359,7 @@ static int decide_and_report(const exact_args *a, table *t)
     double began = hop_now();
     if (hop_exact_new(&x, &o, &err) != HOP_OK) return fail_error(&a->common, &err);
     snprintf(t->solver, sizeof t->solver, "%s", hop_exact_solver(x));
-    hop_status s = decide_all(a, x, t, &err);
+    hop_status s = decide_all(x, t, &err);
     t->seconds = hop_now() - began;
     int code = EXIT_DONE;
     if (s == HOP_OK || terminal_stopped()) code = (a->common.json.flag ? report_json : report_text)(a, t);
@@ -393,8 +393,8 @@ static const opt_group GROUPS[] = {
 static const example EXAMPLES[] = {
     {"hopbound exact --hops 1 --m 3",
      "27 functions need 5 state bits: the threshold of a stack of linear layers."},
-    {"hopbound exact --hops 2 --state-bits 0,1 --message-bits 3 --protocol found.json",
-     "Two hops, one full layer, 3 message bits: impossible without state, possible with one bit."},
+    {"hopbound exact --hops 2 --before 0 --after 0,1 --message-bits 3 --protocol found.json",
+     "Two hops, one full layer, 3 message bits: impossible without state, possible with one bit after it."},
     {"hopbound exact --hops 1 --m 2 --state-bits 1 --proof proofs",
      "Leaves a formula and the proof that it has no solution."},
     {0},
