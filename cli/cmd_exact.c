@@ -1,57 +1,91 @@
 /* hopbound exact: is there any protocol with so many bits? A table of cells, decided by a SAT solver. */
-#include "cli.h"
+#include "exact.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define MAX_BITS  24
-#define MAX_CELLS 1024
+#define MAX_BITS 24
 
-typedef struct exact_args {
-    common_args common;
-    opt_value hops, m, fan, full_layers, state_bits, message_bits, before, after, budget, proof, protocol;
-} exact_args;
-
-/* clang-format off */
 static const opt OPTIONS[] = {
-    {.name = "hops", .kind = OPT_INT, .at = offsetof(exact_args, hops), .initial = "1", .min = 1, .max = 2,
-     .metavar = "L", .help = "functions to compose"},
-    {.name = "m", .kind = OPT_INT, .at = offsetof(exact_args, m), .initial = "2", .min = 2, .max = 64,
-     .metavar = "M", .help = "entries of the first function"},
-    {.name = "fan", .kind = OPT_INT, .at = offsetof(exact_args, fan), .initial = "2", .min = 2, .max = 64,
-     .metavar = "N", .help = "two hops: how many times larger the second function is"},
-    {.name = "full-layers", .kind = OPT_INT, .at = offsetof(exact_args, full_layers), .min = 0, .max = 1,
+    {.name = "hops",
+     .kind = OPT_INT,
+     .at = offsetof(exact_args, hops),
+     .initial = "1",
+     .min = 1,
+     .max = 2,
+     .metavar = "L",
+     .help = "functions to compose"},
+    {.name = "m",
+     .kind = OPT_INT,
+     .at = offsetof(exact_args, m),
+     .initial = "2",
+     .min = 2,
+     .max = 64,
+     .metavar = "M",
+     .help = "entries of the first function"},
+    {.name = "fan",
+     .kind = OPT_INT,
+     .at = offsetof(exact_args, fan),
+     .initial = "2",
+     .min = 2,
+     .max = 64,
+     .metavar = "N",
+     .help = "two hops: how many times larger the second function is"},
+    {.name = "full-layers",
+     .kind = OPT_INT,
+     .at = offsetof(exact_args, full_layers),
+     .min = 0,
+     .max = 1,
      .initial_help = "1 for two hops or where message bits are asked for, else 0",
-     .metavar = "N", .help = "0: linear layers only, with the state bits in total; 1: one full layer among them"},
-    {.name = "state-bits", .letter = 's', .kind = OPT_TEXT, .at = offsetof(exact_args, state_bits),
+     .metavar = "N",
+     .help = "0: linear layers only, with the state bits in total; 1: one full layer among them"},
+    {.name = "state-bits",
+     .letter = 's',
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, state_bits),
      .initial_help = "from 0 to where it must be possible",
-     .metavar = "LIST", .help = "state bits of the linear layers, such as 5, 3,4,5 or 0..4; with a full layer, as many before it as after it"},
-    {.name = "message-bits", .kind = OPT_TEXT, .at = offsetof(exact_args, message_bits),
+     .metavar = "LIST",
+     .help = "state bits of the linear layers, such as 5, 3,4,5 or 0..4; with a full layer, as many before "
+             "it as after it"},
+    {.name = "message-bits",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, message_bits),
      .initial_help = "from 0 to where it must be possible",
-     .metavar = "LIST", .help = "bits that a token hears from each earlier player in the full layer"},
-    {.name = "before", .kind = OPT_TEXT, .at = offsetof(exact_args, before), .initial_help = "0",
-     .metavar = "LIST", .help = "instead of --state-bits: state bits before the full layer"},
-    {.name = "after", .kind = OPT_TEXT, .at = offsetof(exact_args, after), .initial_help = "0",
-     .metavar = "LIST", .help = "instead of --state-bits: state bits after it"},
-    {.name = "budget", .kind = OPT_REAL, .at = offsetof(exact_args, budget), .initial = "600", .min = 0, .max = 1000000000,
-     .metavar = "SECONDS", .help = "for all cells together; what is left then is undecided; 0 is no limit"},
-    {.name = "proof", .kind = OPT_TEXT, .at = offsetof(exact_args, proof),
-     .metavar = "DIR", .help = "for every cell found impossible on the way, leave the formula (.cnf, whose comments say why it follows) and its DRAT proof (.drat) there"},
-    {.name = "protocol", .kind = OPT_TEXT, .at = offsetof(exact_args, protocol),
-     .metavar = "FILE", .help = "write the protocols found there, as JSON: every player's tables"},
+     .metavar = "LIST",
+     .help = "bits that a token hears from each earlier player in the full layer"},
+    {.name = "before",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, before),
+     .initial_help = "0",
+     .metavar = "LIST",
+     .help = "instead of --state-bits: state bits before the full layer"},
+    {.name = "after",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, after),
+     .initial_help = "0",
+     .metavar = "LIST",
+     .help = "instead of --state-bits: state bits after it"},
+    {.name = "budget",
+     .kind = OPT_REAL,
+     .at = offsetof(exact_args, budget),
+     .initial = "600",
+     .min = 0,
+     .max = 1000000000,
+     .metavar = "SECONDS",
+     .help = "for all cells together; what is left then is undecided; 0 is no limit"},
+    {.name = "proof",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, proof),
+     .metavar = "DIR",
+     .help = "for every cell found impossible on the way, leave the formula (.cnf, whose comments say why it "
+             "follows) and its DRAT proof (.drat) there"},
+    {.name = "protocol",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, protocol),
+     .metavar = "FILE",
+     .help = "write the protocols found there, as JSON: every player's tables"},
     {.name = NULL},
 };
-/* clang-format on */
-
-/* The cells asked for, in order, and what was found. */
-typedef struct table {
-    bool full, split; /* one full layer; bits before and after it asked for apart */
-    hop_bits bits[MAX_CELLS];
-    hop_exact_cell cells[MAX_CELLS];
-    int count;
-    double seconds;
-    char solver[64];
-} table;
 
 /* ---- which cells --------------------------------------------------------------------------- */
 
@@ -104,7 +138,7 @@ static int64_t bits_for(int64_t tables)
 
 /* By default up to where a protocol is obvious: all of z_L in the states, or of what w can ask for in a
  * message. */
-static int choose_cells(const exact_args *a, const hop_game *g, table *t)
+static int choose_cells(const exact_args *a, const hop_game *g, exact_table *t)
 {
     list before = {0}, after = {0}, message = {0};
     const int64_t all = bits_for(g->count[0]), asked = g->m * bits_for(g->answers);
@@ -127,171 +161,19 @@ static int choose_cells(const exact_args *a, const hop_game *g, table *t)
     for (int i = 0; i < before.count && code == EXIT_DONE; i++)
         for (int j = 0; j < after.count; j++)
             for (int k = 0; k < message.count; k++) {
-                if (t->count == MAX_CELLS)
-                    return fail(&a->common, EXIT_USAGE, "--message-bits: more than %d cells", MAX_CELLS);
+                if (t->count == EXACT_MAX_CELLS)
+                    return fail(&a->common, EXIT_USAGE, "--message-bits: more than %d cells",
+                                EXACT_MAX_CELLS);
                 int first = t->split ? before.v[i] : t->full ? after.v[j] : 0;
                 t->bits[t->count++] = (hop_bits){first, message.v[k], after.v[j]};
             }
     return code;
 }
 
-/* ---- thresholds ---------------------------------------------------------------------------- */
-
-static bool excluded(const hop_exact_cell *c)
-{
-    return c->p2 == HOP_ANSWER_IMPOSSIBLE || c->p4 == HOP_ANSWER_IMPOSSIBLE || c->p5 == HOP_ANSWER_IMPOSSIBLE;
-}
-
-/* For so many message bits: the fewest state bits asked for that are possible, that no theorem excludes, and
- * the most that are impossible; -1 where there are none. */
-typedef struct threshold {
-    int possible, impossible, theory;
-} threshold;
-
-static threshold threshold_of(const table *t, int message)
-{
-    threshold h = {-1, -1, -1};
-    for (int i = 0; i < t->count; i++) {
-        const hop_exact_cell *c = &t->cells[i];
-        if (c->bits.message != message) continue;
-        if (c->verdict == HOP_CELL_POSSIBLE && h.possible < 0) h.possible = c->bits.after;
-        if (c->verdict == HOP_CELL_IMPOSSIBLE) h.impossible = c->bits.after;
-        if (!excluded(c) && h.theory < 0) h.theory = c->bits.after;
-    }
-    return h;
-}
-
-/* The cells run through the message bits for each number of state bits: those of the first are all there are.
- */
-static int message_counts(const table *t)
-{
-    int n = 0;
-    while (n < t->count && t->bits[n].after == t->bits[0].after) n++;
-    return t->split ? 0 : n;
-}
-
-/* ---- reports ------------------------------------------------------------------------------- */
-
-static const char *says(hop_answer a)
-{
-    return a == HOP_ANSWER_IMPOSSIBLE ? "impossible" : "silent";
-}
-
-static void write_cell(hop_json_writer *w, const table *t, const hop_exact_cell *c)
-{
-    hop_json_begin_object(w);
-    hop_json_key(w, "state_bits");
-    if (t->split && c->bits.before != c->bits.after)
-        hop_json_put_null(w);
-    else
-        hop_json_put_int(w, c->bits.after);
-    hop_json_integer(w, "message_bits", c->bits.message);
-    hop_json_integer(w, "before_bits", c->bits.before);
-    hop_json_integer(w, "after_bits", c->bits.after);
-    hop_json_string(w, "verdict", hop_cell_verdict_name(c->verdict));
-    hop_json_string(w, "by", c->by);
-    hop_json_number(w, "seconds", c->seconds);
-    hop_json_string(w, "p2", says(c->p2));
-    hop_json_string(w, "p4", says(c->p4));
-    hop_json_string(w, "p5", says(c->p5));
-    hop_json_boolean(w, "refutes_a_theorem", hop_exact_refutes(c));
-    hop_json_end_object(w);
-}
-
-static void write_bits(hop_json_writer *w, const char *key, int bits)
-{
-    hop_json_key(w, key);
-    if (bits < 0)
-        hop_json_put_null(w);
-    else
-        hop_json_put_int(w, bits);
-}
-
-static int report_json(const exact_args *a, const table *t)
-{
-    hop_json_writer w = {0};
-    hop_json_begin_object(&w);
-    hop_json_integer(&w, "hops", a->hops.integer);
-    hop_json_integer(&w, "m", a->m.integer);
-    if (a->hops.integer == 2) hop_json_integer(&w, "fan", a->fan.integer);
-    hop_json_integer(&w, "full_layers", t->full);
-    hop_json_key(&w, "results");
-    hop_json_begin_array(&w);
-    for (int i = 0; i < t->count; i++) write_cell(&w, t, &t->cells[i]);
-    hop_json_end_array(&w);
-    hop_json_key(&w, "thresholds");
-    hop_json_begin_array(&w);
-    for (int i = 0; i < message_counts(t); i++) {
-        threshold h = threshold_of(t, t->bits[i].message);
-        hop_json_begin_object(&w);
-        hop_json_integer(&w, "message_bits", t->bits[i].message);
-        write_bits(&w, "possible_from", h.possible);
-        write_bits(&w, "impossible_to", h.impossible);
-        write_bits(&w, "theorems_silent_from", h.theory);
-        hop_json_end_object(&w);
-    }
-    hop_json_end_array(&w);
-    hop_json_string(&w, "solver", t->solver);
-    hop_json_number(&w, "seconds", t->seconds);
-    hop_json_end_object(&w);
-    return print_json(&a->common, &w);
-}
-
-static const char *theorems(const hop_exact_cell *c, char *out, size_t size)
-{
-    snprintf(out, size, "%s%s%s", c->p2 == HOP_ANSWER_IMPOSSIBLE ? " P2" : "",
-             c->p4 == HOP_ANSWER_IMPOSSIBLE ? " P4" : "", c->p5 == HOP_ANSWER_IMPOSSIBLE ? " P5" : "");
-    return *out ? out + 1 : "silent";
-}
-
-static void print_cell(hop_text *out, const table *t, const hop_exact_cell *c)
-{
-    char by[16];
-    if (t->split) hop_text_printf(out, "  %6d %6d", c->bits.before, c->bits.after);
-    if (!t->split) hop_text_printf(out, "  %6d", c->bits.after);
-    if (t->full) hop_text_printf(out, " %8d", c->bits.message);
-    hop_text_printf(out, "  %-10s %9.2f  %-12s", hop_cell_verdict_name(c->verdict), c->seconds, c->by);
-    hop_text_printf(out, "  %s%s\n", theorems(c, by, sizeof by),
-                    hop_exact_refutes(c) ? "  <== REFUTED, A PROTOCOL EXISTS" : "");
-}
-
-static void print_thresholds(hop_text *out, const table *t)
-{
-    for (int i = 0; i < message_counts(t); i++) {
-        threshold h = threshold_of(t, t->bits[i].message);
-        if (t->full) hop_text_printf(out, "%d message bits: ", t->bits[i].message);
-        if (h.possible < 0)
-            hop_text_add(out, "possible with none of these state bits");
-        else if (h.impossible == h.possible - 1)
-            hop_text_printf(out, "threshold at %d state bits", h.possible);
-        else
-            hop_text_printf(out, "possible from %d state bits", h.possible);
-        if (h.theory < 0)
-            hop_text_add(out, "; the theorems exclude all of them\n");
-        else
-            hop_text_printf(out, "; the theorems exclude those below %d\n", h.theory);
-    }
-}
-
-static int report_text(const exact_args *a, const table *t)
-{
-    hop_text out = {0};
-    hop_text_printf(&out, "%lld hop%s, m %lld", (long long)a->hops.integer, a->hops.integer == 1 ? "" : "s",
-                    (long long)a->m.integer);
-    if (a->hops.integer == 2) hop_text_printf(&out, ", fan %lld", (long long)a->fan.integer);
-    hop_text_printf(&out, ", %s\n%s%s", t->full ? "one full layer" : "linear layers only",
-                    t->split ? "  before  after" : "   state", t->full ? "  message" : "");
-    hop_text_printf(&out, "  %-10s %9s  %-12s  %s\n", "verdict", "seconds", "by", "impossible by");
-    for (int i = 0; i < t->count; i++) print_cell(&out, t, &t->cells[i]);
-    print_thresholds(&out, t);
-    hop_text_printf(&out, "%s, %.1f s\n", t->solver, t->seconds);
-    return print_text(&a->common, &out);
-}
-
 /* ---- the verb ------------------------------------------------------------------------------ */
 
 /* Cells that a signal left are undecided. */
-static hop_status decide_all(hop_exact *x, table *t, hop_error *err)
+static hop_status decide_all(hop_exact *x, exact_table *t, hop_error *err)
 {
     hop_status s = HOP_OK;
     int done = 0;
@@ -307,7 +189,7 @@ static hop_status decide_all(hop_exact *x, table *t, hop_error *err)
     return s;
 }
 
-static hop_status save_protocols(const exact_args *a, const table *t, hop_error *err)
+static hop_status save_protocols(const exact_args *a, const exact_table *t, hop_error *err)
 {
     hop_json_writer w = {0};
     if (!a->protocol.text) return HOP_OK;
@@ -329,7 +211,7 @@ static hop_status save_protocols(const exact_args *a, const table *t, hop_error 
     return s;
 }
 
-static int shout(const exact_args *a, const table *t)
+static int shout(const exact_args *a, const exact_table *t)
 {
     int refuted = 0, undecided = 0;
     for (int i = 0; i < t->count; i++) {
@@ -345,7 +227,7 @@ static int shout(const exact_args *a, const table *t)
     return undecided ? EXIT_UNDECIDED : EXIT_DONE;
 }
 
-static int decide_and_report(const exact_args *a, table *t)
+static int decide_and_report(const exact_args *a, exact_table *t)
 {
     const hop_exact_options o = {.hops = (int)a->hops.integer,
                                  .m = a->m.integer,
@@ -362,7 +244,8 @@ static int decide_and_report(const exact_args *a, table *t)
     hop_status s = decide_all(x, t, &err);
     t->seconds = hop_now() - began;
     int code = EXIT_DONE;
-    if (s == HOP_OK || terminal_stopped()) code = (a->common.json.flag ? report_json : report_text)(a, t);
+    if (s == HOP_OK || terminal_stopped())
+        code = (a->common.json.flag ? exact_report_json : exact_report_text)(a, t);
     if (s == HOP_OK && code == EXIT_DONE) s = save_protocols(a, t, &err);
     if (code == EXIT_DONE) code = s == HOP_OK ? shout(a, t) : fail_error(&a->common, &err);
     hop_exact_free(x);
@@ -376,7 +259,7 @@ static int cmd_exact(common_args *common)
     hop_error err = {0};
     if (hop_game_init(&g, (int)a->hops.integer, a->m.integer, a->fan.integer, &err) != HOP_OK)
         return fail_error(common, &err);
-    table *t = calloc(1, sizeof *t);
+    exact_table *t = calloc(1, sizeof *t);
     if (!t) return fail(common, EXIT_FAILED, "out of memory");
     int code = choose_cells(a, &g, t);
     if (code == EXIT_DONE) code = decide_and_report(a, t);

@@ -146,6 +146,12 @@ static void a_protocol_where_a_theorem_says_impossible_refutes_it(void **state)
     assert_true(hop_exact_refutes(&c));
     c.verdict = HOP_CELL_UNDECIDED;
     assert_false(hop_exact_refutes(&c));
+    c = (hop_exact_cell){.verdict = HOP_CELL_POSSIBLE,
+                         .p2 = HOP_ANSWER_SILENT,
+                         .p4 = HOP_ANSWER_SILENT,
+                         .p5 = HOP_ANSWER_SILENT,
+                         .refuted_below = true};
+    assert_true(hop_exact_refutes(&c));
 }
 
 static void without_time_a_cell_is_undecided(void **state)

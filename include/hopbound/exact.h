@@ -1,7 +1,7 @@
 /* hopbound/exact.h - tiny sizes, decided: is there ANY protocol with so many state and message bits?
  *
  * The players hold z_L, .., z_1, z_0, w in prompt order and play the game behind every network with at most
- * one full layer (docs/THEORY.md section 4): a chain of `before` bits from player to player, then one epoch
+ * one full layer, the game of P2, P4 and P5: a chain of `before` bits from player to player, then one epoch
  * in which every later player hears `message` bits a token from every earlier one, which answers from what it
  * knew before the epoch to a question that may hold all the asker knew, then a chain of `after` bits. Nothing
  * else limits the players, so "impossible" holds for every network of those widths, whatever its weights.
@@ -12,8 +12,8 @@
  *     hop_exact_options o = {.hops = 1, .m = 3, .budget = 60};
  *     hop_exact_new(&x, &o, &err);
  *     hop_exact_cell cell;
- *     hop_exact_decide(x, (hop_bits){.after = 4}, &cell, &err);     // HOP_CELL_IMPOSSIBLE: 27 tables, 16
- * states hop_exact_free(x);
+ *     hop_exact_decide(x, (hop_bits){.after = 4}, &cell, &err);  // impossible: 27 tables, 16 states
+ *     hop_exact_free(x);
  */
 #ifndef HOPBOUND_EXACT_H
 #define HOPBOUND_EXACT_H
@@ -90,9 +90,10 @@ typedef struct hop_exact_cell {
     hop_bits from;                /* the cell whose protocol it is; bits itself, or fewer */
     const hop_protocol *protocol; /* possible: checked on all inputs */
     hop_answer p2, p4, p5;        /* what the theorems say: impossible, or silent */
+    bool refuted_below;           /* the protocol is from a cell that a theorem calls impossible */
 } hop_exact_cell;
 
-/* A theorem says impossible and there is a protocol. */
+/* A theorem says impossible, here or where the protocol is from, and there is a protocol. */
 bool hop_exact_refutes(const hop_exact_cell *c);
 
 typedef struct hop_exact_options {

@@ -37,7 +37,7 @@ const char *hop_cell_verdict_name(hop_cell_verdict v)
 bool hop_exact_refutes(const hop_exact_cell *c)
 {
     return c->verdict == HOP_CELL_POSSIBLE &&
-           (c->p2 == HOP_ANSWER_IMPOSSIBLE || c->p4 == HOP_ANSWER_IMPOSSIBLE ||
+           (c->refuted_below || c->p2 == HOP_ANSWER_IMPOSSIBLE || c->p4 == HOP_ANSWER_IMPOSSIBLE ||
             c->p5 == HOP_ANSWER_IMPOSSIBLE);
 }
 
@@ -232,6 +232,7 @@ static hop_status inherit(hop_exact *x, hop_exact_cell *c, hop_error *err)
         c->by = "fewer bits";
         c->from = less->from;
         c->protocol = less->protocol;
+        c->refuted_below = hop_exact_refutes(less);
     }
     return HOP_OK;
 }
