@@ -13,6 +13,9 @@
  * all its pairs are. F has a variable for each entry and value, a box one for each w and pair, z_2 one for
  * each box. That a box makes at most 2^M pairs follows, but a solver that has it as a counter need not find
  * it again and again.
+ * Likewise, for two values of w, a pair of one w is made by at least N^2 / 2^M boxes: each makes at most 2^M
+ * of the N^2 pairs of the other w, and the pair occurs with all of them. (Without it: minutes instead of
+ * seconds.)
  *
  * Names: in every a the b_u may be renamed, so the first z_2, all zeros, is made by a = b_0 = b_1 = 0; after
  * that the r_w of each (a, w) may be sorted by F[a][w][0][.][0], and the one that makes the first z_2, which
@@ -74,7 +77,7 @@ static void add_pair(core *c, int64_t w, int box, int pair)
                              values[u]);
 }
 
-/* At most `most` of `count` variables, by a counter: seen[k] once more than k are true. */
+/* At most `most` of `count` literals, by a counter: seen[k] once more than k are true. */
 static void at_most(hop__cnf *f, const int *v, int count, int most)
 {
     int before = 0;
@@ -91,13 +94,27 @@ static void at_most(hop__cnf *f, const int *v, int count, int most)
     }
 }
 
+/* A pair is made by so many boxes: at most the other boxes do not make it. */
+static void add_spread(core *c)
+{
+    const int pairs = c->values * c->values, need = (pairs + (1 << c->bits.message) - 1) >> c->bits.message;
+    int not_made[64];
+    if (c->g->fan != 2 || c->boxes > 64 || need >= c->boxes) return;
+    for (int w = 0; w < 2; w++)
+        for (int pair = 0; pair < pairs; pair++) {
+            for (int box = 0; box < c->boxes; box++)
+                not_made[box] = -c->pair[(w * c->boxes + box) * pairs + pair];
+            at_most(c->f, not_made, c->boxes, c->boxes - need);
+        }
+}
+
 static void add_tables(core *c)
 {
     const int pairs = c->values * c->values;
     for (int64_t z = 0; z < c->g->count[0]; z++) {
         int first = c->f->vars + 1;
         c->f->vars += c->boxes;
-        for (int box = 0; box < c->boxes; box++) hop__cnf_put(c->f, first + box);
+        for (int box = 0; box < (z ? c->boxes : 1); box++) hop__cnf_put(c->f, first + box); /* see "Names" */
         hop__cnf_put(c->f, 0);
         for (int box = 0; box < c->boxes; box++) {
             int64_t rest = z;
@@ -172,6 +189,7 @@ void hop__core_encode(hop__cnf *f, const hop_game *g, hop_bits bits)
                 for (int pair = 0; pair < pairs; pair++) add_pair(&c, w, box, pair);
                 at_most(f, &c.pair[((int)w * c.boxes + box) * pairs], pairs, 1 << bits.message);
             }
+        add_spread(&c);
         add_tables(&c);
         name(&c);
     }
