@@ -18,7 +18,7 @@ def entry(table, size, index):
 
 
 def play(p, x):
-    """The players' tables, followed on one input; indices as docs/FORMATS.md and hopbound/exact.h give them."""
+    """The players' tables, followed on one input; indices as hopbound/exact.h gives them."""
     players, answer = p["players"], 0
     known, chain = [0], 0
     for j, me in enumerate(players[:-1]):
