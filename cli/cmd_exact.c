@@ -1,0 +1,304 @@
+/* hopbound exact: is there any protocol with so many bits? A table of cells, decided by a SAT solver. */
+#include "exact.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define MAX_BITS 24
+
+static const opt OPTIONS[] = {
+    {.name = "hops",
+     .kind = OPT_INT,
+     .at = offsetof(exact_args, hops),
+     .initial = "1",
+     .min = 1,
+     .max = 2,
+     .metavar = "L",
+     .help = "functions to compose"},
+    {.name = "m",
+     .kind = OPT_INT,
+     .at = offsetof(exact_args, m),
+     .initial = "2",
+     .min = 2,
+     .max = 64,
+     .metavar = "M",
+     .help = "entries of the first function"},
+    {.name = "fan",
+     .kind = OPT_INT,
+     .at = offsetof(exact_args, fan),
+     .initial = "2",
+     .min = 2,
+     .max = 64,
+     .metavar = "N",
+     .help = "two hops: how many times larger the second function is"},
+    {.name = "full-layers",
+     .kind = OPT_INT,
+     .at = offsetof(exact_args, full_layers),
+     .min = 0,
+     .max = 1,
+     .initial_help = "1 for two hops or where message bits are asked for, else 0",
+     .metavar = "N",
+     .help = "0: linear layers only, with the state bits in total; 1: one full layer among them"},
+    {.name = "state-bits",
+     .letter = 's',
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, state_bits),
+     .initial_help = "from 0 to where it must be possible",
+     .metavar = "LIST",
+     .help = "state bits of the linear layers, such as 5, 3,4,5 or 0..4; with a full layer, as many before "
+             "it as after it"},
+    {.name = "message-bits",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, message_bits),
+     .initial_help = "from 0 to where it must be possible",
+     .metavar = "LIST",
+     .help = "bits that a token hears from each earlier player in the full layer"},
+    {.name = "before",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, before),
+     .initial_help = "0",
+     .metavar = "LIST",
+     .help = "instead of --state-bits: state bits before the full layer"},
+    {.name = "after",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, after),
+     .initial_help = "0",
+     .metavar = "LIST",
+     .help = "instead of --state-bits: state bits after it"},
+    {.name = "budget",
+     .kind = OPT_REAL,
+     .at = offsetof(exact_args, budget),
+     .initial = "600",
+     .min = 0,
+     .max = 1000000000,
+     .metavar = "SECONDS",
+     .help = "for all cells together; what is left then is undecided; 0 is no limit"},
+    {.name = "proof",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, proof),
+     .metavar = "DIR",
+     .help = "for every cell found impossible on the way, leave the formula (.cnf, whose comments say why it "
+             "follows) and its DRAT proof (.drat) there"},
+    {.name = "protocol",
+     .kind = OPT_TEXT,
+     .at = offsetof(exact_args, protocol),
+     .metavar = "FILE",
+     .help = "write the protocols found there, as JSON: every player's tables"},
+    {.name = NULL},
+};
+
+/* ---- which cells --------------------------------------------------------------------------- */
+
+typedef struct list {
+    int v[MAX_BITS + 1], count;
+} list;
+
+/* "5", "1,3", "0..4", "0..2,6": rising numbers up to MAX_BITS. */
+static int read_list(const exact_args *a, const char *option, const char *text, list *out)
+{
+    const char *at = text;
+    for (;;) {
+        char *end;
+        long lo = strtol(at, &end, 10), hi = lo;
+        bool ok = *at >= '0' && *at <= '9';
+        if (ok && strncmp(end, "..", 2) == 0) {
+            at = end + 2;
+            hi = strtol(at, &end, 10);
+            ok = *at >= '0' && *at <= '9';
+        }
+        if (!ok || (*end && *end != ','))
+            return fail(&a->common, EXIT_USAGE, "--%s: \"%.60s\" is not a list such as 3, 0,2 or 0..4",
+                        option, text);
+        if (hi > MAX_BITS)
+            return fail(&a->common, EXIT_USAGE, "--%s: %ld is outside 0..%d", option, hi, MAX_BITS);
+        if (hi < lo || (out->count && out->v[out->count - 1] >= lo))
+            return fail(&a->common, EXIT_USAGE, "--%s: \"%.60s\" does not rise", option, text);
+        while (lo <= hi) out->v[out->count++] = (int)lo++;
+        if (!*end) return EXIT_DONE;
+        at = end + 1;
+    }
+}
+
+/* What the option says, else 0..most. */
+static int list_of(const exact_args *a, const char *option, const opt_value *v, int64_t most, list *out)
+{
+    if (v->text) return read_list(a, option, v->text, out);
+    if (most > MAX_BITS) most = MAX_BITS;
+    for (int k = 0; k <= most; k++) out->v[out->count++] = k;
+    return EXIT_DONE;
+}
+
+/* Bits that number `tables` things. */
+static int64_t bits_for(int64_t tables)
+{
+    int64_t bits = 0;
+    while (bits < 62 && (int64_t)1 << bits < tables) bits++;
+    return bits;
+}
+
+/* By default up to where a protocol is obvious: all of z_L in the states, or of what w can ask for in a
+ * message. */
+static int choose_cells(const exact_args *a, const hop_game *g, exact_table *t)
+{
+    list before = {0}, after = {0}, message = {0};
+    const int64_t all = bits_for(g->count[0]), asked = g->m * bits_for(g->answers);
+    bool messages = a->message_bits.given || a->before.given || a->after.given;
+    t->full = a->full_layers.given ? a->full_layers.integer == 1 : g->hops == 2 || messages;
+    t->split = a->before.given || a->after.given;
+    if (!t->full && messages)
+        return fail(&a->common, EXIT_USAGE,
+                    "--full-layers: 0 has no messages, and nothing before or after it");
+    if (t->split && a->state_bits.given)
+        return fail(&a->common, EXIT_USAGE, "--state-bits: with --before or --after there are two kinds");
+    int code = list_of(a, "message-bits", &a->message_bits, t->full ? asked : 0, &message);
+    if (code == EXIT_DONE && t->split) {
+        code = list_of(a, "before", &a->before, 0, &before);
+        if (code == EXIT_DONE) code = list_of(a, "after", &a->after, 0, &after);
+    } else if (code == EXIT_DONE) {
+        code = list_of(a, "state-bits", &a->state_bits, t->full ? (all + 1) / 2 : all, &after);
+        before.count = 1;
+    }
+    for (int i = 0; i < before.count && code == EXIT_DONE; i++)
+        for (int j = 0; j < after.count; j++)
+            for (int k = 0; k < message.count; k++) {
+                if (t->count == EXACT_MAX_CELLS)
+                    return fail(&a->common, EXIT_USAGE, "--message-bits: more than %d cells",
+                                EXACT_MAX_CELLS);
+                int first = t->split ? before.v[i] : t->full ? after.v[j] : 0;
+                t->bits[t->count++] = (hop_bits){first, message.v[k], after.v[j]};
+            }
+    return code;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------ */
+
+/* Cells that a signal left are undecided. */
+static hop_status decide_all(hop_exact *x, exact_table *t, hop_error *err)
+{
+    hop_status s = HOP_OK;
+    int done = 0;
+    for (; done < t->count && s == HOP_OK; done += s == HOP_OK)
+        s = hop_exact_decide(x, t->bits[done], &t->cells[done], err);
+    if (s == HOP_ESTOPPED || terminal_stopped())
+        for (; done < t->count; done++)
+            t->cells[done] = (hop_exact_cell){.bits = t->bits[done],
+                                              .by = "stopped",
+                                              .p2 = HOP_ANSWER_SILENT,
+                                              .p4 = HOP_ANSWER_SILENT,
+                                              .p5 = HOP_ANSWER_SILENT};
+    return s;
+}
+
+static hop_status save_protocols(const exact_args *a, const exact_table *t, hop_error *err)
+{
+    hop_json_writer w = {0};
+    if (!a->protocol.text) return HOP_OK;
+    hop_json_begin_object(&w);
+    hop_json_key(&w, "protocols");
+    hop_json_begin_array(&w);
+    for (int i = 0; i < t->count; i++) {
+        const hop_protocol *p = t->cells[i].protocol;
+        bool again = !p; /* cells may share one */
+        for (int j = 0; j < i; j++) again |= t->cells[j].protocol == p;
+        if (!again) hop_protocol_write(p, &w);
+    }
+    hop_json_end_array(&w);
+    hop_json_end_object(&w);
+    hop_text_add(&w.text, "\n");
+    hop_status s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", a->protocol.text)
+                                 : hop_file_write(a->protocol.text, w.text.s, w.text.len, err);
+    hop_text_free(&w.text);
+    return s;
+}
+
+static int shout(const exact_args *a, const exact_table *t)
+{
+    int refuted = 0, undecided = 0;
+    for (int i = 0; i < t->count; i++) {
+        refuted += hop_exact_refutes(&t->cells[i]);
+        undecided += t->cells[i].verdict == HOP_CELL_UNDECIDED;
+    }
+    if (refuted)
+        return fail(
+            &a->common, EXIT_COUNTEREXAMPLE,
+            "A THEOREM IS REFUTED: %d cell%s that P2, P4 or P5 call impossible %s a protocol, checked on all "
+            "inputs; keep it with --protocol FILE",
+            refuted, refuted == 1 ? "" : "s", refuted == 1 ? "has" : "have");
+    return undecided ? EXIT_UNDECIDED : EXIT_DONE;
+}
+
+static int decide_and_report(const exact_args *a, exact_table *t)
+{
+    const hop_exact_options o = {.hops = (int)a->hops.integer,
+                                 .m = a->m.integer,
+                                 .fan = a->fan.integer,
+                                 .budget = a->budget.real,
+                                 .seed = (uint64_t)a->common.seed.integer,
+                                 .proof_dir = a->proof.text,
+                                 .progress = &a->common.progress};
+    hop_exact *x = NULL;
+    hop_error err = {0};
+    double began = hop_now();
+    if (hop_exact_new(&x, &o, &err) != HOP_OK) return fail_error(&a->common, &err);
+    snprintf(t->solver, sizeof t->solver, "%s", hop_exact_solver(x));
+    hop_status s = decide_all(x, t, &err);
+    t->seconds = hop_now() - began;
+    int code = EXIT_DONE;
+    if (s == HOP_OK || terminal_stopped())
+        code = (a->common.json.flag ? exact_report_json : exact_report_text)(a, t);
+    if (s == HOP_OK && code == EXIT_DONE) s = save_protocols(a, t, &err);
+    if (code == EXIT_DONE) code = s == HOP_OK ? shout(a, t) : fail_error(&a->common, &err);
+    hop_exact_free(x);
+    return code;
+}
+
+static int cmd_exact(common_args *common)
+{
+    const exact_args *a = (const exact_args *)common;
+    hop_game g;
+    hop_error err = {0};
+    if (hop_game_init(&g, (int)a->hops.integer, a->m.integer, a->fan.integer, &err) != HOP_OK)
+        return fail_error(common, &err);
+    exact_table *t = calloc(1, sizeof *t);
+    if (!t) return fail(common, EXIT_FAILED, "out of memory");
+    int code = choose_cells(a, &g, t);
+    if (code == EXIT_DONE) code = decide_and_report(a, t);
+    free(t);
+    return code;
+}
+
+/* clang-format off */
+static const opt_group GROUPS[] = {
+    {.title = "Options", .opts = OPTIONS},
+    COMMON_GROUP,
+    {0},
+};
+static const example EXAMPLES[] = {
+    {"hopbound exact --hops 1 --m 3",
+     "27 functions need 5 state bits: the threshold of a stack of linear layers."},
+    {"hopbound exact --hops 2 --before 0 --after 0,1 --message-bits 3 --protocol found.json",
+     "Two hops, one full layer, 3 message bits: impossible without state, possible with one bit after it."},
+    {"hopbound exact --hops 1 --m 2 --state-bits 1 --proof proofs",
+     "Leaves a formula and the proof that it has no solution."},
+    {0},
+};
+const verb verb_exact = {
+    .name = "exact",
+    .summary = "decides for tiny sizes whether any protocol with the given bits composes the functions",
+    .description =
+        "The players hold z_L, .., z_1, z_0, w. Linear layers are a chain of state bits from player to player; the "
+        "full layer lets every token hear message bits from each earlier player, which answers from what it knew "
+        "before to a question that may hold all that the asker knew. Nothing else is limited, so impossible holds "
+        "for every network of those widths; possible comes with the players' tables, played on all inputs.\n\n"
+        "Decided by the SAT solver CaDiCaL, which must be installed. The column \"by\" says how: cut, core and relaxed are "
+        "formulas that every protocol would satisfy; picked, affine and direct are formulas whose solutions are protocols "
+        "(direct decides both ways); fewer bits: a smaller cell has a protocol already. Smaller cells are decided "
+        "first.\n\n"
+        "Exit 0: all cells decided, and the theorems P2, P4, P5 stand. Exit 10: a cell that a theorem calls impossible "
+        "has a protocol. Exit 30: a cell is undecided within the budget.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .args_size = sizeof(exact_args),
+    .run = cmd_exact,
+};
+/* clang-format on */

@@ -1,0 +1,155 @@
+/* hopbound exact: the table of cells and the thresholds in it, for people and for programs. */
+#include "exact.h"
+
+/* ---- thresholds ---------------------------------------------------------------------------- */
+
+static bool excluded(const hop_exact_cell *c)
+{
+    return c->p2 == HOP_ANSWER_IMPOSSIBLE || c->p4 == HOP_ANSWER_IMPOSSIBLE || c->p5 == HOP_ANSWER_IMPOSSIBLE;
+}
+
+/* For so many message bits: the fewest state bits asked for that are possible, that no theorem excludes, and
+ * the most that are impossible; -1 where there are none. */
+typedef struct threshold {
+    int possible, impossible, theory;
+} threshold;
+
+static threshold threshold_of(const exact_table *t, int message)
+{
+    threshold h = {-1, -1, -1};
+    for (int i = 0; i < t->count; i++) {
+        const hop_exact_cell *c = &t->cells[i];
+        if (c->bits.message != message) continue;
+        if (c->verdict == HOP_CELL_POSSIBLE && h.possible < 0) h.possible = c->bits.after;
+        if (c->verdict == HOP_CELL_IMPOSSIBLE) h.impossible = c->bits.after;
+        if (!excluded(c) && h.theory < 0) h.theory = c->bits.after;
+    }
+    return h;
+}
+
+/* The cells run through the message bits for each number of state bits: those of the first are all there are.
+ */
+static int message_counts(const exact_table *t)
+{
+    int n = 0;
+    while (n < t->count && t->bits[n].after == t->bits[0].after) n++;
+    return t->split ? 0 : n;
+}
+
+/* ---- reports ------------------------------------------------------------------------------- */
+
+static const char *says(hop_answer a)
+{
+    return a == HOP_ANSWER_IMPOSSIBLE ? "impossible" : "silent";
+}
+
+static void write_cell(hop_json_writer *w, const exact_table *t, const hop_exact_cell *c)
+{
+    hop_json_begin_object(w);
+    hop_json_key(w, "state_bits");
+    if (t->split && c->bits.before != c->bits.after)
+        hop_json_put_null(w);
+    else
+        hop_json_put_int(w, c->bits.after);
+    hop_json_integer(w, "message_bits", c->bits.message);
+    hop_json_integer(w, "before_bits", c->bits.before);
+    hop_json_integer(w, "after_bits", c->bits.after);
+    hop_json_string(w, "verdict", hop_cell_verdict_name(c->verdict));
+    hop_json_string(w, "by", c->by);
+    hop_json_number(w, "seconds", c->seconds);
+    hop_json_string(w, "p2", says(c->p2));
+    hop_json_string(w, "p4", says(c->p4));
+    hop_json_string(w, "p5", says(c->p5));
+    hop_json_boolean(w, "refutes_a_theorem", hop_exact_refutes(c));
+    hop_json_end_object(w);
+}
+
+static void write_bits(hop_json_writer *w, const char *key, int bits)
+{
+    hop_json_key(w, key);
+    if (bits < 0)
+        hop_json_put_null(w);
+    else
+        hop_json_put_int(w, bits);
+}
+
+int exact_report_json(const exact_args *a, const exact_table *t)
+{
+    hop_json_writer w = {0};
+    hop_json_begin_object(&w);
+    hop_json_integer(&w, "hops", a->hops.integer);
+    hop_json_integer(&w, "m", a->m.integer);
+    if (a->hops.integer == 2) hop_json_integer(&w, "fan", a->fan.integer);
+    hop_json_integer(&w, "full_layers", t->full);
+    hop_json_key(&w, "results");
+    hop_json_begin_array(&w);
+    for (int i = 0; i < t->count; i++) write_cell(&w, t, &t->cells[i]);
+    hop_json_end_array(&w);
+    hop_json_key(&w, "thresholds");
+    hop_json_begin_array(&w);
+    for (int i = 0; i < message_counts(t); i++) {
+        threshold h = threshold_of(t, t->bits[i].message);
+        hop_json_begin_object(&w);
+        hop_json_integer(&w, "message_bits", t->bits[i].message);
+        write_bits(&w, "possible_from", h.possible);
+        write_bits(&w, "impossible_to", h.impossible);
+        write_bits(&w, "theorems_silent_from", h.theory);
+        hop_json_end_object(&w);
+    }
+    hop_json_end_array(&w);
+    hop_json_string(&w, "solver", t->solver);
+    hop_json_number(&w, "seconds", t->seconds);
+    hop_json_end_object(&w);
+    return print_json(&a->common, &w);
+}
+
+static const char *theorems(const hop_exact_cell *c, char *out, size_t size)
+{
+    snprintf(out, size, "%s%s%s", c->p2 == HOP_ANSWER_IMPOSSIBLE ? " P2" : "",
+             c->p4 == HOP_ANSWER_IMPOSSIBLE ? " P4" : "", c->p5 == HOP_ANSWER_IMPOSSIBLE ? " P5" : "");
+    return *out ? out + 1 : "silent";
+}
+
+static void print_cell(hop_text *out, const exact_table *t, const hop_exact_cell *c)
+{
+    char by[16];
+    if (t->split) hop_text_printf(out, "  %6d %6d", c->bits.before, c->bits.after);
+    if (!t->split) hop_text_printf(out, "  %6d", c->bits.after);
+    if (t->full) hop_text_printf(out, " %8d", c->bits.message);
+    hop_text_printf(out, "  %-10s %9.2f  %-12s", hop_cell_verdict_name(c->verdict), c->seconds, c->by);
+    hop_text_printf(out, "  %s%s\n", theorems(c, by, sizeof by),
+                    hop_exact_refutes(c) ? "  <== REFUTED, A PROTOCOL EXISTS" : "");
+}
+
+static void print_thresholds(hop_text *out, const exact_table *t)
+{
+    for (int i = 0; i < message_counts(t); i++) {
+        threshold h = threshold_of(t, t->bits[i].message);
+        if (t->full) hop_text_printf(out, "%d message bits: ", t->bits[i].message);
+        if (h.possible < 0)
+            hop_text_add(out, "possible with none of these state bits");
+        else if (h.impossible == h.possible - 1)
+            hop_text_printf(out, "threshold at %d state bits", h.possible);
+        else
+            hop_text_printf(out, "possible from %d state bits", h.possible);
+        if (h.theory < 0)
+            hop_text_add(out, "; the theorems exclude all of them\n");
+        else
+            hop_text_printf(out, "; the theorems exclude those below %d\n", h.theory);
+    }
+}
+
+int exact_report_text(const exact_args *a, const exact_table *t)
+{
+    hop_text out = {0};
+    hop_text_printf(&out, "%lld hop%s, m %lld", (long long)a->hops.integer, a->hops.integer == 1 ? "" : "s",
+                    (long long)a->m.integer);
+    if (a->hops.integer == 2) hop_text_printf(&out, ", fan %lld", (long long)a->fan.integer);
+    hop_text_printf(&out, ", %s\n%s%s", t->full ? "one full layer" : "linear layers only",
+                    t->split ? "  before  after" : "   state", t->full ? "  message" : "");
+    hop_text_printf(&out, "  %-10s %9s  %-12s  %s\n", "verdict", "seconds", "by", "impossible by");
+    for (int i = 0; i < t->count; i++) print_cell(&out, t, &t->cells[i]);
+    print_thresholds(&out, t);
+    hop_text_printf(&out, "%s, %.1f s\n", t->solver, t->seconds);
+    return print_text(&a->common, &out);
+}
