@@ -61,7 +61,7 @@ hop_status ladder_known(ladder *l, const hop_task *t, hop_error *err)
     full->full_layers = hops;
     snprintf(full->kind, sizeof full->kind, "full, one layer fewer");
     snprintf(full->pattern, sizeof full->pattern, hops > 1 ? "full^%d" : "full", hops);
-    hop_status s = say_known(full, &(hop_arch){layers, 1}, NULL, t->length, err);
+    hop_status s = say_known(full, &(hop_arch){.layers = layers, .count = 1}, NULL, t->length, err);
 
     /* The paper's linear attention: a matrix and a normaliser. T2 alone where the layers of a gap cannot be
      * counted: it asks no more of them than that they are at most so many. */
@@ -77,6 +77,7 @@ hop_status ladder_known(ladder *l, const hop_task *t, hop_error *err)
         layers[i].state_bits = i % 2 ? 0 : (d * d + d) * NUMBER_BITS;
     }
     if (s == HOP_OK)
-        s = say_known(extremal, &(hop_arch){layers, 2 * hops - 1}, counted ? NULL : "T2", t->length, err);
+        s = say_known(extremal, &(hop_arch){.layers = layers, .count = 2 * hops - 1}, counted ? NULL : "T2",
+                      t->length, err);
     return s;
 }

@@ -39,13 +39,16 @@ typedef struct hop_arch_layer {
     int64_t repeat;
     int64_t heads, dim;  /* full: H, d (of the values) */
     int64_t number_bits; /* p: bits of one number, in the accumulator */
-    int64_t state_bits;  /* linear: S, all that crosses a cut */
+    int64_t state_bits;  /* linear: S, all that crosses a cut; 0: mixes no tokens */
     int64_t block;       /* other: B of (B,k)-sparse attention; 0: something else */
+    int64_t key_dim;     /* full: of queries and keys; 0: the same as dim */
+    bool forgets;        /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
 } hop_arch_layer;
 
 typedef struct hop_arch {
     const hop_arch_layer *layers; /* in order; neighbours may be equal */
     int64_t count;
+    int64_t width; /* of the residual stream, for what is possible; 0: not counted, and said so */
 } hop_arch;
 
 /* ---- one question, all theorems ------------------------------------------------------------ */
