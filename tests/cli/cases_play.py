@@ -67,7 +67,7 @@ def a_random_hybrid_of_twelve_layers_plays_the_plain_pass_for_any_cut():
 
 @case
 def other_tasks_are_cut_into_equal_segments():
-    good("build", "two-sum-sparse", "-o", "net", "--n", 30, "--mod", 8, "--block", 4, "--topk", 2)
+    good("build", "two-sum-sparse", "-o", "net", "--n", 30, "--mod", 8, "--block", 5, "--topk", 2)
     got = play("net")
     check([p["tokens"] for p in got["players"]] == [8, 8, 7, 7] and got["correct"] == 4, why=str(got)[:300])
     good("build", "two-sum-full", "-o", "net", "--n", 3, "--mod", 8)
