@@ -71,6 +71,7 @@ typedef struct audit_hops {
     hop_reach reach;             /* whatever the widths */
     int able;                    /* hops that are possible at the model's own widths */
     char *able_why;              /* owned */
+    char *narrow_why;            /* owned; why not reach.able at these widths; NULL: it is */
     int asked;                   /* hops that `bounds` is about; 0: more than a question may have */
     hop_bounds *bounds;          /* NULL then */
 } audit_hops;

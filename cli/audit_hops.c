@@ -112,7 +112,7 @@ static hop_arch for_p1(const audit_hops *h)
     return longer;
 }
 
-/* The most hops that the layers make at the widths they have. */
+/* The most hops that the layers make at the widths they have, and why not as many as they could. */
 static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *err)
 {
     hop_status s = HOP_OK;
@@ -124,11 +124,10 @@ static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *
         q.arch = &longer;
         s = hop_bounds_new(&b, &q, err);
         const hop_bound *p1 = audit_result(b, "P1");
-        if (s == HOP_OK && p1 && p1->answer == HOP_ANSWER_POSSIBLE) {
-            h->able = hops;
-            h->able_why = strdup(p1->why);
-            if (!h->able_why) s = hop_fail(err, HOP_ENOMEM, "out of memory");
-        }
+        bool able = p1 && p1->answer == HOP_ANSWER_POSSIBLE;
+        char **why = able ? &h->able_why : hops == h->reach.able ? &h->narrow_why : NULL;
+        if (able) h->able = hops;
+        if (p1 && why && !(*why = strdup(p1->why))) s = hop_fail(err, HOP_ENOMEM, "out of memory");
         hop_bounds_free(b);
     }
     return s;
@@ -191,6 +190,7 @@ void audit_hops_free(audit_hops *h)
     hop_bounds_free(h->bounds);
     hop_reach_free(&h->reach);
     free(h->able_why);
+    free(h->narrow_why);
     free(h->layers);
     free(h->kinds);
     *h = (audit_hops){0};

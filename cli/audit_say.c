@@ -154,6 +154,7 @@ static void say_widths(hop_text *t, const audit_hops *h)
     int64_t keys = 0, values = 0;
     for (int64_t i = 0; i < h->arch.count; i++) {
         const hop_arch_layer *l = &h->layers[i];
+        if (l->kind != HOP_LAYER_FULL && l->kind != HOP_LAYER_BOTH) continue;
         int64_t least = l->dim < l->key_dim ? l->dim : l->key_dim;
         if (least <= (keys < values ? keys : values)) continue;
         keys = l->key_dim, values = l->dim;
@@ -192,9 +193,10 @@ static void say_able(hop_text *t, const audit *u, const audit_hops *h)
     hop_text_printf(t, " and p >= %lld", (long long)r->needs_bits);
     say_widths(t, h);
     if (h->able == 0)
-        hop_text_add(t, ", by which no hop is proved");
+        hop_text_printf(t, ", and no hop is proved: %s", h->narrow_why ? h->narrow_why : "");
     else if (h->able < r->able)
-        hop_text_printf(t, ", by which %d hop%s proved", h->able, h->able == 1 ? " is" : "s are");
+        hop_text_printf(t, ", and %d hop%s proved: %s", h->able, h->able == 1 ? " is" : "s are",
+                        h->narrow_why ? h->narrow_why : "");
     if (r->able < h->full - 1) hop_text_add(t, "; more do not fit the length");
     hop_text_add(t, ".");
 }

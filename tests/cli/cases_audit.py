@@ -280,3 +280,10 @@ def devices_and_pipes_are_read_or_refused_at_once():
         text = json.dumps({**SMALL, "model_type": "llama", "num_hidden_layers": 3})
         check(good_json("audit", "/dev/stdin", "--plan-only", stdin=text)["pattern"] == "FFF")
         one_line(hopbound("audit", "/dev/stdin", stdin=""), 1, "audit: /dev/stdin: ")
+
+
+@case
+def a_model_that_is_too_narrow_is_told_so():
+    got, words = hops_of("--n", 1000, model_type="llama", num_hidden_layers=3, head_dim=4)
+    check(got["able_if_wide"] == 2 and got["able"] == 0, why=got)
+    check("here they are 4 and 32, and no hop is proved: enough layers, but" in words, why=words)
