@@ -18,12 +18,13 @@ typedef struct precision {
 
 typedef struct audit_layer {
     char letter;
-    bool sparse;          /* picks or compresses tokens */
-    bool borrows;         /* attends to rows that another layer keeps */
-    int64_t heads, v_dim; /* of attention; 0: it has none */
-    int64_t row;          /* numbers kept for a token */
-    int64_t window;       /* tokens seen; 0: no window */
-    int64_t state, conv;  /* numbers carried by the recurrence and by short convolutions */
+    bool sparse;                  /* picks or compresses tokens */
+    bool chunked;                 /* the window is a chunk: attention begins anew at its end */
+    bool borrows;                 /* attends to rows that another layer keeps */
+    int64_t heads, qk_dim, v_dim; /* of attention; 0: it has none */
+    int64_t row;                  /* numbers kept for a token */
+    int64_t window;               /* tokens seen; 0: no window */
+    int64_t state, conv;          /* numbers carried by the recurrence and by short convolutions */
 } audit_layer;
 
 typedef struct audit {
@@ -36,15 +37,41 @@ typedef struct audit {
     bool rows_known; /* what a layer keeps for a token is known */
 } audit;
 
+/* What a layer is, in words and to the theorems. Those up to COVERED attend to everything. */
+#define AUDIT_KIND_LIST(X)                                                                       \
+    X(FULL, "full-attention layer", "full-attention layers")                                     \
+    X(CROSS, "cross-attention layer", "cross-attention layers")                                  \
+    X(BESIDE, "of them beside a recurrence", "of them beside recurrences")                       \
+    X(COVERED, "window that covers the prompt", "windows that cover the prompt")                 \
+    X(RECURRENT, "recurrent layer", "recurrent layers")                                          \
+    X(CONVOLUTION, "short convolution", "short convolutions")                                    \
+    X(WINDOW, "sliding window", "sliding windows")                                               \
+    X(WINDOW_BESIDE, "sliding window beside a recurrence", "sliding windows beside recurrences") \
+    X(CHUNK, "layer that attends within chunks", "layers that attend within chunks")             \
+    X(SPARSE, "that picks or compresses tokens, which no theorem here covers",                   \
+      "that pick or compress tokens, which no theorem here covers")                              \
+    X(UNKNOWN, "with a window of unknown length", "with windows of unknown length")              \
+    X(LOCAL, "that mixes no tokens", "that mix no tokens")
+
+typedef enum audit_kind {
+#define KIND(name, one, many) AUDIT_##name,
+    AUDIT_KIND_LIST(KIND)
+#undef KIND
+        AUDIT_KINDS
+} audit_kind;
+
 /* What the theorems say of it. */
 typedef struct audit_hops {
-    hop_arch_layer *layers; /* owned */
+    hop_arch_layer *layers; /* owned; with room for one more */
+    audit_kind *kinds;      /* [arch.count], owned */
+    int64_t counts[AUDIT_KINDS];
     hop_arch arch;
     int64_t bits;                /* p */
     int64_t full, linear, other; /* layers that the theorems see as such */
     hop_reach reach;             /* whatever the widths */
     int able;                    /* hops that are possible at the model's own widths */
     char *able_why;              /* owned */
+    char *narrow_why;            /* owned; why not reach.able at these widths; NULL: it is */
     int asked;                   /* hops that `bounds` is about; 0: more than a question may have */
     hop_bounds *bounds;          /* NULL then */
 } audit_hops;
@@ -62,15 +89,20 @@ int64_t audit_row_bytes(const audit *u); /* what one more token adds, all layers
 
 /* ---- audit_hops.c -------------------------------------------------------------------------- */
 
-/* A window, a convolution and a recurrence are linear layers to the theorems, with what they keep as state;
- * a window that is not shorter than n is full attention at that length. */
+/* A window, a convolution and a recurrence are linear layers to the theorems, with what they carry from one
+ * token to the next as state; a window that is not shorter than n is full attention at that length. */
 hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, hop_error *err);
 void audit_hops_free(audit_hops *h);
-void audit_hops_write(hop_json_writer *w, const audit *u, const audit_hops *h); /* the member "hops" */
+const hop_bound *audit_result(const hop_bounds *b, const char *id); /* NULL: not there */
+
+/* ---- audit_say.c --------------------------------------------------------------------------- */
+
 /* The verdicts in plain words, one sentence a line; returns how many. */
 #define AUDIT_MAX_LINES 8
 int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_hops *h);
-void say_count(hop_text *out, int64_t v); /* 262,144 */
+void say_count(hop_text *out, int64_t v);                     /* 262,144 */
+void say_digits(hop_text *out, const char *number);           /* the same; "10^12" as it is */
+void say_things(hop_text *out, int64_t n, const char *thing); /* 1 token, 2,048 tokens */
 
 /* ---- audit_json.c, audit_text.c ------------------------------------------------------------ */
 

@@ -119,6 +119,74 @@ static void write_bytes(hop_json_writer *w, const audit *u)
     put_or_null(w, "bytes_total", total, total >= 0);
 }
 
+/* ---- hops ---------------------------------------------------------------------------------- */
+
+/* Two claims: what the layers could do at widths that are named, and what they can at those they have. */
+static void write_reach(hop_json_writer *w, const audit_hops *h)
+{
+    const hop_reach *r = &h->reach;
+    hop_json_integer(w, "able", h->able);
+    text_or_null(w, "able_by", h->able ? r->able_by : NULL);
+    text_or_null(w, "why_able", h->able_why);
+    hop_json_integer(w, "able_if_wide", r->able);
+    put_or_null(w, "needs_dim", r->needs_dim, r->able > 0);
+    put_or_null(w, "needs_bits", r->needs_bits, r->able > 0);
+    hop_json_string(w, "why_able_if_wide", r->why_able);
+    put_or_null(w, "unable", r->unable, r->unable > 0);
+    text_or_null(w, "unable_by", r->unable_by);
+    hop_json_string(w, "why_unable", r->why_unable);
+}
+
+/* Without a length a theorem says from where on it speaks, which is no verdict. */
+static void write_results(hop_json_writer *w, const hop_bounds *b, int64_t n)
+{
+    hop_json_key(w, "results");
+    hop_json_begin_array(w);
+    for (int i = 0; b && i < b->count; i++) {
+        const hop_bound *r = &b->results[i];
+        hop_json_begin_object(w);
+        hop_json_string(w, "id", r->id);
+        bool speaks = n || r->answer != HOP_ANSWER_IMPOSSIBLE;
+        hop_json_string(w, "verdict", hop_answer_name(speaks ? r->answer : HOP_ANSWER_SILENT));
+        hop_json_boolean(w, "applies", r->applies);
+        text_or_null(w, "speaks_from_n", r->speaks_from);
+        hop_json_string(w, "needs", r->needs);
+        hop_json_string(w, "has", r->has);
+        hop_json_string(w, "why", r->why);
+        hop_json_end_object(w);
+    }
+    hop_json_end_array(w);
+}
+
+static void write_hops(hop_json_writer *w, const audit *u, const audit_hops *h)
+{
+    hop_text lines[AUDIT_MAX_LINES] = {{0}};
+    int count = audit_hops_say(lines, u, h);
+    hop_json_key(w, "hops");
+    if (!h->layers) {
+        hop_json_put_null(w);
+        return;
+    }
+    hop_json_begin_object(w);
+    hop_json_integer(w, "bits", h->bits);
+    hop_json_integer(w, "full_layers", h->full);
+    hop_json_integer(w, "linear_layers", h->linear);
+    hop_json_integer(w, "other_layers", h->other);
+    write_reach(w, h);
+    put_or_null(w, "asked", h->asked, h->asked > 0);
+    write_results(w, h->bounds, u->n);
+    hop_json_key(w, "words");
+    hop_json_begin_array(w);
+    for (int i = 0; i < count; i++) {
+        hop_json_put_string(w, lines[i].s ? lines[i].s : "");
+        hop_text_free(&lines[i]);
+    }
+    hop_json_end_array(w);
+    hop_json_end_object(w);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------- */
+
 int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
 {
     const hop_hf_plan *p = &u->plan;
@@ -131,6 +199,7 @@ int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
     hop_json_string(&w, "pattern_short", u->compressed.s);
     write_counts(&w, p);
     text_or_null(&w, "dtype", p->dtype);
+    put_or_null(&w, "hidden_size", p->hidden, p->hidden > 0);
     put_or_null(&w, "context", p->context, p->context > 0);
     write_attention(&w, "attention", &p->attention, &u->cache);
     if (p->sliding.kind[0]) write_attention(&w, "attention_sliding", &p->sliding, &u->cache);
@@ -142,7 +211,7 @@ int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
     write_bytes(&w, u);
     write_notes(&w, "declared", p->declared, p->declared_count);
     write_notes(&w, "assumed", p->assumed, p->assumed_count);
-    audit_hops_write(&w, u, h);
+    write_hops(&w, u, h);
     hop_json_end_object(&w);
     int code = print_json(&a->common, &w);
     hop_text_free(&w.text);

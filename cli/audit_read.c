@@ -24,12 +24,14 @@ static hop_status size_layers(audit *u, hop_error *err)
         audit_layer *l = &u->layers[i];
         *l = (audit_layer){.letter = from->letter,
                            .sparse = from->sparse,
+                           .chunked = from->chunked,
                            .borrows = from->borrows_cache,
                            .window = from->window};
         if (strchr("FSHhC", l->letter)) {
             bool slides = strchr("Sh", l->letter) && p->sliding.kind[0];
             const hop_hf_attention *a = slides ? &p->sliding : &p->attention;
             l->heads = a->heads;
+            l->qk_dim = a->qk_dim;
             l->v_dim = a->v_dim;
             l->row = a->cache_elems ? a->cache_elems : a->kv_heads * (a->qk_dim + a->v_dim);
         }
@@ -71,7 +73,7 @@ static void own_layer(audit *u, const hop_model *m, int64_t i)
         l->sparse = strcmp(name, "sparse") == 0;
         l->window = strcmp(name, "window") == 0 ? c.option[HOP_OPTION_window] : 0;
         l->heads = c.heads;
-        l->v_dim = c.head_dim;
+        l->qk_dim = l->v_dim = c.head_dim;
         l->row = 2 * c.kv_heads * c.head_dim;
         if (l->window) p->window = l->window;
         own_attention(&p->attention, l, &c);
@@ -89,6 +91,7 @@ static hop_status own_model(audit *u, const hop_json *root, hop_error *err)
     hop_status s = hop_config_read(&c, root, err);
     if (s != HOP_OK) return s;
     p->context = c.max_positions;
+    p->hidden = c.d_model;
     c.vocab = c.max_positions = 1;
     c.position_table = false;
     c.seeded = true;
@@ -148,7 +151,31 @@ static void set_precisions(audit *u, const audit_args *a)
                       : hop_hf_dtype_bytes(p->dtype) == 2 ? p->dtype
                                                           : "bfloat16");
     u->n = a->n.given ? a->n.integer : p->context;
-    u->n_from = a->n.given ? "given" : "the context length in the file";
+    u->n_from = a->n.given           ? "given"
+                : p->context_assumed ? "the class's context length, assumed"
+                                     : "the context length in the file";
+}
+
+/* What is assumed is listed, wherever it is said again. */
+static void note_assumed(audit *u, const char *what, const precision *by)
+{
+    hop_hf_plan *p = &u->plan;
+    if (strcmp(by->how, "assumed") != 0 || p->assumed_count == HOP_HF_MAX_NOTES) return;
+    hop_hf_note *note = &p->assumed[p->assumed_count++];
+    snprintf(note->text, sizeof note->text, "%s dtype = %s", what, by->dtype);
+}
+
+static void note_precisions(audit *u)
+{
+    bool states = false, convs = false, rows = false;
+    for (int64_t i = 0; i < u->plan.count; i++) {
+        states = states || u->layers[i].state;
+        convs = convs || u->layers[i].conv;
+        rows = rows || u->layers[i].row;
+    }
+    if (states) note_assumed(u, "state", &u->state);
+    if (convs) note_assumed(u, "conv", &u->conv);
+    if (rows) note_assumed(u, "cache", &u->cache);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -170,6 +197,7 @@ hop_status audit_read(audit *u, const audit_args *a, hop_error *err)
     hop_json_free(&doc);
     if (s == HOP_OK) {
         set_precisions(u, a);
+        note_precisions(u);
         hop_hf_short(u->plan.pattern, &u->compressed);
         if (u->compressed.failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     }

@@ -7,6 +7,19 @@
 #define LABEL_WIDTH 10
 #define TEXT_WIDTH  106
 
+/* ---- strings of the file -------------------------------------------------------------------- */
+
+/* Strings of a file may hold anything: what would move a terminal's cursor or break a line is blanked. */
+static char printable(char c)
+{
+    return (unsigned char)c < ' ' || c == 127 ? ' ' : c;
+}
+
+static void blank_controls(hop_text *t)
+{
+    for (size_t i = 0; i < t->len; i++) t->s[i] = printable(t->s[i]);
+}
+
 /* ---- numbers in words ---------------------------------------------------------------------- */
 
 /* 2.05 MiB; exact below a thousand KiB */
@@ -16,8 +29,7 @@ static void add_bytes(hop_text *out, int64_t v)
     double x = (double)v / 1024;
     int unit = 0;
     if (v < 10240) {
-        say_count(out, v);
-        hop_text_add(out, " bytes");
+        say_things(out, v, "byte");
         return;
     }
     for (; x >= 1024 && unit < 5; unit++) x /= 1024;
@@ -68,12 +80,16 @@ static void say_plan(hop_text *t, const audit *u)
 {
     const hop_hf_plan *p = &u->plan;
     say_pattern(t, p->pattern);
-    hop_text_printf(t, ", %lld layer%s, from %s: ", (long long)p->count, p->count > 1 ? "s" : "", p->source);
+    hop_text_add(t, ", ");
+    say_things(t, p->count, "layer");
+    hop_text_printf(t, ", from %s: ", p->source);
     const char *between = "";
-#define SAY(c, means)                                                                           \
-    if (hop_hf_count(p, c)) {                                                                   \
-        hop_text_printf(t, "%s%lld %c (%s)", between, (long long)hop_hf_count(p, c), c, means); \
-        between = ", ";                                                                         \
+#define SAY(c, means)                             \
+    if (hop_hf_count(p, c)) {                     \
+        hop_text_add(t, between);                 \
+        say_count(t, hop_hf_count(p, c));         \
+        hop_text_printf(t, " %c (%s)", c, means); \
+        between = ", ";                           \
     }
     HOP_HF_LETTER_LIST(SAY)
 #undef SAY
@@ -82,22 +98,33 @@ static void say_plan(hop_text *t, const audit *u)
 static void say_attention(hop_text *t, const audit *u, const hop_hf_attention *a)
 {
     bool mla = strcmp(a->kind, "mla") == 0;
-    hop_text_printf(t, "%s, %lld heads", a->kind, (long long)a->heads);
-    if (!mla) hop_text_printf(t, ", %lld for keys", (long long)a->kv_heads);
-    hop_text_printf(t, ", keys of %lld, values of %lld numbers", (long long)a->qk_dim, (long long)a->v_dim);
+    hop_text_printf(t, "%s, ", a->kind);
+    say_things(t, a->heads, "head");
+    if (!mla) {
+        hop_text_add(t, ", ");
+        say_count(t, a->kv_heads);
+        hop_text_add(t, " for keys");
+    }
+    hop_text_add(t, ", keys of ");
+    say_count(t, a->qk_dim);
+    hop_text_add(t, ", values of ");
+    say_things(t, a->v_dim, "number");
     if (a->cache_elems) {
         hop_text_add(t, "; a layer keeps ");
-        say_count(t, a->cache_elems);
-        hop_text_printf(t, " numbers a token (%s %s)", u->cache.dtype, u->cache.how);
+        say_things(t, a->cache_elems, "number");
+        hop_text_printf(t, " a token (%s %s)", u->cache.dtype, u->cache.how);
     }
 }
 
 static void say_windows(hop_text *t, const hop_hf_plan *p)
 {
-    if (p->window) {
-        say_count(t, p->window);
-        hop_text_add(t, " tokens");
+    bool chunks = false, slides = false;
+    for (int64_t i = 0; i < p->count; i++) {
+        chunks = chunks || p->layers[i].chunked;
+        slides = slides || (p->layers[i].window && !p->layers[i].chunked);
     }
+    if (p->window) say_things(t, p->window, "token");
+    if (chunks) hop_text_add(t, slides ? "; some layers in chunks of their own" : ", in chunks");
     if (p->index_topk) {
         if (p->window) hop_text_add(t, "; ");
         hop_text_add(t, "sparse layers pick ");
@@ -111,11 +138,12 @@ static void say_state(hop_text *t, const audit *u)
     hop_text_printf(t, "%s, ", l->kind);
     if (audit_state_bytes(u) < 0) hop_text_add(t, "sizes differ from layer to layer");
     if (l->recurrent_elems) {
-        if (l->shape[0])
-            hop_text_printf(t, "%lld x %lld x %lld, ", (long long)l->shape[0], (long long)l->shape[1],
-                            (long long)l->shape[2]);
-        say_count(t, l->recurrent_elems);
-        hop_text_printf(t, " numbers (%s %s)", u->state.dtype, u->state.how);
+        for (int i = 0; i < 3 && l->shape[0]; i++) {
+            say_count(t, l->shape[i]);
+            hop_text_add(t, i < 2 ? " x " : ", ");
+        }
+        say_things(t, l->recurrent_elems, "number");
+        hop_text_printf(t, " (%s %s)", u->state.dtype, u->state.how);
     }
     if (l->conv_elems) {
         if (l->recurrent_elems) hop_text_add(t, " and ");
@@ -124,18 +152,24 @@ static void say_state(hop_text *t, const audit *u)
     }
     if (audit_state_bytes(u) >= 0) {
         hop_text_add(t, ": ");
-        say_count(t, audit_state_bytes(u));
-        hop_text_add(t, " bytes a layer, whatever the length");
+        say_things(t, audit_state_bytes(u), "byte");
+        hop_text_add(t, " a layer, whatever the length");
     }
 }
 
-/* What the layers of one letter keep: one number, or from the least to the most. */
+/* What the layers of one letter keep: one number, or from the least to the most; and how many of them read
+ * rows that another layer keeps. */
 static void say_letter_bytes(hop_text *t, const audit *u, char letter)
 {
-    int64_t least = INT64_MAX, most = 0;
+    int64_t least = INT64_MAX, most = 0, count = 0, borrow = 0;
     for (int64_t i = 0; i < u->plan.count; i++) {
         int64_t bytes = audit_layer_bytes(u, &u->layers[i], u->n);
         if (u->layers[i].letter != letter) continue;
+        count++;
+        if (u->layers[i].borrows) {
+            borrow++;
+            continue;
+        }
         if (bytes < least) least = bytes;
         if (bytes > most) most = bytes;
     }
@@ -146,7 +180,15 @@ static void say_letter_bytes(hop_text *t, const audit *u, char letter)
         hop_text_add(t, " to ");
     }
     add_bytes(t, most);
-    hop_text_add(t, " a layer, ");
+    hop_text_add(t, " a layer");
+    if (borrow) {
+        hop_text_add(t, " (");
+        say_count(t, borrow);
+        hop_text_add(t, " of ");
+        say_count(t, count);
+        hop_text_add(t, borrow == 1 ? " reads another layer's cache)" : " read another layer's cache)");
+    }
+    hop_text_add(t, ", ");
 }
 
 static void say_bytes(hop_text *t, const audit *u)
@@ -157,8 +199,8 @@ static void say_bytes(hop_text *t, const audit *u)
         return;
     }
     hop_text_add(t, "at ");
-    say_count(t, u->n);
-    hop_text_printf(t, " tokens (%s): ", u->n_from);
+    say_things(t, u->n, "token");
+    hop_text_printf(t, " (%s): ", u->n_from);
 #define SAY(c, means) say_letter_bytes(t, u, c);
     HOP_HF_LETTER_LIST(SAY)
 #undef SAY
@@ -215,6 +257,7 @@ static int make_rows(row rows[MAX_ROWS], const audit *u)
     say_notes(&rows[n++].text, p->declared, p->declared_count);
     rows[n].label = "assumed";
     say_notes(&rows[n++].text, p->assumed, p->assumed_count);
+    for (int i = 0; i < n; i++) blank_controls(&rows[i].text);
     return n;
 }
 
@@ -253,9 +296,10 @@ static void add_wrapped(hop_text *out, const char *label, const char *text)
     hop_text_add(out, "\n");
 }
 
-static const char *title(const audit *u)
+static void add_title(hop_text *out, const audit *u)
 {
-    return u->plan.model_type[0] ? u->plan.model_type : "(no model_type)";
+    const char *type = u->plan.model_type[0] ? u->plan.model_type : "(no model_type)";
+    for (; *type; type++) hop_text_addn(out, &(char){printable(*type)}, 1);
 }
 
 int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
@@ -263,7 +307,9 @@ int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
     hop_text out = {0}, lines[AUDIT_MAX_LINES] = {{0}};
     row rows[MAX_ROWS];
     int count = make_rows(rows, u), said = audit_hops_say(lines, u, h);
-    hop_text_printf(&out, "%s: %s\n", a->common.operand, title(u));
+    hop_text_printf(&out, "%s: ", a->common.operand);
+    add_title(&out, u);
+    hop_text_add(&out, "\n");
     for (int i = 0; i < count; i++) add_wrapped(&out, rows[i].label, rows[i].text.s ? rows[i].text.s : "");
     for (int i = 0; i < said; i++) add_wrapped(&out, i ? "" : "hops", lines[i].s ? lines[i].s : "");
     free_lines(lines, said);
@@ -271,10 +317,10 @@ int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
     return print_text(&a->common, &out);
 }
 
-/* A cell of a table: its bars would end it. */
-static void add_cell(hop_text *out, const char *text)
+/* Text of a file, in a cell of a table or a heading, without what Markdown would make of it. */
+static void add_plain(hop_text *out, const char *text)
 {
-    for (; *text; text++) hop_text_printf(out, *text == '|' ? "\\%c" : "%c", *text);
+    for (; *text; text++) hop_text_printf(out, strchr("|`*<[\\", *text) ? "\\%c" : "%c", printable(*text));
 }
 
 int audit_print_markdown(const audit_args *a, const audit *u, const audit_hops *h)
@@ -282,10 +328,12 @@ int audit_print_markdown(const audit_args *a, const audit *u, const audit_hops *
     hop_text out = {0}, lines[AUDIT_MAX_LINES] = {{0}};
     row rows[MAX_ROWS];
     int count = make_rows(rows, u), said = audit_hops_say(lines, u, h);
-    hop_text_printf(&out, "## Layers and hops of `%s`\n\n| | |\n|---|---|\n", title(u));
+    hop_text_add(&out, "## Layers and hops of ");
+    add_plain(&out, u->plan.model_type[0] ? u->plan.model_type : "a model without model_type");
+    hop_text_add(&out, "\n\n| | |\n|---|---|\n");
     for (int i = 0; i < count; i++) {
         hop_text_printf(&out, "| %s | ", rows[i].label);
-        add_cell(&out, rows[i].text.s ? rows[i].text.s : "");
+        add_plain(&out, rows[i].text.s ? rows[i].text.s : "");
         hop_text_add(&out, " |\n");
     }
     hop_text_add(&out, "\n");

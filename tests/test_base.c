@@ -3,6 +3,7 @@
 
 #include <hopbound/base.h>
 
+#include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -190,6 +191,56 @@ static void a_full_disk_is_an_error_and_leaves_no_file(void **state)
     assert_int_equal(hop_file_write("/nonexistent/dir/file", "x", 1, &err), HOP_EIO);
 }
 
+static void small_files_are_read_up_to_their_limit_and_no_further(void **state)
+{
+    (void)state;
+    char path[512];
+    hop_file f;
+    hop_error err = {0};
+    test_path(path, sizeof path, "base_small.txt");
+    assert_int_equal(hop_file_write(path, "twelve bytes", 12, &err), HOP_OK);
+    assert_int_equal(hop_file_read(&f, path, 12, &err), HOP_OK);
+    assert_int_equal(f.size, 12);
+    assert_memory_equal(f.data, "twelve bytes", 12);
+    hop_file_unmap(&f);
+    assert_int_equal(hop_file_read(&f, path, 11, &err), HOP_EFORMAT);
+    assert_non_null(strstr(err.text, "more than the 11 bytes"));
+    assert_null(f.data);
+    remove(path);
+    char *long_text = calloc(1, 300000); /* more than a first read */
+    assert_non_null(long_text);
+    assert_int_equal(hop_file_write(path, long_text, 300000, &err), HOP_OK);
+    assert_int_equal(hop_file_read(&f, path, 1 << 20, &err), HOP_OK);
+    assert_int_equal(f.size, 300000);
+    hop_file_unmap(&f);
+    free(long_text);
+    remove(path);
+    assert_int_equal(hop_file_read(&f, "/nonexistent", 9, &err), HOP_EIO);
+    assert_int_equal(hop_file_read(&f, "/tmp", 9, &err), HOP_EIO);
+    if (access("/dev/zero", R_OK) == 0)
+        assert_int_equal(hop_file_read(&f, "/dev/zero", 100000, &err), HOP_EFORMAT);
+}
+
+static void a_pipe_is_neither_waited_for_long_nor_read_beyond_the_limit(void **state)
+{
+    (void)state;
+    char path[512];
+    hop_file f;
+    hop_error err = {0};
+    test_path(path, sizeof path, "base_pipe");
+    remove(path);
+    if (mkfifo(path, 0600) != 0) skip();
+    double began = hop_now();
+    assert_int_equal(hop_file_read(&f, path, 100, &err), HOP_EIO); /* nobody writes */
+    assert_non_null(strstr(err.text, "nothing to read came"));
+    assert_true(hop_now() - began < 10);
+    int both = open(path, O_RDWR);
+    assert_int_equal(write(both, "late", 4), 4);
+    assert_int_equal(hop_file_read(&f, path, 3, &err), HOP_EFORMAT); /* enough is known before the end */
+    close(both);
+    remove(path);
+}
+
 static void missing_files_and_directories_are_said_so(void **state)
 {
     (void)state;
@@ -224,6 +275,8 @@ int main(void)
         cmocka_unit_test(a_pool_runs_every_task_exactly_once),
         cmocka_unit_test(a_file_appears_only_when_it_is_committed),
         cmocka_unit_test(a_full_disk_is_an_error_and_leaves_no_file),
+        cmocka_unit_test(small_files_are_read_up_to_their_limit_and_no_further),
+        cmocka_unit_test(a_pipe_is_neither_waited_for_long_nor_read_beyond_the_limit),
         cmocka_unit_test(missing_files_and_directories_are_said_so),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);

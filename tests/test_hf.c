@@ -152,6 +152,26 @@ static void windows_follow_each_familys_rule(void **state)
     CHECK(list);
 }
 
+static void block_sparse_layers_are_told_from_dense_ones(void **state)
+{
+    (void)state;
+#define BLOCKS "\"blocksparse_block_size\":64,\"blocksparse_num_local_blocks\":16,\"blocksparse_vert_stride\":8"
+    static const expectation list[] = {
+        {"{\"model_type\":\"phi3small\",\"num_hidden_layers\":5," SIZES "," BLOCKS ",\"dense_attention_every_n_layers\":2}",
+         "SFSFS", "dense_attention_every_n_layers", "gqa", 32, 8, 128, 128, 2048, NULL, 0, 0, 0},
+        {"{\"model_type\":\"phi3small\",\"num_hidden_layers\":4," SIZES "}", /* the class's 2 */
+         "SFSF", NULL, "gqa", 32, 8, 128, 128, 2048, NULL, 0, 0, 0},
+        {"{\"model_type\":\"phi3small\",\"num_hidden_layers\":2," SIZES ",\"dense_attention_every_n_layers\":null}",
+         "SS", NULL, "gqa", 32, 8, 128, 128, 2048, NULL, 0, 0, 0},
+    };
+    CHECK(list);
+    hop_hf_plan p;
+    hop_error err = {0};
+    assert_int_equal(read_plan(&p, list[0].text, &err), HOP_OK);
+    assert_true(p.layers[0].sparse && !p.layers[1].sparse && p.layers[0].window == 0);
+    hop_hf_free(&p);
+}
+
 static void hybrids_follow_each_familys_rule(void **state)
 {
     (void)state;
@@ -278,6 +298,59 @@ static void borrowed_caches_and_sparse_layers_are_marked(void **state)
     hop_hf_free(&p);
 }
 
+static void chunks_are_told_from_windows(void **state)
+{
+    (void)state;
+    hop_hf_plan p;
+    hop_error err = {0};
+    assert_int_equal(
+        read_plan(&p, "{\"model_type\":\"llama4_text\",\"num_hidden_layers\":4," SIZES "}", &err), HOP_OK);
+    assert_string_equal(p.pattern, "SSSF");
+    assert_true(p.layers[0].chunked && p.layers[0].window == 8192);
+    assert_true(!p.layers[3].chunked && p.layers[3].window == 0);
+    assert_int_equal(p.hidden, 4096);
+    hop_hf_free(&p);
+    assert_int_equal(read_plan(&p,
+                               "{\"model_type\":\"new\"," SIZES ",\"layer_types\":[\"chunked_attention\","
+                               "\"sliding_attention\"],\"attention_chunk_size\":64,\"sliding_window\":16}",
+                               &err),
+                     HOP_OK);
+    assert_true(p.layers[0].chunked && p.layers[0].window == 64);
+    assert_true(!p.layers[1].chunked && p.layers[1].window == 16);
+    hop_hf_free(&p);
+}
+
+static bool assumes(const hop_hf_plan *p, const char *text)
+{
+    for (int i = 0; i < p->assumed_count; i++)
+        if (strcmp(p->assumed[i].text, text) == 0) return true;
+    return false;
+}
+
+static void lengths_left_to_the_class_are_assumed(void **state)
+{
+    (void)state;
+    hop_hf_plan p;
+    hop_error err = {0};
+    /* as gemma-3-4b-it */
+    const char *text =
+        "{\"model_type\":\"gemma3\",\"text_config\":{\"model_type\":\"gemma3_text\",\"hidden_size\":2560,"
+        "\"num_hidden_layers\":34,\"sliding_window\":1024}}";
+    assert_int_equal(read_plan(&p, text, &err), HOP_OK);
+    assert_int_equal(p.context, 131072);
+    assert_true(p.context_assumed && assumes(&p, "max_position_embeddings = 131072"));
+    hop_hf_free(&p);
+    assert_int_equal(read_plan(&p, "{\"model_type\":\"gemma3n_text\"}", &err), HOP_OK);
+    assert_int_equal(p.context, 32768);
+    assert_true(assumes(&p, "num_kv_shared_layers = 15"));
+    assert_true(!p.layers[19].borrows_cache && p.layers[20].borrows_cache);
+    hop_hf_free(&p);
+    text = "{\"model_type\":\"gemma3_text\",\"max_position_embeddings\":32768}";
+    assert_int_equal(read_plan(&p, text, &err), HOP_OK);
+    assert_true(p.context == 32768 && !p.context_assumed);
+    hop_hf_free(&p);
+}
+
 static void what_is_assumed_is_told_from_what_is_declared(void **state)
 {
     (void)state;
@@ -342,6 +415,42 @@ static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
     refused("[]", HOP_EFORMAT, "not a JSON object");
 }
 
+static void keys_of_foreign_attention_are_refused_in_every_family(void **state)
+{
+    (void)state;
+    static const char *const keys[][2] = {
+        {"\"moba_chunk_size\":512", "moba_chunk_size"},
+        {"\"moba_topk\":8", "moba_topk"},
+        {"\"nsa_block_size\":64", "nsa_block_size"},
+        {"\"use_nsa\":true", "use_nsa"},
+        {"\"sparse_config\":{\"kernel_size\":32,\"topk\":64}", "sparse_config"},
+        {"\"blocksparse_block_size\":64", "blocksparse_block_size"},
+        {"\"dense_attention_every_n_layers\":2", "dense_attention_every_n_layers"},
+        {"\"block_sparse_attention\":{}", "block_sparse_attention"},
+        {"\"attention_mode\":\"strided\"", "attention_mode"},
+        {"\"sparse_attention\":true", "sparse_attention"},
+        {"\"sparse_attention_config\":{\"sparse_block_size\":64}", "sparse_attention_config"},
+        {"\"attention_chunk_size\":512", "attention_chunk_size"},
+    };
+    static const char *const families[] = {"llama", "minicpm", "qwen3", "phi3", "deepseek_v3", "gemma3_text"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
+            char text[400];
+            snprintf(text, sizeof text, "{\"model_type\":\"%s\"," PLAIN ",\"kv_lora_rank\":8,%s}",
+                     families[k], keys[i][0]);
+            bool slides = strcmp(families[k], "gemma3_text") == 0;
+            if (slides && i == 11) continue; /* there it is the length of the layers S */
+            refused(text, HOP_EUNKNOWN, keys[i][1]);
+        }
+    refused("{\"model_type\":\"llama\"," PLAIN ",\"layer_types\":[\"full_attention\",\"full_attention\","
+            "\"full_attention\",\"full_attention\"],\"moba_topk\":8}",
+            HOP_EUNKNOWN, "moba_topk");
+    static const expectation off = {"{\"model_type\":\"llama\"," PLAIN
+                                    ",\"moba_topk\":null,\"use_nsa\":false}",
+                                    .pattern = "FFFF", .attention = "mha"};
+    check_plan(&off);
+}
+
 static void files_that_contradict_themselves_are_refused(void **state)
 {
     (void)state;
@@ -402,11 +511,15 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(plain_decoders_attend_to_everything),
         cmocka_unit_test(windows_follow_each_familys_rule),
+        cmocka_unit_test(block_sparse_layers_are_told_from_dense_ones),
         cmocka_unit_test(hybrids_follow_each_familys_rule),
         cmocka_unit_test(recurrences_have_the_state_of_their_definition),
         cmocka_unit_test(borrowed_caches_and_sparse_layers_are_marked),
+        cmocka_unit_test(chunks_are_told_from_windows),
+        cmocka_unit_test(lengths_left_to_the_class_are_assumed),
         cmocka_unit_test(what_is_assumed_is_told_from_what_is_declared),
         cmocka_unit_test(what_is_not_known_is_refused_with_the_keys_looked_for),
+        cmocka_unit_test(keys_of_foreign_attention_are_refused_in_every_family),
         cmocka_unit_test(files_that_contradict_themselves_are_refused),
         cmocka_unit_test(patterns_are_shortened_where_that_is_shorter),
     };

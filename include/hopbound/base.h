@@ -123,6 +123,9 @@ typedef struct hop_file {
 } hop_file;
 
 hop_status hop_file_map(hop_file *f, const char *path, hop_error *err);
+/* A file of at most `most` bytes: HOP_EFORMAT when it is longer, found without reading more. Also pipes and
+ * devices; HOP_EIO when nothing comes from one for two seconds. */
+hop_status hop_file_read(hop_file *f, const char *path, size_t most, hop_error *err);
 void hop_file_unmap(hop_file *f);
 
 /* An output that appears under its name only when it is complete: written to a temporary file beside

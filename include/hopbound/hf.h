@@ -40,7 +40,8 @@ const char *hop_hf_letter_means(char letter); /* NULL: no letter of a pattern */
 
 typedef struct hop_hf_layer {
     char letter;
-    bool sparse;        /* S: picks or compresses tokens by content, so it is no window */
+    bool sparse;        /* S: picks or compresses tokens, so it is no window */
+    bool chunked;       /* S: `window` is a chunk, at whose end attention begins anew */
     bool borrows_cache; /* attends to rows that another layer caches */
     int64_t window;     /* S, h: tokens seen, the current one included; 0: not a window */
 } hop_hf_layer;
@@ -79,11 +80,13 @@ typedef struct hop_hf_plan {
     hop_hf_attention attention;
     hop_hf_attention sliding; /* of the layers S and h where it differs; kind "" when it does not */
     hop_hf_linear linear;
+    int64_t hidden;     /* width of the residual stream; 0: the file does not say */
     int64_t window;     /* 0: none */
     int64_t index_topk; /* tokens or entries that sparse attention picks; 0: none */
-    int64_t context;    /* longest sequence; 0: the file does not say */
-    char dtype[16];     /* of the weights; "": the file does not say */
-    char remark[160];   /* what the numbers do not say; "" */
+    int64_t context;    /* longest sequence; 0: the file does not say, nor does its class */
+    bool context_assumed;
+    char dtype[16];   /* of the weights; "": the file does not say */
+    char remark[160]; /* what the numbers do not say; "" */
     /* "key = value": read from the file, and taken from the class's defaults or from the rule. */
     hop_hf_note declared[HOP_HF_MAX_NOTES], assumed[HOP_HF_MAX_NOTES];
     int declared_count, assumed_count;

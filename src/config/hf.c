@@ -25,68 +25,6 @@ static const hop_json *language_model(const hop_json *root)
     return root;
 }
 
-static bool in_list(const char *names, const char *name)
-{
-    char padded[80];
-    snprintf(padded, sizeof padded, " %.70s ", name);
-    return strstr(names, padded) != NULL;
-}
-
-/* The theorems are about networks that read from left to right. */
-static const char ENCODERS[] = " bert roberta xlm-roberta distilbert albert electra deberta deberta-v2 "
-                               "modernbert eurobert nomic_bert mpnet "
-                               "camembert ernie esm vit clip siglip t5 mt5 umt5 bart mbart pegasus whisper "
-                               "m2m_100 marian led longformer big_bird ";
-
-/* Attention that looks both ways: by name, by what it was trained for, or by its own key. */
-static bool looks_ahead(const hop__hf *r)
-{
-    const hop_json *both = hop__hf_find(r, "use_bidirectional_attention");
-    const hop_json *list = hop_json_get(r->root, "architectures");
-    if (both && both->type == HOP_JSON_BOOL && both->boolean) return true;
-    if (both && both->type == HOP_JSON_STRING && strcmp(both->string, "all") == 0) return true;
-    for (const hop_json *v = list && list->type == HOP_JSON_ARRAY ? list->child : NULL; v; v = v->next)
-        if (v->type == HOP_JSON_STRING && strstr(v->string, "MaskedLM")) return true;
-    return in_list(ENCODERS, r->plan->model_type);
-}
-
-/* What cannot be read, or is of no use here, is refused loudly. */
-static void refuse(hop__hf *r)
-{
-    const char *type = r->plan->model_type;
-    if (hop__hf_has(r, "per_layer_config"))
-        hop__hf_fail(r, HOP_EUNKNOWN,
-                     "per_layer_config: layers that override the file's sizes one by one are "
-                     "not read, and without them the plan would be wrong");
-    if (hop__hf_has(r, "block_configs"))
-        hop__hf_fail(r, HOP_EUNKNOWN, "block_configs: layers of different sizes are not read");
-    if (looks_ahead(r) || hop__hf_flag(r, "is_encoder_decoder", false))
-        hop__hf_fail(r, HOP_EUNKNOWN, "unknown: \"%s\" is no decoder, and the theorems are about decoders",
-                     type);
-}
-
-/* Keys that say that a layer does something else than attend to everything. */
-static const char *const TELLTALES[] = {
-    "mamba",        "ssm",        "rwkv",       "conv",       "state_size", "recurrent",  "hybrid",
-    "delta",        "retention",  "lru_",       "kda",        "linear_att", "linear_num", "linear_key",
-    "linear_layer", "full_att",   "global_att", "local_att",  "attn_layer", "attn_type",  "attention_types",
-    "block_type",   "sparse_att", "index_topk", "compress_r", "lightning",  "chunked",    "attention_chunk",
-    "cross_att",    "window",     "expand_k",   "expand_v"};
-
-static const char *telltale(const hop__hf *r)
-{
-    const hop_json *use = hop_json_get(r->text, "use_sliding_window");
-    bool slides = !(use && use->type == HOP_JSON_BOOL && !use->boolean);
-    for (const hop_json *v = r->text->child; v; v = v->next) {
-        if (v->type == HOP_JSON_NULL || (v->type == HOP_JSON_BOOL && !v->boolean)) continue;
-        for (size_t i = 0; i < sizeof TELLTALES / sizeof *TELLTALES; i++)
-            if (strstr(v->key, TELLTALES[i]) && (slides || !strstr(v->key, "window")) &&
-                strcmp(v->key, "max_window_layers") != 0) /* says nothing without a window */
-                return v->key;
-    }
-    return NULL;
-}
-
 static const hop__hf_family unknown_family = {.names = " "};
 static const hop__hf_family kimi_family = {" ", hop__hf_plan_kimi, hop__hf_linear_kda, NULL, {0}};
 static const hop__hf_family mamba_ssm_family = {
@@ -107,7 +45,7 @@ static const hop__hf_family *find_family(const hop__hf *r)
 /* A model_type that is not known, and no list: full attention if all keys are those of full attention. */
 static void plan_unknown(hop__hf *r)
 {
-    const char *key = telltale(r), *type = r->plan->model_type;
+    const char *key = hop__hf_telltale(r), *type = r->plan->model_type;
     if (!hop__hf_has(r, "num_attention_heads|n_head|n_heads"))
         hop__hf_fail(r, HOP_EUNKNOWN,
                      "unknown architecture: model_type \"%s\", and none of layer_types, layers_block_type, "
@@ -132,7 +70,7 @@ static int64_t layer_count(hop__hf *r)
         "layer_types",    "layers_block_type",    "hybrid_override_pattern",
         "attn_type_list", "hybrid_layer_pattern", "sparse_attention_config.sparse_attention_freq"};
     const char *keys = "num_hidden_layers|num_blocks|n_layer|n_layers|num_layers";
-    if (in_list(r->family->names, "longcat_flash") && !hop__hf_has(r, "num_hidden_layers")) {
+    if (hop__hf_named(r->family->names, "longcat_flash") && !hop__hf_has(r, "num_hidden_layers")) {
         hop__hf_assume(r, "two attention blocks in each of num_layers");
         return 2 * hop__hf_range(r, "num_layers", 1, HOP_HF_MAX_LAYERS / 2, 28);
     }
@@ -168,7 +106,7 @@ static bool any(const hop_hf_plan *p, const char *letters)
 static void overrule(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    bool local = in_list(r->family->names, "recurrent_gemma");
+    bool local = hop__hf_named(r->family->names, "recurrent_gemma");
     p->index_topk = hop__hf_range(r, "index_topk", 1, INT64_MAX / 2, p->index_topk);
     bool picks = p->index_topk && r->family->attention != hop__hf_attention_deepseek_v4;
     for (int64_t i = 0; i < p->count; i++) {
@@ -176,15 +114,17 @@ static void overrule(hop__hf *r)
         p->layers[i].letter = 'S';
         p->layers[i].sparse = picks;
     }
-    if (in_list(r->family->names, "gemma4_text")) p->layers[p->count - 1].letter = 'F';
+    if (hop__hf_named(r->family->names, "gemma4_text")) p->layers[p->count - 1].letter = 'F';
 }
 
 /* Layers at the end that read the cache of an earlier one, and groups of neighbours that share one. */
 static void share_caches(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    int64_t assumed = in_list(r->family->names, "gemma3n_text") && p->count > 15 ? 15 : 0;
+    int64_t assumed = hop__hf_named(r->family->names, "gemma3n_text") && p->count > 15 ? 15 : 0;
     int64_t last = hop__hf_range(r, "num_kv_shared_layers", 0, p->count, assumed), i;
+    if (last && !hop__hf_has(r, "num_kv_shared_layers"))
+        hop__hf_assume(r, "num_kv_shared_layers = %lld", (long long)last);
     for (i = p->count - last; i < p->count; i++) p->layers[i].borrows_cache = true;
     const hop_json *groups = hop__hf_list(r, "kv_reuse_group");
     for (const hop_json *g = groups ? groups->child : NULL; g; g = g->next)
@@ -194,24 +134,38 @@ static void share_caches(hop__hf *r)
         if (p->layers[i].letter == 'C') p->layers[i].borrows_cache = true;
 }
 
+#define WINDOW_KEYS "sliding_window|window_size|sliding_window_size|attention_window_size"
+#define CHUNK_KEY   "attention_chunk_size"
+
+static int64_t window_length(hop__hf *r, const char *keys)
+{
+    int64_t w = hop__hf_range(r, keys, 1, INT64_MAX / 2, r->family->assume.window);
+    if (w == 0)
+        hop__hf_assume(r, "the window's length is not given");
+    else if (!hop__hf_has(r, keys))
+        hop__hf_assume(r, "%.*s = %lld", (int)strcspn(keys, "|"), keys, (long long)w);
+    return w;
+}
+
+/* Windows and chunks, each with its own length. Where a file has a length of chunks alone, it is that. */
 static void set_windows(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    bool slides = false;
-    for (int64_t i = 0; i < p->count; i++)
-        slides = slides || p->layers[i].letter == 'h' || (p->layers[i].letter == 'S' && !p->layers[i].sparse);
-    if (slides && p->window == 0) {
-        const char *keys =
-            "sliding_window|window_size|sliding_window_size|attention_window_size|attention_chunk_size";
-        p->window = hop__hf_range(r, keys, 1, INT64_MAX / 2, r->family->assume.window);
-        if (p->window == 0)
-            hop__hf_assume(r, "the window's length is not given");
-        else if (!hop__hf_has(r, keys))
-            hop__hf_assume(r, "sliding_window = %lld", (long long)p->window);
+    bool chunks_alone = !p->window && !hop__hf_has(r, WINDOW_KEYS) && hop__hf_has(r, CHUNK_KEY);
+    bool slides = false, chunks = false;
+    for (int64_t i = 0; i < p->count; i++) {
+        hop_hf_layer *l = &p->layers[i];
+        bool has_window = l->letter == 'h' || (l->letter == 'S' && !l->sparse);
+        l->chunked = has_window && (l->chunked || chunks_alone);
+        slides = slides || (has_window && !l->chunked);
+        chunks = chunks || l->chunked;
+        l->window = has_window; /* for now */
     }
+    int64_t chunk = chunks ? window_length(r, CHUNK_KEY) : 0;
+    if (slides && p->window == 0) p->window = window_length(r, WINDOW_KEYS);
+    if (!slides && chunks) p->window = chunk;
     for (int64_t i = 0; i < p->count; i++)
-        if (p->layers[i].letter == 'h' || (p->layers[i].letter == 'S' && !p->layers[i].sparse))
-            p->layers[i].window = p->window;
+        if (p->layers[i].window) p->layers[i].window = p->layers[i].chunked ? chunk : p->window;
 }
 
 static void copy_dtype(char out[16], const char *name)
@@ -242,10 +196,19 @@ static void read_dtypes(hop__hf *r)
                  hop__hf_has(r, "mamba_ssm_dtype")         ? "mamba_ssm_dtype"
                  : hop__hf_has(r, "mamba_ssm_cache_dtype") ? "mamba_ssm_cache_dtype"
                                                            : "inference_state_dtype");
-    } else if (!l->declared_by[0]) {
-        hop__hf_assume(r, "state dtype = float32");
     }
-    if (l->conv_elems) hop__hf_assume(r, "conv dtype = 16 bits");
+}
+
+/* Files of these families are known to leave it to their class. */
+static int64_t class_context(const hop__hf *r)
+{
+    static const struct {
+        const char *family;
+        int64_t context;
+    } list[] = {{"gemma2", 8192}, {"gemma3_text", 131072}, {"gemma3n_text", 32768}, {"gpt_oss", 131072}};
+    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+        if (hop__hf_named(r->family->names, list[i].family)) return list[i].context;
+    return 0;
 }
 
 static void read_context(hop__hf *r)
@@ -253,7 +216,10 @@ static void read_context(hop__hf *r)
     const char *keys =
         "max_position_embeddings|n_positions|max_seq_len|seq_length|max_sequence_length|model_max_length|"
         "context_length|n_ctx";
-    r->plan->context = hop__hf_range(r, keys, 1, (int64_t)1 << 40, 0);
+    hop_hf_plan *p = r->plan;
+    p->context = hop__hf_range(r, keys, 1, (int64_t)1 << 40, class_context(r));
+    p->context_assumed = p->context && !hop__hf_has(r, keys);
+    if (p->context_assumed) hop__hf_assume(r, "max_position_embeddings = %lld", (long long)p->context);
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
@@ -274,9 +240,11 @@ static void make_plan(hop__hf *r)
     if (any(p, "FSHhC")) (r->family->attention ? r->family->attention : hop__hf_attention_usual)(r);
     if (!any(p, "Sh")) p->sliding = (hop_hf_attention){0};
     p->sparse_block = hop__hf_range(r, "sparse_attention_config.sparse_block_size", 1, HOP__HF_MAX_SIZE, 0);
+    p->hidden = hop__hf_hidden_if_known(r);
     share_caches(r);
     read_dtypes(r);
     read_context(r);
+    hop__hf_refuse_unread(r);
     for (int64_t i = 0; i < p->count; i++) p->pattern[i] = p->layers[i].letter;
 }
 
@@ -296,7 +264,7 @@ hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, hop_error *err)
     if (!root || root->type != HOP_JSON_OBJECT) return hop_fail(err, HOP_EFORMAT, "not a JSON object");
     hop__hf r = {.root = root, .text = language_model(root), .plan = p, .err = err, .status = HOP_OK};
     read_type(&r);
-    refuse(&r);
+    hop__hf_refuse(&r);
     r.family = find_family(&r);
     if (r.status == HOP_OK) p->count = layer_count(&r);
     if (r.status == HOP_OK) {
@@ -319,13 +287,9 @@ hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err)
         s = hop_path_join(inside, sizeof inside, path, "config.json", err);
         path = inside;
     }
-    if (s == HOP_OK) s = hop_file_map(&file, path, err);
+    if (s == HOP_OK) s = hop_file_read(&file, path, HOP_HF_MAX_BYTES, err);
     if (s != HOP_OK) return s;
-    if (file.size > HOP_HF_MAX_BYTES)
-        s = hop_fail(err, HOP_EFORMAT, "%zu bytes are more than a config.json has (%d)", file.size,
-                     HOP_HF_MAX_BYTES);
-    else
-        s = hop_json_parse(doc, (const char *)file.data, file.size, err);
+    s = hop_json_parse(doc, (const char *)file.data, file.size, err);
     hop_file_unmap(&file);
     return s == HOP_OK ? s : hop_fail_in(err, s, path);
 }

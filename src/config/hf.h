@@ -33,6 +33,15 @@ typedef struct hop__hf_family {
 
 const hop__hf_family *hop__hf_family_find(const char *model_type); /* NULL: not known */
 
+/* ---- refusals (hf_refuse.c) ---------------------------------------------------------------- */
+
+bool hop__hf_named(const char *names, const char *name); /* one of names with blanks between and around */
+void hop__hf_refuse(hop__hf *r);                         /* by what the file says of itself */
+/* A key that says that a layer does something else than attend to everything; NULL: none. */
+const char *hop__hf_telltale(const hop__hf *r);
+/* Keys of attention of an unknown kind, once every rule has read its own. */
+void hop__hf_refuse_unread(hop__hf *r);
+
 /* ---- keys (hf_keys.c) ---------------------------------------------------------------------- */
 
 /* `keys`: alternatives with '|' between, the first that is present and not null counts; a '.' descends. */
@@ -54,7 +63,8 @@ void hop__hf_assume(hop__hf *r, const char *fmt, ...) HOP_PRINTF(2, 3);
 void hop__hf_fail(hop__hf *r, hop_status s, const char *fmt, ...) HOP_PRINTF(3, 4);
 void hop__hf_source(hop__hf *r, const char *source);
 
-/* ---- plans (hf_lists.c, hf_plans.c) -------------------------------------------------------- */
+/* ---- plans (hf_lists.c, hf_plans.c, hf_hybrids.c) --------------------------------------------------------
+ */
 
 /* Plans written out in the file; false: there is none. */
 bool hop__hf_plan_from_lists(hop__hf *r);
@@ -71,6 +81,7 @@ void hop__hf_plan_cohere2(hop__hf *r);
 void hop__hf_plan_olmo3(hop__hf *r);
 void hop__hf_plan_exaone4(hop__hf *r);
 void hop__hf_plan_llama4(hop__hf *r);
+void hop__hf_plan_phi3small(hop__hf *r);
 void hop__hf_plan_gpt_neo(hop__hf *r);
 void hop__hf_plan_top_k(hop__hf *r);
 void hop__hf_plan_deepseek_v4(hop__hf *r);
@@ -111,6 +122,7 @@ void hop__hf_attention_fla(hop__hf *r);
 void hop__hf_attention_mamba_ssm(hop__hf *r);
 
 int64_t hop__hf_hidden(hop__hf *r);
+int64_t hop__hf_hidden_if_known(hop__hf *r); /* else 0, and no failure */
 int64_t hop__hf_heads(hop__hf *r);
 /* heads x key x value numbers, and `conv` behind short convolutions. */
 void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t conv);

@@ -5,10 +5,16 @@
 
 #define KV_KEYS "num_key_value_heads|num_kv_heads|n_head_kv|num_key_value_head"
 
+#define HIDDEN_KEYS "hidden_size|d_model|n_embd|n_embed|embedding_dim|hidden_dim"
+
 int64_t hop__hf_hidden(hop__hf *r)
 {
-    return hop__hf_size(r, "hidden_size|d_model|n_embd|n_embed|embedding_dim|hidden_dim",
-                        r->family->assume.hidden);
+    return hop__hf_size(r, HIDDEN_KEYS, r->family->assume.hidden);
+}
+
+int64_t hop__hf_hidden_if_known(hop__hf *r)
+{
+    return hop__hf_size(r, HIDDEN_KEYS, r->family->assume.hidden ? r->family->assume.hidden : -1);
 }
 
 int64_t hop__hf_heads(hop__hf *r)

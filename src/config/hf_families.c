@@ -74,6 +74,7 @@ static const hop__hf_family families[] = {
     {" gpt_neo ",                                P(gpt_neo), NULL, NULL, {24, 2048, 16, 0, 0, 0}},
     {" mimo_v2 mimo_v2_flash ",                  P(needs_list), NULL, A(mimo), {0, 4096, 64, 4, 192, 128}},
     /* attention that picks or compresses */
+    {" phi3small ",                              P(phi3small), NULL, NULL, {0}},
     {" deepseek_v32 glm_moe_dsa ",               P(top_k), NULL, A(latent), {0}},
     {" minimax_m3 minimax_m3_text minimax_m3_vl_text ", P(full), NULL, NULL, {60, 6144, 64, 4, 128, 0}},
     {" deepseek_v4 ",                            P(deepseek_v4), NULL, A(deepseek_v4), {43, 4096, 64, 1, 512, 128}},

@@ -69,6 +69,7 @@ static void read_name(hop__hf *r, const char *key, const hop_json *v, hop_hf_lay
     for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
         if (strcmp(v->string, type_names[i].name) == 0) {
             layer->letter = type_names[i].letter;
+            layer->chunked = strcmp(v->string, "chunked_attention") == 0;
             return;
         }
     layer->sparse = is_sparse_name(v->string);
@@ -82,12 +83,8 @@ static bool from_names(hop__hf *r, const char *key)
     const hop_json *list = hop__hf_list(r, key);
     if (!list || !length_fits(r, key, list->count)) return list != NULL;
     const hop_json *v = list->child;
-    bool chunked = false;
-    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++, v = v->next) {
+    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++, v = v->next)
         read_name(r, key, v, &r->plan->layers[i]);
-        chunked = chunked || (v->type == HOP_JSON_STRING && strcmp(v->string, "chunked_attention") == 0);
-    }
-    if (chunked) r->plan->window = hop__hf_range(r, "attention_chunk_size", 1, INT64_MAX / 2, 0);
     hop__hf_source(r, key);
     return true;
 }
@@ -155,5 +152,9 @@ bool hop__hf_plan_from_lists(hop__hf *r)
     }
     for (size_t i = 0; i < sizeof number_lists / sizeof *number_lists; i++)
         if (from_numbers(r, &number_lists[i])) return true;
+    if (hop__hf_has(r, "sparse_attention_config"))
+        hop__hf_fail(
+            r, HOP_EUNKNOWN,
+            "sparse_attention_config: which layers are sparse is not said: no sparse_attention_freq");
     return false;
 }

@@ -123,7 +123,7 @@ void hop__hf_plan_exaone4(hop__hf *r)
 void hop__hf_plan_llama4(hop__hf *r)
 {
     const hop_json *list = hop__hf_list(r, "no_rope_layers");
-    r->plan->window = hop__hf_size(r, "attention_chunk_size", 8192);
+    for (int64_t i = 0; i < r->plan->count; i++) r->plan->layers[i].chunked = true;
     if (!list) {
         bool given = hop__hf_has(r, "no_rope_layer_interval");
         periodic(r, hop__hf_size(r, "no_rope_layer_interval", 4), 'S', 'F');
@@ -168,6 +168,25 @@ void hop__hf_plan_gpt_neo(hop__hf *r)
     }
     r->plan->window = hop__hf_size(r, "window_size", 256);
     hop__hf_source(r, list ? "attention_layers" : groups ? "attention_types" : "default rule");
+}
+
+/* phi3small: all but every so many-th attend to the blocks around and to some in stripes; 0 or null, which is
+ * not the class's 2: all do. */
+void hop__hf_plan_phi3small(hop__hf *r)
+{
+    const char *key = "dense_attention_every_n_layers";
+    bool null = false;
+    for (const hop_json *v = r->text->child; v; v = v->next)
+        null = null || (v->type == HOP_JSON_NULL && strcmp(v->key, key) == 0);
+    int64_t period = hop__hf_range(r, key, 0, HOP__HF_MAX_SIZE, null ? 0 : 2);
+    if (!null && !hop__hf_has(r, key)) hop__hf_assume(r, "%s = 2", key);
+    for (int64_t i = 0; i < r->plan->count; i++) {
+        bool dense = period && (i + 1) % period == 0;
+        hop__hf_letter(r, i, dense ? 'F' : 'S');
+        r->plan->layers[i].sparse = !dense;
+    }
+    strcpy(r->plan->remark, "sparse layers attend to the last blocks of tokens and to stripes before them");
+    hop__hf_source(r, key);
 }
 
 /* deepseek_v32, glm 5: every layer picks its tokens. */

@@ -69,7 +69,7 @@ def a_stack_of_recurrences_is_refuted_where_its_states_are_too_small():
     got = good_json("audit", fixture("mamba-130m-original"), "--n", 10**7)["hops"]
     check(got["unable"] == 1 and got["unable_by"] == "P2" and got["able"] == 0, why=got)
     words = " ".join(got["words"])
-    check("once n reaches 1033289, as it does at 10,000,000 tokens" in words and "1 hop is proved impossible (P2)" in words, why=words)
+    check("once n reaches 1,033,289, as it does at 10,000,000 tokens" in words and "1 hop is proved impossible (P2)" in words, why=words)
     silent = good_json("audit", fixture("mamba-130m-original"))["hops"]  # the file gives no length
     check(silent["unable"] is None and all(r["verdict"] == "silent" for r in silent["results"]), why=silent)
     # 24 layers of 24576 float32 and 4608 16-bit numbers: P2 speaks once N log2 N exceeds their bits
@@ -159,3 +159,131 @@ def wrong_types_everywhere_never_crash():
                 if r.code:
                     one_line(r, 1, "audit: config")
             inner[key] = kept
+
+
+SMALL = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 64, "dtype": "bfloat16"}
+
+
+def hops_of(*args, **keys):
+    """What the theorems say of a small model, with the words as one text."""
+    got = good_json("audit", config(**{**SMALL, **keys}), *args)["hops"]
+    return got, " ".join(got["words"])
+
+
+@case
+def a_window_carries_one_row_less_than_it_sees():
+    rows = 2 * 2 * 64 * 16  # keys and values of two heads, in 16 bits
+    for window, bits in ((5, 4 * rows), (2, rows)):
+        got, words = hops_of("--n", 10**6, model_type="mistral", num_hidden_layers=3, sliding_window=window)
+        p2 = next(r for r in got["results"] if r["id"] == "P2")
+        check(f"{3 * bits}" in p2["has"].replace(",", ""), why=(window, p2))
+    both = ["sliding_attention", "full_attention"] * 2
+    got, words = hops_of("--n", 1000, model_type="gpt_oss", num_hidden_layers=4, sliding_window=1, layer_types=both)
+    check(got["linear_layers"] == 0 and got["able_if_wide"] == 1 and "before the first" not in words, why=got)
+    check("2 full-attention layers of 4, 2 that mix no tokens" in words, why=words)
+    got, words = hops_of("--n", 1000, model_type="gpt_oss", num_hidden_layers=4, sliding_window=2, layer_types=both)
+    check(got["linear_layers"] == 2 and got["able_if_wide"] == 2, why=got)
+    check("1 sliding window before the first full one: 2 hops are possible" in words, why=words)
+
+
+@case
+def chunks_are_no_layers_that_carry():
+    got, words = hops_of("--n", 1000, model_type="llama4_text", num_hidden_layers=4, attention_chunk_size=8,
+                         no_rope_layers=[1, 0, 1, 0])
+    check(got["full_layers"] == 2 and got["linear_layers"] == 2, why=got)
+    check("2 layers that attend within chunks" in words and "before the first full" not in words, why=words)
+    check("linear" not in words and "between the first two" not in words, why=words)
+
+
+@case
+def keys_and_values_have_widths_of_their_own():
+    mla = dict(model_type="deepseek_v2", num_hidden_layers=3, kv_lora_rank=16, qk_nope_head_dim=1, qk_rope_head_dim=2,
+               v_head_dim=128)
+    got, words = hops_of("--n", 1000, **mla)
+    check("here they are 3 for keys, 128 for values, and 32" in words, why=words)
+    check(good_json("audit", "config.json", "--plan-only")["hidden_size"] == 64)
+
+
+@case
+def layers_are_called_what_they_are():
+    text = " ".join(good("audit", fixture("gemma-3-27b-it")).out.split())
+    check("52 sliding windows" in text and "5 sliding windows before the first full one" in text, why=text)
+    text = " ".join(good("audit", fixture("phi-4-mini-flash-reasoning")).out.split())
+    check("1 full and 7 cross-attention layers of 32" in text, why=text)
+    check("9 recurrent layers and 8 sliding windows before the first full one" in text, why=text)
+    text = " ".join(good("audit", fixture("mistral-7b-v0.1"), "--n", 4096).out.split())
+    check("32 full-attention layers of 32 (the window of 4,096 covers the prompt)" in text, why=text)
+    check("P1 idealises: positions are read from tables, no rotary embedding or norm" in text, why=text)
+    text = " ".join(good("audit", fixture("lfm2-2.6b")).out.split())
+    check("22 short convolutions" in text and "2 short convolutions before the first full one" in text, why=text)
+
+
+@case
+def one_of_a_thing_is_singular_and_thousands_are_separated():
+    path = config(model_type="mistral", num_hidden_layers=1, sliding_window=1, hidden_size=1, num_attention_heads=1,
+                  num_key_value_heads=1, head_dim=1)
+    text = " ".join(good("audit", path, "--n", 1).out.split())
+    for words in ("1 layer,", "1 head,", "values of 1 number;", "window 1 token ", "at 1 token (given)", "At 1 token "):
+        check(words in text, why=(words, text))
+    check(" 1 layers" not in text and " 1 hops" not in text and " 1 tokens" not in text, why=text)
+    text = " ".join(good("audit", fixture("mamba-130m-original"), "--n", 10**7).out.split())
+    check("once n reaches 1,033,289, as it does at 10,000,000 tokens" in text, why=text)
+
+
+@case
+def all_that_is_called_assumed_is_listed():
+    for name, wanted in (("qwen3-next-80b-a3b", {"state", "conv", "cache"}), ("lfm2-2.6b", {"conv", "cache"}),
+                         ("gemma-3-27b-it", {"cache"}), ("mamba-130m-original", {"state", "conv"})):
+        for given in (set(), wanted):
+            args = [x for kind in given for x in (f"--{kind}-dtype", "float16")]
+            got = good_json("audit", fixture(name), "--plan-only", *args)
+            listed = {note.split()[0] for note in got["assumed"] if " dtype = " in note}
+            check(listed == wanted - given, why=(name, given, got["assumed"]))
+            text = good("audit", fixture(name), "--plan-only", *args).out
+            check(("16 assumed)" in text or "32 assumed)" in text) == bool(wanted - given), why=text)
+
+
+@case
+def layers_that_borrow_a_cache_keep_no_bytes():
+    path = config(model_type="gemma3n_text", num_hidden_layers=35, num_kv_shared_layers=15, dtype="bfloat16")
+    got = good_json("audit", path, "--plan-only", "--n", 32768)
+    row = 2 * 2 * 256 * 2
+    check(got["bytes_per_layer"][20:] == [0] * 15 and got["bytes_per_layer"][19] == 32768 * row, why=got)
+    check(got["bytes_total"] == 4 * 32768 * row + 16 * 512 * row, why=got["bytes_total"])
+    text = " ".join(good("audit", path, "--plan-only").out.split())
+    check("F 64 MiB a layer (3 of 7 read another layer's cache)" in text, why=text)
+    check("at 32,768 tokens (the class's context length, assumed)" in text, why=text)
+
+
+@case
+def strings_of_the_file_cannot_break_the_page():
+    path = config(**{**SMALL, "model_type": "a`b|c\nd\x1b[2J<i>", "dtype": "x|y\n`z", "num_hidden_layers": 2})
+    for args in ((), ("--format", "markdown")):
+        out = good("audit", path, "--plan-only", *args).out
+        check("\x1b" not in out and "\nd" not in out and "\n`z" not in out, why=out)
+    lines = out.splitlines()
+    check(lines[0] == "## Layers and hops of a\\`b\\|c d \\[2J\\<i>", why=lines[0])
+    check(all(line.replace("\\|", "").count("|") == 3 for line in lines if line.startswith("|")), why=out)
+    check(json.loads(good("audit", path, "--plan-only", "--json").out)["model_type"] == "a`b|c\nd\x1b[2J<i>")
+
+
+@case
+def devices_and_pipes_are_read_or_refused_at_once():
+    began = time.monotonic()
+    if os.path.exists("/dev/zero"):
+        one_line(hopbound("audit", "/dev/zero"), 1, "audit: /dev/zero: more than the 8388608 bytes")
+    if hasattr(os, "mkfifo"):
+        os.mkfifo("pipe")
+        one_line(hopbound("audit", "pipe"), 1, "audit: pipe: nothing to read came for 2 seconds")
+    check(time.monotonic() - began < 10, why="too slow")
+    if os.path.exists("/dev/stdin"):
+        text = json.dumps({**SMALL, "model_type": "llama", "num_hidden_layers": 3})
+        check(good_json("audit", "/dev/stdin", "--plan-only", stdin=text)["pattern"] == "FFF")
+        one_line(hopbound("audit", "/dev/stdin", stdin=""), 1, "audit: /dev/stdin: ")
+
+
+@case
+def a_model_that_is_too_narrow_is_told_so():
+    got, words = hops_of("--n", 1000, model_type="llama", num_hidden_layers=3, head_dim=4)
+    check(got["able_if_wide"] == 2 and got["able"] == 0, why=got)
+    check("here they are 4 and 32, and no hop is proved: enough layers, but" in words, why=words)

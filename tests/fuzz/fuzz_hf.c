@@ -14,10 +14,11 @@ static void must(bool holds)
 static void must_make_sense(const hop_hf_plan *p)
 {
     must(p->count >= 1 && p->count <= HOP_HF_MAX_LAYERS && strlen(p->pattern) == (size_t)p->count);
-    must(p->source[0] && p->context >= 0 && p->window >= 0 && p->index_topk >= 0);
+    must(p->source[0] && p->context >= 0 && p->hidden >= 0 && p->window >= 0 && p->index_topk >= 0);
     for (int64_t i = 0; i < p->count; i++) {
         char letter = p->layers[i].letter;
         must(hop_hf_letter_means(letter) && letter == p->pattern[i] && p->layers[i].window >= 0);
+        must(!p->layers[i].chunked || (strchr("Sh", letter) && !p->layers[i].sparse));
         if (strchr("FSHhC", letter)) must(p->attention.kind[0]);
         if (strchr("LHh", letter)) must(p->linear.kind[0]);
     }

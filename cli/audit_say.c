@@ -1,0 +1,233 @@
+/* What the theorems say of a model, in plain words. */
+#include "audit.h"
+
+#include <string.h>
+
+void say_count(hop_text *out, int64_t v)
+{
+    char digits[24];
+    snprintf(digits, sizeof digits, "%lld", (long long)v);
+    say_digits(out, digits);
+}
+
+void say_digits(hop_text *out, const char *number)
+{
+    size_t n = strlen(number);
+    bool whole = strspn(number, "0123456789") == n;
+    for (size_t i = 0; i < n; i++) {
+        if (whole && i && (n - i) % 3 == 0) hop_text_add(out, ",");
+        hop_text_addn(out, &number[i], 1);
+    }
+}
+
+void say_things(hop_text *out, int64_t n, const char *thing)
+{
+    say_count(out, n);
+    hop_text_printf(out, " %s%s", thing, n == 1 ? "" : "s");
+}
+
+/* "5 sliding windows" */
+static void say_kind(hop_text *t, int64_t n, audit_kind kind)
+{
+    static const char *const words[][2] = {
+#define WORDS(name, one, many) {one, many},
+        AUDIT_KIND_LIST(WORDS)
+#undef WORDS
+    };
+    say_count(t, n);
+    hop_text_printf(t, " %s", words[kind][n != 1]);
+}
+
+/* ---- the layers ---------------------------------------------------------------------------- */
+
+/* "(the window of 2,048 covers the prompt)" */
+static void say_covered(hop_text *t, const audit *u, const audit_hops *h)
+{
+    int64_t covered = h->counts[AUDIT_COVERED];
+    if (!covered) return;
+    hop_text_add(t, " (");
+    if (covered < h->full) {
+        hop_text_add(t, "in ");
+        say_count(t, covered);
+        hop_text_add(t, " of them ");
+    }
+    hop_text_add(t, "the window of ");
+    say_count(t, u->plan.window);
+    hop_text_add(t, " covers the prompt)");
+}
+
+/* "12 full-attention layers of 48, 36 recurrent layers" */
+static void say_layers(hop_text *t, const audit *u, const audit_hops *h)
+{
+    int64_t cross = h->counts[AUDIT_CROSS];
+    if (!h->full)
+        hop_text_add(t, "No full-attention layer in ");
+    else if (cross) {
+        if (h->full > cross) {
+            say_count(t, h->full - cross);
+            hop_text_add(t, " full and ");
+        }
+        say_kind(t, cross, AUDIT_CROSS);
+    } else {
+        say_kind(t, h->full, AUDIT_FULL);
+    }
+    if (h->full) hop_text_add(t, " of ");
+    say_count(t, u->plan.count);
+    say_covered(t, u, h);
+    if (h->counts[AUDIT_BESIDE]) {
+        hop_text_add(t, ", ");
+        say_kind(t, h->counts[AUDIT_BESIDE], AUDIT_BESIDE);
+    }
+    for (audit_kind k = AUDIT_COVERED + 1; k < AUDIT_KINDS; k++) {
+        if (!h->counts[k]) continue;
+        hop_text_add(t, ", ");
+        say_kind(t, h->counts[k], k);
+    }
+}
+
+/* ---- what is impossible -------------------------------------------------------------------- */
+
+static bool has_length(const hop_bound *b)
+{
+    return b && b->applies && b->speaks_from && b->answer != HOP_ANSWER_POSSIBLE;
+}
+
+/* "y T2 no 13-hop composition once n reaches 10^34525; silent at 262,144 tokens.", for after a "b" or "B" */
+static void say_theorem(hop_text *t, const audit *u, const audit_hops *h, const hop_bound *b)
+{
+    hop_text_printf(t, "y %s no %d-hop composition once n reaches ", b->id, h->asked);
+    say_digits(t, b->speaks_from);
+    if (u->n) {
+        hop_text_add(t, b->answer == HOP_ANSWER_IMPOSSIBLE ? ", as it does at " : "; silent at ");
+        say_things(t, u->n, "token");
+    }
+    hop_text_add(t, ".");
+}
+
+/* The one of ours that speaks first. */
+static const hop_bound *first_of_ours(const audit_hops *h)
+{
+    const hop_bound *best = NULL;
+    for (int i = 0; h->bounds && i < h->bounds->count; i++) {
+        const hop_bound *b = &h->bounds->results[i];
+        if (!b->published && has_length(b) && (!best || b->log10_n < best->log10_n)) best = b;
+    }
+    return best;
+}
+
+static void say_unable(hop_text *t, const audit *u, const audit_hops *h)
+{
+    hop_text_add(t, "At ");
+    say_things(t, u->n, "token");
+    if (h->reach.unable)
+        hop_text_printf(t, " %d hop%s proved impossible (%s).", h->reach.unable,
+                        h->reach.unable == 1 ? " is" : "s are", h->reach.unable_by);
+    else
+        hop_text_add(t, " no number of hops is proved impossible.");
+}
+
+/* ---- what is possible ---------------------------------------------------------------------- */
+
+/* Layers that carry, before the full layer of that number, counted from 0, and after the one before it. */
+static bool say_carriers(hop_text *t, const audit_hops *h, int64_t full)
+{
+    int64_t counts[AUDIT_KINDS] = {0}, seen = 0;
+    bool any = false;
+    for (int64_t i = 0; i < h->arch.count && seen <= full; i++) {
+        hop_layer_kind kind = h->layers[i].kind;
+        bool linear = kind == HOP_LAYER_LINEAR && !h->layers[i].forgets;
+        if (linear && seen == full) counts[h->kinds[i]]++;
+        seen += kind == HOP_LAYER_FULL || kind == HOP_LAYER_BOTH;
+    }
+    for (audit_kind k = 0; k < AUDIT_KINDS; k++) {
+        if (!counts[k]) continue;
+        if (any) hop_text_add(t, " and ");
+        say_kind(t, counts[k], k);
+        any = true;
+    }
+    return any;
+}
+
+/* "here they are 192 for keys, 128 for values, and 32", of the widest layer */
+static void say_widths(hop_text *t, const audit_hops *h)
+{
+    int64_t keys = 0, values = 0;
+    for (int64_t i = 0; i < h->arch.count; i++) {
+        const hop_arch_layer *l = &h->layers[i];
+        if (l->kind != HOP_LAYER_FULL && l->kind != HOP_LAYER_BOTH) continue;
+        int64_t least = l->dim < l->key_dim ? l->dim : l->key_dim;
+        if (least <= (keys < values ? keys : values)) continue;
+        keys = l->key_dim, values = l->dim;
+    }
+    hop_text_add(t, "; here they are ");
+    say_count(t, keys);
+    if (keys != values) {
+        hop_text_add(t, " for keys, ");
+        say_count(t, values);
+        hop_text_add(t, " for values,");
+    }
+    hop_text_printf(t, " and %lld", (long long)h->bits);
+}
+
+static void say_able(hop_text *t, const audit *u, const audit_hops *h)
+{
+    const hop_reach *r = &h->reach;
+    if (!r->able) {
+        hop_text_add(t, "No hop is proved possible: that takes two full layers, or one and a linear layer "
+                        "that carries.");
+        return;
+    }
+    if (r->able == h->full) { /* a layer that carries saves a full one */
+        if (say_carriers(t, h, 0))
+            hop_text_add(t, " before the first full one: ");
+        else if (say_carriers(t, h, 1))
+            hop_text_add(t, " between the first two full ones: ");
+    }
+    hop_text_printf(t, "%d hop%s possible (%s)", r->able, r->able == 1 ? " is" : "s are", r->able_by);
+    if (u->n == 0) { /* P1 says up to which length */
+        hop_text_printf(t, "; at this model's widths %d: %s.", h->able, h->able ? h->able_why : "none");
+        return;
+    }
+    hop_text_add(t, " with head dimension >= ");
+    say_count(t, r->needs_dim);
+    hop_text_printf(t, " and p >= %lld", (long long)r->needs_bits);
+    say_widths(t, h);
+    if (h->able == 0)
+        hop_text_printf(t, ", and no hop is proved: %s", h->narrow_why ? h->narrow_why : "");
+    else if (h->able < r->able)
+        hop_text_printf(t, ", and %d hop%s proved: %s", h->able, h->able == 1 ? " is" : "s are",
+                        h->narrow_why ? h->narrow_why : "");
+    if (r->able < h->full - 1) hop_text_add(t, "; more do not fit the length");
+    hop_text_add(t, ".");
+}
+
+/* ---- all of it ----------------------------------------------------------------------------- */
+
+int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_hops *h)
+{
+    if (!h->layers) return 0;
+    int n = 0;
+    const hop_bound *published = audit_result(h->bounds, h->linear ? "T2" : "T1"), *ours = first_of_ours(h);
+    say_layers(&lines[n], u, h);
+    if (has_length(published)) {
+        hop_text_add(&lines[n], ": b");
+        say_theorem(&lines[n++], u, h, published);
+    } else {
+        hop_text_add(&lines[n++], ".");
+    }
+    if (ours) {
+        hop_text_add(&lines[n], "B");
+        say_theorem(&lines[n++], u, h, ours);
+    }
+    say_able(&lines[n++], u, h);
+    if (h->reach.able)
+        hop_text_add(&lines[n++], "P1 idealises: positions are read from tables, no rotary embedding or norm "
+                                  "is in the way, and the vocabulary is large enough.");
+    if (u->n)
+        say_unable(&lines[n++], u, h);
+    else
+        hop_text_add(&lines[n++], "The file gives no context length: --n judges the model at one.");
+    if (!h->asked)
+        hop_text_printf(&lines[n++], "What is impossible is not asked beyond %d hops.", HOP_MAX_HOPS);
+    return n;
+}
