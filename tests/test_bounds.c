@@ -306,6 +306,19 @@ static void p4_of_the_example_begins_at_38215(void **state)
     }
 }
 
+static void p4_says_when_its_search_was_cut(void **state)
+{
+    (void)state;
+    ARCH(vast, FULL(1, 4096, 65536, 1024), LINEAR(1, 1000000000000000000));
+    ARCH(small, FULL(1, 1, 8, 16), LINEAR(1, 1152));
+    hop_bounds *b = ask_at(&vast, 2, 0);
+    assert_non_null(strstr(result(b, "P4")->why, "a shorter n may exist"));
+    hop_bounds_free(b);
+    b = ask_at(&small, 2, 0);
+    assert_null(strstr(result(b, "P4")->why, "a shorter n may exist"));
+    hop_bounds_free(b);
+}
+
 static void more_hops_contain_fewer(void **state)
 {
     (void)state;
@@ -435,6 +448,40 @@ static void p6_answers_for_sizes_that_are_given(void **state)
     hop_bounds_free(b);
     b = ask(&(hop_question){.arch = &a, .hops = 2, .m = 5000, .fan = &fan});
     assert_int_equal(result(b, "P6")->answer, HOP_ANSWER_SILENT);
+    assert_non_null(strstr(result(b, "P6")->why, "the search found no x, s at these sizes"));
+    hop_bounds_free(b);
+}
+
+/* What the free search says of its sizes, the search at fixed sizes finds by itself. */
+static void p6_agrees_with_itself_at_the_sizes_that_it_found(void **state)
+{
+    (void)state;
+    static const int64_t cases[][4] = {/* full layers, d, p, state bits */
+                                       {1, 8, 8, 5},  {1, 8, 16, 1152}, {1, 2, 4, 20},   {2, 8, 16, 1152},
+                                       {2, 2, 4, 20}, {2, 1, 1, 1},     {3, 8, 16, 1152}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        int L = (int)cases[i][0] + 1;
+        fmpz states[HOP__P6_MOST_HOPS], reply = (cases[i][1] + 2) * cases[i][2];
+        for (int e = 0; e < L; e++) states[e] = cases[i][3];
+        bool stopped = false;
+        hop__p6_numbers free_sizes, fixed;
+        hop__p6_init(&free_sizes, L, states, &reply);
+        hop__p6_init(&fixed, L, states, &reply);
+        assert_true(hop__p6_search(&free_sizes, NULL, &stopped));
+        for (int l = 0; l < L; l++) { /* a hundredth more, since the last integer is luck */
+            fmpz_set(&fixed.sizes[l], &free_sizes.sizes[l]);
+            if (l == 0 && fmpz_cmp_si(&fixed.sizes[0], 100) > 0)
+                hop__scaled(&fixed.sizes[0], &fixed.sizes[0], 0.015);
+        }
+        if (!hop__p6_search_fixed(&fixed, NULL, &stopped)) print_message("case %zu\n", i);
+        assert_true(hop__p6_verify(&fixed, NULL));
+        hop__p6_clear(&free_sizes);
+        hop__p6_clear(&fixed);
+    }
+    ARCH(a, LINEAR(1, 5), FULL(1, 1, 8, 8), LINEAR(1, 5));
+    const int64_t fan = 3;
+    hop_bounds *b = ask(&(hop_question){.arch = &a, .hops = 2, .m = 234, .fan = &fan});
+    assert_int_equal(result(b, "P6")->answer, HOP_ANSWER_IMPOSSIBLE); /* the last integer too */
     hop_bounds_free(b);
 }
 
@@ -544,11 +591,13 @@ int main(void)
         cmocka_unit_test(a_ceiling_is_printed_rounded_up),
         cmocka_unit_test(p4_finds_the_shortest_prompt_of_all),
         cmocka_unit_test(p4_of_the_example_begins_at_38215),
+        cmocka_unit_test(p4_says_when_its_search_was_cut),
         cmocka_unit_test(more_hops_contain_fewer),
         cmocka_unit_test(the_verifier_takes_the_example_and_refuses_it_broken),
         cmocka_unit_test(a_larger_machine_breaks_the_example),
         cmocka_unit_test(the_numbers_of_an_answer_verify),
         cmocka_unit_test(p6_answers_for_sizes_that_are_given),
+        cmocka_unit_test(p6_agrees_with_itself_at_the_sizes_that_it_found),
         cmocka_unit_test(an_unknown_mixer_silences_what_needs_to_know_all),
         cmocka_unit_test(nothing_is_both_possible_and_impossible),
         cmocka_unit_test(questions_without_sense_are_refused),

@@ -195,6 +195,18 @@ def auto_speaks_only_of_hops_that_fit_the_length():
 
 
 @case
+def p6_speaks_at_the_sizes_that_it_prints():
+    for pattern, widths in (("L F L", ["--dim", 8, "--bits", 8, "--state-bits", 5]), ("L F L F L", SMALL[2:])):
+        hops = 1 + pattern.count("F")
+        m, *fan = bound("--hops", hops, "--pattern", pattern, *widths)[1]["P6"]["sizes"]
+        sizes = ["--m", m, "--fan", ",".join(map(str, fan))]
+        p6 = bound("--hops", hops, "--pattern", pattern, *widths, *sizes)[1]["P6"]
+        check(p6["verdict"] == "impossible" and p6["sizes"] == [m, *fan], why=str(p6))
+    p6 = bound("--hops", 2, "--pattern", "L F L", "--dim", 8, "--bits", 8, "--state-bits", 5, "--m", 50, "--fan", 3)[1]["P6"]
+    check(p6["verdict"] == "silent" and "the search found no x, s at these sizes" in p6["why"], why=str(p6))
+
+
+@case
 def ceilings_are_rounded_up_and_the_curve_has_all_its_rows():
     args = ["bound", "--hops", 1, "--pattern", "L", "--state-bits", 10 ** 18, "--n", 10 ** 18, "--curve"]
     curve = good_json(*args, keys=["curve"])["curve"]
@@ -205,6 +217,15 @@ def ceilings_are_rounded_up_and_the_curve_has_all_its_rows():
         check(exact["accuracy_ceiling"] <= float(row[1]) <= exact["accuracy_ceiling"] * 1.0001, why=str(row))
     huge = ["--hops", 2, "--pattern", "L", "--m", 10 ** 18, "--fan", 10 ** 18, "--curve"]
     one_line(hopbound("bound", *huge), 2, r"bound: --curve: the last function has 2\^63 entries or more")
+
+
+@case
+def one_is_one_layer():
+    for args in (["--hops", 1, "--pattern", "L F", "--n", 100], ["--hops", 2, "--pattern", "L F", "--n", 100],
+                 ["--hops", "auto", "--pattern", "L F", "--state-bits", 1, "--n", 4], ["--hops", "auto", "--pattern", "F"]):
+        text = good("bound", *args).out
+        for wrong in (" 1 full layers", " 1 linear layers", "1 hops", "here are 1)", " 1 layers"):
+            check(wrong not in text, why=text)
 
 
 @case
