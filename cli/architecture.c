@@ -1,7 +1,7 @@
 /* An architecture from the command line. The state of a linear layer is what its mixer declares, at these
  * heads and in numbers of --bits bits: everything that crosses a cut, caches of short convolutions included.
  * Linear attention counts with its normaliser, as it was published; a sliding window is a recurrence whose
- * state is its cache. */
+ * state is what the next token still sees of its cache, all but one of its rows. */
 #include "architecture.h"
 
 #include <stdlib.h>
@@ -45,7 +45,7 @@ const opt ARCH_OPTIONS[] = {
      .min = 1,
      .max = 1 << 28,
      .metavar = "N",
-     .help = "width of the residual stream, on which some mixers' states depend"},
+     .help = "width of the residual stream: P1 counts it, and some mixers' states depend on it"},
     {.name = "bits",
      .kind = OPT_INT,
      .at = offsetof(arch_args, bits),
@@ -69,7 +69,7 @@ const opt ARCH_OPTIONS[] = {
      .min = 1,
      .max = (int64_t)1 << 31,
      .metavar = "W",
-     .help = "positions that a window layer sees"},
+     .help = "positions that a window layer sees, its own included"},
     {.name = "block",
      .kind = OPT_INT,
      .at = offsetof(arch_args, block),
@@ -81,6 +81,11 @@ const opt ARCH_OPTIONS[] = {
     {.name = NULL},
 };
 
+static int64_t width_of(const arch_args *o)
+{
+    return o->d_model.given ? o->d_model.integer : o->heads.integer * o->dim.integer;
+}
+
 /* Numbers that cross a cut; EXIT_DONE or EXIT_USAGE. */
 static int state_numbers(const common_args *a, const arch_args *o, const hop_mixer_ops *ops, int64_t *out)
 {
@@ -91,12 +96,12 @@ static int state_numbers(const common_args *a, const arch_args *o, const hop_mix
     hop_mixer_config_init(&c);
     c.heads = c.kv_heads = o->heads.integer;
     c.head_dim = o->dim.integer;
-    c.d_model = o->d_model.given ? o->d_model.integer : c.heads * c.head_dim;
+    c.d_model = width_of(o);
     if (strcmp(ops->name, "linear") == 0) s = hop_mixer_option_set(&c, ops, "normalise", 1, &err);
     if (window) s = hop_mixer_option_set(&c, ops, "window", o->window.integer, &err);
     if (s == HOP_OK) s = hop_mixer_config_ready(&c, ops, &err);
     if (s != HOP_OK) return fail(a, EXIT_USAGE, "--pattern: %s", err.text);
-    *out = ops->state_floats(&c, window ? o->window.integer : 1);
+    *out = ops->state_floats(&c, window ? o->window.integer - 1 : 1); /* the next token's own row is new */
     return EXIT_DONE;
 }
 
@@ -113,6 +118,15 @@ static int state_bits_of(const common_args *a, const arch_args *o, const hop_mix
     return code;
 }
 
+/* How many numbers a token of a linear layer writes. lightning's values pass an activation that is not odd: a
+ * number and its sign take two. */
+static void set_written(const hop_mixer_ops *ops, hop_arch_layer *l)
+{
+    if (strcmp(ops->name, "lightning") != 0) return;
+    l->heads = (l->heads * l->dim + 1) / 2;
+    l->dim = 1;
+}
+
 static int layer_of(const common_args *a, const arch_args *o, const hop_run *run, hop_arch_layer *out)
 {
     const hop_mixer_ops *ops = hop_mixer_find(run->mixer);
@@ -124,11 +138,11 @@ static int layer_of(const common_args *a, const arch_args *o, const hop_run *run
                             .number_bits = o->bits.integer};
     if (strcmp(ops->name, "full") == 0) {
         out->kind = HOP_LAYER_FULL;
-    } else if (strcmp(ops->name, "window") == 0 && o->window.integer == 1) {
-        out->kind = HOP_LAYER_LOCAL; /* a token that sees itself alone */
     } else if (ops->recurrent || strcmp(ops->name, "window") == 0) {
-        out->kind = HOP_LAYER_LINEAR;
-        return state_bits_of(a, o, ops, &out->state_bits);
+        set_written(ops, out);
+        int code = state_bits_of(a, o, ops, &out->state_bits);
+        out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
+        return code;
     } else {
         out->kind = HOP_LAYER_OTHER;
         if (strcmp(ops->name, "sparse") == 0) out->block = o->block.integer;
@@ -165,7 +179,7 @@ int architecture_from_options(const common_args *a, const arch_args *o, architec
         if (kind == HOP_LAYER_LINEAR) out->linear += pattern.runs[i].count;
         if (kind == HOP_LAYER_OTHER) out->other += pattern.runs[i].count;
     }
-    out->arch = (hop_arch){out->layers, pattern.run_count};
+    out->arch = (hop_arch){.layers = out->layers, .count = pattern.run_count, .width = width_of(o)};
     hop_pattern_free(&pattern);
     return code;
 }

@@ -6,34 +6,44 @@
 #include <string.h>
 
 #define CURVE_STEPS 20
+#define TEXT_WIDTH  110
+#define INDENT      "              "
 
 /* ---- the curve ------------------------------------------------------------------------------ */
 
-typedef void curve_fn(void *to, int64_t bits, double ceiling);
+typedef void curve_fn(void *to, double bits, double ceiling);
 
-/* From no state to as much as P2 asks for, in equal steps. */
+/* From no state to as much as P2 asks for, in equal steps. State bits may be more than 64-bit integers hold.
+ */
 static void each_of_curve(const bound_answer *b, curve_fn *f, void *to)
 {
-    double enough = ceil((double)b->bounds->table * log2((double)b->bounds->table));
+    int64_t table = b->bounds->table;
+    double enough = ceil((double)table * log2((double)table)), ceiling = 0;
+    while (hop_accuracy_ceiling(&ceiling, table, enough, NULL) == HOP_OK && ceiling < 1)
+        enough = ceil(nextafter(enough, INFINITY)); /* the double was below */
     for (int k = 0; k <= CURVE_STEPS; k++) {
-        int64_t bits = (int64_t)(enough * k / CURVE_STEPS);
-        double ceiling;
-        if (hop_accuracy_ceiling(&ceiling, b->bounds->table, bits, NULL) == HOP_OK) f(to, bits, ceiling);
+        double bits = k == CURVE_STEPS ? enough : floor(enough * k / CURVE_STEPS);
+        if (hop_accuracy_ceiling(&ceiling, table, bits, NULL) == HOP_OK) f(to, bits, ceiling);
     }
 }
 
-static void curve_json(void *to, int64_t bits, double ceiling)
+static void curve_json(void *to, double bits, double ceiling)
 {
     hop_json_writer *w = to;
     hop_json_begin_object(w);
-    hop_json_integer(w, "state_bits", bits);
+    if (bits < 0x1p53)
+        hop_json_integer(w, "state_bits", (int64_t)bits);
+    else
+        hop_json_number(w, "state_bits", bits);
     hop_json_number(w, "accuracy_ceiling", ceiling);
     hop_json_end_object(w);
 }
 
-static void curve_text(void *to, int64_t bits, double ceiling)
+static void curve_text(void *to, double bits, double ceiling)
 {
-    hop_text_printf(to, "%16lld  %.6f\n", (long long)bits, ceiling);
+    char shown[32];
+    hop_accuracy_print(shown, ceiling);
+    hop_text_printf(to, "%20.0f  %s\n", bits, shown);
 }
 
 /* ---- for scripts ---------------------------------------------------------------------------- */
@@ -90,6 +100,18 @@ static void write_result(hop_json_writer *w, const hop_bound *r, int hops)
     hop_json_end_object(w);
 }
 
+/* Does the length, or a theorem, end what is open? */
+static bool bounded(const hop_reach *r)
+{
+    return r->unable || r->fit < HOP_MAX_HOPS;
+}
+
+/* The most hops that can be posed and are not proved impossible. */
+static int most_between(const hop_reach *r)
+{
+    return r->unable && r->unable - 1 < r->fit ? r->unable - 1 : r->fit;
+}
+
 static void write_reach(hop_json_writer *w, const hop_reach *r)
 {
     hop_json_key(w, "reach");
@@ -103,16 +125,19 @@ static void write_reach(hop_json_writer *w, const hop_reach *r)
         hop_json_put_null(w);
     hop_json_key(w, "between"); /* the fewest and the most hops that are neither; null: no end is known */
     hop_json_begin_array(w);
-    for (int k = 0; k < 2 && r->unable != r->able + 1; k++)
-        if (k && !r->unable)
-            hop_json_put_null(w);
+    if (most_between(r) > r->able) {
+        hop_json_put_int(w, r->able + 1);
+        if (bounded(r))
+            hop_json_put_int(w, most_between(r));
         else
-            hop_json_put_int(w, k ? r->unable - 1 : r->able + 1);
+            hop_json_put_null(w);
+    }
     hop_json_end_array(w);
     hop_json_string(w, "able_by", r->able_by);
     hop_json_string(w, "unable_by", r->unable_by);
     hop_json_integer(w, "needs_dim", r->needs_dim);
     hop_json_integer(w, "needs_bits", r->needs_bits);
+    hop_json_integer(w, "needs_width", r->needs_width);
     hop_json_string(w, "why_able", r->why_able);
     hop_json_string(w, "why_unable", r->why_unable);
     hop_json_end_object(w);
@@ -189,10 +214,6 @@ static void print_list(hop_text *out, const char *lead, const char *const *list,
 
 static void print_result(hop_text *out, const hop_bound *r, int hops)
 {
-    if (!r->applies) {
-        hop_text_printf(out, "%-3s %-11s %-12s  %s\n", r->id, "silent", "-", r->why);
-        return;
-    }
     hop_text_printf(out, "%-3s %-11s %-12s  %s\n", r->id, hop_answer_name(r->answer),
                     r->speaks_from ? r->speaks_from : "-", r->why);
     if (*r->needs) hop_text_printf(out, "                              needs %s\n", r->needs);
@@ -202,11 +223,54 @@ static void print_result(hop_text *out, const hop_bound *r, int hops)
     print_list(out, "s_1, ..", r->s, hops - 1);
 }
 
+/* Which condition keeps a theorem from applying; NULL: none. */
+static const char *obstacle(const hop_bound *r)
+{
+    for (int i = 0; !r->applies && i < r->hypothesis_count; i++)
+        if (!r->hypotheses[i].met) return r->hypotheses[i].text;
+    return NULL;
+}
+
+/* One more piece of a paragraph, on a new line where it is full. */
+static void add_piece(hop_text *out, size_t *column, const char *piece)
+{
+    size_t length = strlen(piece);
+    bool first = *column == 0, full = *column + length > TEXT_WIDTH;
+    if (first || full) *column = strlen(INDENT);
+    hop_text_printf(out, "%s%s", first ? "do not apply: " : full ? ";\n" INDENT : "; ", piece);
+    *column += length + 2;
+}
+
+/* "do not apply: P2, P3 (take no full layer, here are 2); .." */
+static void print_others(hop_text *out, const hop_bound *const *order, int count)
+{
+    hop_text piece = {0};
+    size_t column = 0;
+    for (int i = 0; i < count; i++) {
+        const char *why = obstacle(order[i]);
+        bool told = false;
+        int same = 0;
+        for (int k = 0; why && k < count; k++) {
+            const char *other = obstacle(order[k]);
+            if (!other || strcmp(why, other) != 0) continue;
+            told = told || k < i;
+            if (told) break;
+            hop_text_printf(&piece, "%s%s", same++ ? ", " : "", order[k]->id);
+        }
+        if (!why || told) continue;
+        hop_text_printf(&piece, " (%s %s)", same > 1 ? "take" : "takes", why);
+        if (!piece.failed) add_piece(out, &column, piece.s);
+        hop_text_free(&piece);
+    }
+    if (column) hop_text_add(out, "\n");
+}
+
 static void print_question(hop_text *out, const bound_answer *b)
 {
     const hop_question *q = &b->question;
-    hop_text_printf(out, "%s: %lld full, %lld linear layers; %d hop%s", b->arch->pattern.s,
-                    (long long)b->arch->full, (long long)b->arch->linear, q->hops, q->hops > 1 ? "s" : "");
+    hop_text_printf(out, "%s: %lld full, %lld linear layer%s; %d hop%s", b->arch->pattern.s,
+                    (long long)b->arch->full, (long long)b->arch->linear, b->arch->linear == 1 ? "" : "s",
+                    q->hops, q->hops > 1 ? "s" : "");
     if (q->n) hop_text_printf(out, " within %lld tokens", (long long)q->n);
     if (q->m) hop_text_printf(out, " at m %lld", (long long)q->m);
     for (int l = 0; q->m && l < q->hops - 1; l++)
@@ -217,15 +281,18 @@ static void print_question(hop_text *out, const bound_answer *b)
 static void print_reach(hop_text *out, const hop_reach *r)
 {
     hop_text_printf(out, "able    %s\nunable  %s\n", r->why_able, r->why_unable);
-    int most = r->unable ? r->unable - 1 : 0;
-    if (r->unable && most > r->able)
-        hop_text_printf(out, "between %d to %d hops: neither proved possible nor impossible\n", r->able + 1,
-                        most);
-    else if (!r->unable)
-        hop_text_printf(out, "between %d hops and more: neither proved possible nor impossible\n",
-                        r->able + 1);
+    int first = r->able + 1, last = most_between(r);
+    if (last < first)
+        hop_text_printf(out, "between nothing: %s\n",
+                        r->unable ? "the two meet" : "no more hops fit the length");
+    else if (!bounded(r))
+        hop_text_printf(out, "between %d hop%s and more: neither proved possible nor impossible\n", first,
+                        first > 1 ? "s" : "");
+    else if (last == first)
+        hop_text_printf(out, "between %d hop%s: neither proved possible nor impossible\n", first,
+                        first > 1 ? "s" : "");
     else
-        hop_text_add(out, "between nothing: the two meet\n");
+        hop_text_printf(out, "between %d to %d hops: neither proved possible nor impossible\n", first, last);
     hop_text_add(out, "\n");
 }
 
@@ -240,12 +307,16 @@ static int show_text(const common_args *a, const bound_answer *b)
     if (b->automatic) print_reach(&out, &b->reach);
     print_question(&out, b);
     hop_text_printf(&out, "%-3s %-11s %-12s  %s\n", "", "verdict", "from n", "why");
-    for (int i = 0; i < count; i++) print_result(&out, order[i], b->question.hops);
-    if (!isnan(b->bounds->accuracy_ceiling))
-        hop_text_printf(&out, "\naccuracy ceiling %.6g at N = %lld\n", b->bounds->accuracy_ceiling,
-                        (long long)b->bounds->table);
+    for (int i = 0; i < count; i++)
+        if (order[i]->applies) print_result(&out, order[i], b->question.hops);
+    print_others(&out, order, count);
+    if (!isnan(b->bounds->accuracy_ceiling)) {
+        char ceiling[32];
+        hop_accuracy_print(ceiling, b->bounds->accuracy_ceiling);
+        hop_text_printf(&out, "\naccuracy ceiling %s at N = %lld\n", ceiling, (long long)b->bounds->table);
+    }
     if (b->curve) {
-        hop_text_printf(&out, "\n%16s  %s\n", "state bits", "accuracy ceiling");
+        hop_text_printf(&out, "\n%20s  %s\n", "state bits", "accuracy ceiling");
         each_of_curve(b, curve_text, &out);
     }
     free(order);

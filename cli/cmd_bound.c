@@ -75,10 +75,12 @@ static int read_sizes(const bound_args *b, int64_t *fan, hop_question *q)
     q->n = b->n.given ? b->n.integer : 0;
     if (!b->m.given) return EXIT_DONE;
     if (!q->hops) return fail(a, EXIT_USAGE, "--m: --hops auto takes a length, --n, not sizes");
+    if (b->fan.given && q->hops == 1) return fail(a, EXIT_USAGE, "--fan: one hop has one function, --m");
     bool repeat = b->fan.given && b->fan.count == 1;
     int count = b->fan.given ? b->fan.count : 0;
     if (!repeat && count != q->hops - 1)
-        return fail(a, EXIT_USAGE, "--fan: %d numbers where %d hops need %d", count, q->hops, q->hops - 1);
+        return fail(a, EXIT_USAGE, "--fan: %d number%s where %d hops need %d", count, count == 1 ? "" : "s",
+                    q->hops, q->hops - 1);
     for (int l = 0; l < q->hops - 1; l++) fan[l] = b->fan.list[repeat ? 0 : l];
     q->m = b->m.integer;
     q->fan = fan;
@@ -92,6 +94,8 @@ static int check_curve(const common_args *a, const bound_answer *b)
     if (b->arch->full || b->arch->other)
         return fail(a, EXIT_USAGE,
                     "--curve: the pattern has layers that are not linear: P3 gives no ceiling");
+    if (isnan(b->bounds->accuracy_ceiling) && b->question.m)
+        return fail(a, EXIT_USAGE, "--curve: the last function has 2^63 entries or more");
     if (isnan(b->bounds->accuracy_ceiling))
         return fail(a, EXIT_USAGE, "--curve: needs a length that holds the task (--n) or sizes (--m, --fan)");
     return EXIT_DONE;
@@ -105,8 +109,8 @@ static int answer(const bound_args *args, bound_answer *b)
     b->automatic = b->question.hops == 0;
     if (b->automatic) {
         s = hop_reach_find(&b->reach, &b->arch->arch, b->question.n, b->question.n > 0, &a->progress, &err);
-        b->question.hops = b->reach.unable ? b->reach.unable : b->reach.able + 1;
-        if (b->question.hops > HOP_MAX_HOPS) b->question.hops = HOP_MAX_HOPS;
+        int next = b->reach.able < b->reach.fit ? b->reach.able + 1 : b->reach.able;
+        b->question.hops = b->reach.unable ? b->reach.unable : next > 0 ? next : 1;
     }
     if (s == HOP_OK) s = hop_bounds_new(&b->bounds, &b->question, &err);
     if (s != HOP_OK) return fail_error(a, &err);
@@ -160,9 +164,11 @@ const verb verb_bound = {
         "layers. For each: its hypotheses, what it needs and what the pattern has, the length n from which it "
         "speaks, and a verdict. Impossible at n: some sizes of the task whose prompt has at most n tokens "
         "cannot be solved, whatever the weights. Possible at n: every such size is solved by weights that are "
-        "written down. Silent: it says nothing, which is no evidence. With --m and --fan these sizes alone "
-        "are meant. With neither, impossible means from the n that is given on, possible up to the n that is "
-        "given.\n\n"
+        "known: those of `build full` or `build hybrid`, or, where the linear layer comes after the first full "
+        "one, as docs/BOUNDS.md tells; heads, states, p and --d-model are counted, MLPs and tables are taken "
+        "to be as large as these weights need. Silent: it says nothing, which is no evidence. With --m and "
+        "--fan these sizes alone are meant. With neither, impossible means from the n that is given on, "
+        "possible up to the n that is given.\n\n"
         "Everything claimed is decided with integers or in ball arithmetic. A length of more than 18 digits "
         "is printed as a power of ten. P6 is searched for up to 7 full layers.",
     .groups = GROUPS,

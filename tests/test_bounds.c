@@ -1,54 +1,8 @@
-/* The theorems against numbers that were computed elsewhere, against brute force, and against the networks
- * that are built. Literals were computed with Python's integers and 50-digit decimals. */
-#include "test.h"
-
-#include <hopbound/bounds.h>
-#include <hopbound/construct.h>
+/* The theorems against numbers that were computed elsewhere, and against brute force. Literals were computed
+ * with Python's integers and 50-digit decimals. */
+#include "bounds_ask.h"
 
 #include "p6.h"
-
-/* ---- architectures ------------------------------------------------------------------------- */
-
-#define LINEAR(times, bits)                                                                  \
-    {                                                                                        \
-        .kind = HOP_LAYER_LINEAR, .repeat = (times), .number_bits = 16, .state_bits = (bits) \
-    }
-#define FULL(times, h, d, p)                                                                    \
-    {                                                                                           \
-        .kind = HOP_LAYER_FULL, .repeat = (times), .heads = (h), .dim = (d), .number_bits = (p) \
-    }
-#define ARCH(name, ...)                                   \
-    const hop_arch_layer name##_layers[] = {__VA_ARGS__}; \
-    const hop_arch name = {name##_layers, sizeof name##_layers / sizeof *name##_layers}
-
-static hop_bounds *ask(const hop_question *q)
-{
-    hop_bounds *b = NULL;
-    hop_error err = {0};
-    if (hop_bounds_new(&b, q, &err) != HOP_OK) fail_msg("%s", err.text);
-    return b;
-}
-
-static hop_bounds *ask_at(const hop_arch *a, int hops, int64_t n)
-{
-    return ask(&(hop_question){.arch = a, .hops = hops, .n = n});
-}
-
-static const hop_bound *result(const hop_bounds *b, const char *id)
-{
-    for (int i = 0; i < b->count; i++)
-        if (strcmp(b->results[i].id, id) == 0) return &b->results[i];
-    fail_msg("no %s", id);
-    return NULL;
-}
-
-static hop_answer answer_of(const hop_arch *a, int hops, int64_t n, const char *id)
-{
-    hop_bounds *b = ask_at(a, hops, n);
-    hop_answer answer = result(b, id)->answer;
-    hop_bounds_free(b);
-    return answer;
-}
 
 /* ---- the published theorems ------------------------------------------------------------------ */
 
@@ -112,7 +66,7 @@ static void t2_counts_the_layers_of_every_gap(void **state)
     hop_bounds_free(b);
     b = ask_at(&two_full, 2, 0); /* as many full layers as hops */
     assert_false(result(b, "T2")->applies);
-    assert_non_null(strstr(result(b, "T2")->why, "at most L-1 = 1 full layers, here are 2"));
+    assert_non_null(strstr(result(b, "T2")->why, "at most L-1 = 1 full layer, here are 2"));
     hop_bounds_free(b);
 }
 
@@ -176,7 +130,7 @@ static void the_largest_table_and_the_longest_code_are_those_of_a_full_search(vo
         fmpz_init_set_si(n, found[i][1]), fmpz_init(table), fmpz_init(length);
         bool fits = hop__largest_table(table, sizes, hops, n);
         assert_int_equal(fits ? fmpz_get_si(table) : 0, found[i][2]);
-        assert_int_equal(hop__most_code_bits(hops, n), found[i][3]);
+        assert_int_equal(hop__most_bits(hops, n).code, found[i][3]);
         if (fits) { /* and back: no shorter prompt has a table of that size */
             hop__sizes_for_table(sizes, hops, table);
             hop__length(length, sizes, hops);
@@ -189,6 +143,44 @@ static void the_largest_table_and_the_longest_code_are_those_of_a_full_search(vo
         }
         for (int l = 0; l < 4; l++) fmpz_clear(&sizes[l]);
         fmpz_clear(n), fmpz_clear(table), fmpz_clear(length);
+    }
+}
+
+/* Every size of at most `left` tokens more: the most bits of a code, and of what the stream holds. */
+static void try_all_sizes(int64_t *sizes, int at, int hops, int64_t table, int64_t left, hop__bits *most)
+{
+    if (at == hops) {
+        fmpz list[3] = {sizes[0], sizes[1], sizes[2]};
+        hop__bits bits = hop__bits_of(list, hops);
+        if (bits.code > most->code) most->code = bits.code;
+        if (bits.stream > most->stream) most->stream = bits.stream;
+        return;
+    }
+    for (sizes[at] = 2; table * sizes[at] <= left; sizes[at]++)
+        try_all_sizes(sizes, at + 1, hops, table * sizes[at], left - table * sizes[at], most);
+}
+
+static void the_widest_stream_is_that_of_a_full_search(void **state)
+{
+    (void)state;
+    for (int hops = 1; hops <= 3; hops++) {
+        int64_t before = 0;
+        for (int64_t tokens = 1; tokens <= 150; tokens++) {
+            int64_t sizes[3] = {0};
+            hop__bits most = {0};
+            fmpz_t n, least;
+            fmpz_init_set_si(n, tokens), fmpz_init(least);
+            try_all_sizes(sizes, 0, hops, 1, tokens - 2, &most);
+            hop__bits found = hop__most_bits(hops, n);
+            assert_int_equal(found.code, most.code);
+            assert_int_equal(found.stream, most.stream);
+            for (int64_t bits = before + 1; bits <= most.stream; bits++) { /* and back */
+                hop__length_for_stream_bits(least, hops, bits);
+                assert_int_equal(fmpz_get_si(least), tokens);
+            }
+            before = most.stream;
+            fmpz_clear(n), fmpz_clear(least);
+        }
     }
 }
 
@@ -229,6 +221,42 @@ static void the_accuracy_ceiling_is_the_root_rounded_up(void **state)
     double unused;
     assert_int_equal(hop_accuracy_ceiling(&unused, 1, 5, NULL), HOP_EDOMAIN);
     assert_int_equal(hop_accuracy_ceiling(&unused, 5, -1, NULL), HOP_EDOMAIN);
+    assert_int_equal(hop_accuracy_ceiling(&unused, 5, 0.5, NULL), HOP_EDOMAIN);
+    assert_int_equal(hop_accuracy_ceiling(&unused, 5, NAN, NULL), HOP_EDOMAIN);
+    assert_int_equal(hop_accuracy_ceiling(&unused, INT64_MAX, 0x1p80, NULL), HOP_OK); /* beyond 64 bits */
+    assert_true(unused == 1);
+}
+
+static void a_ceiling_is_printed_rounded_up(void **state)
+{
+    (void)state;
+    static const struct {
+        double ceiling;
+        const char *shown;
+    } cases[] = {{1, "1"},
+                 {0.5, "0.5"},
+                 {0.91835269668263850, "0.918353"},
+                 {0.12345612, "0.123457"},
+                 {0.0999999999, "0.1"},
+                 {0.9999999, "0.9999999"},
+                 {1.0000000000000001e-18, "1e-18"},
+                 {1.0000000000000011e-18, "1.00001e-18"},
+                 {2.389751e-05, "2.38976e-05"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char out[32];
+        hop_accuracy_print(out, cases[i].ceiling);
+        assert_string_equal(out, cases[i].shown);
+    }
+    uint64_t x = 88172645463325252u;
+    for (int i = 0; i < 20000; i++) { /* never below, never far above */
+        x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+        double ceiling = ldexp((double)(x >> 12), -52 - (int)(x % 40));
+        char out[32];
+        if (ceiling <= 0) continue;
+        hop_accuracy_print(out, ceiling);
+        assert_true(strtod(out, NULL) >= ceiling && strtod(out, NULL) <= ceiling * (1 + 2e-5));
+        assert_true(strtod(out, NULL) < 1);
+    }
 }
 
 /* ---- P4 -------------------------------------------------------------------------------------------- */
@@ -276,6 +304,19 @@ static void p4_of_the_example_begins_at_38215(void **state)
         assert_true(last == HOP_ANSWER_SILENT || now == HOP_ANSWER_IMPOSSIBLE);
         last = now;
     }
+}
+
+static void p4_says_when_its_search_was_cut(void **state)
+{
+    (void)state;
+    ARCH(vast, FULL(1, 4096, 65536, 1024), LINEAR(1, 1000000000000000000));
+    ARCH(small, FULL(1, 1, 8, 16), LINEAR(1, 1152));
+    hop_bounds *b = ask_at(&vast, 2, 0);
+    assert_non_null(strstr(result(b, "P4")->why, "a shorter n may exist"));
+    hop_bounds_free(b);
+    b = ask_at(&small, 2, 0);
+    assert_null(strstr(result(b, "P4")->why, "a shorter n may exist"));
+    hop_bounds_free(b);
 }
 
 static void more_hops_contain_fewer(void **state)
@@ -381,7 +422,7 @@ static void the_numbers_of_an_answer_verify(void **state)
             layers[2 * e + 1] = (hop_arch_layer)FULL(1, h, d, 16);
             states[e] = bits;
         }
-        hop_arch a = {layers, 2 * L - 1};
+        hop_arch a = {.layers = layers, .count = 2 * L - 1};
         hop_bounds *b = ask_at(&a, L, 0);
         const hop_bound *r = result(b, "P6");
         assert_true(r->log10_n < (double)cases[i].most / 100);
@@ -407,93 +448,41 @@ static void p6_answers_for_sizes_that_are_given(void **state)
     hop_bounds_free(b);
     b = ask(&(hop_question){.arch = &a, .hops = 2, .m = 5000, .fan = &fan});
     assert_int_equal(result(b, "P6")->answer, HOP_ANSWER_SILENT);
+    assert_non_null(strstr(result(b, "P6")->why, "the search found no x, s at these sizes"));
     hop_bounds_free(b);
 }
 
-/* ---- P1 and counting ---------------------------------------------------------------------------------- */
-
-static void p1_asks_for_what_the_constructions_have(void **state)
+/* What the free search says of its sizes, the search at fixed sizes finds by itself. */
+static void p6_agrees_with_itself_at_the_sizes_that_it_found(void **state)
 {
     (void)state;
-    static const int64_t fans[][3] = {{0}, {3}, {2, 3}, {5, 2, 9}};
-    for (int hops = 1; hops <= 4; hops++) {
-        hop_task task = {.kind = HOP_TASK_FUNCCOMP};
-        hop_error err = {0};
-        assert_int_equal(hop_funccomp_init(&task.funccomp, hops, 5, fans[hops - 1], &err), HOP_OK);
-        assert_int_equal(hop_task_ready(&task, &err), HOP_OK);
-        fmpz sizes[4] = {5, fans[hops - 1][0], fans[hops - 1][1], fans[hops - 1][2]};
-        hop__need need = hop__need_of(hops, hop__code_bits_of(sizes, hops));
-        const char *const kinds[] = {"full", "hybrid"};
-        for (int k = 0; k < 2; k++) {
-            hop_model *m = NULL;
-            assert_int_equal(hop_construct(&m, kinds[k], &task, NULL, &err), HOP_OK);
-            assert_int_equal(hop_model_config(m)->head_dim, need.dim);
-            assert_int_equal(hop_model_config(m)->mlp_hidden,
-                             2 * need.state); /* two units a bit of the code */
-            hop_model_free(m);
-        }
-        ARCH(exact, FULL(hops + 1, 1, need.dim, 32));
-        ARCH(narrow, FULL(hops + 1, 1, need.dim - 1, 32));
-        const hop_arch *both[] = {&exact, &narrow};
-        for (int k = 0; k < 2; k++) {
-            hop_bounds *b =
-                ask(&(hop_question){.arch = both[k], .hops = hops, .m = 5, .fan = fans[hops - 1]});
-            assert_int_equal(result(b, "P1")->answer, k ? HOP_ANSWER_SILENT : HOP_ANSWER_POSSIBLE);
-            hop_bounds_free(b);
-        }
-    }
-}
-
-static void hops_are_counted_by_what_stands_where(void **state)
-{
-    (void)state;
-    const hop_arch_layer F = FULL(1, 1, 64, 32), L = LINEAR(1, 100000),
-                         B = {HOP_LAYER_BOTH, 1, 1, 64, 32, 100000, 0},
-                         O = {.kind = HOP_LAYER_OTHER, .repeat = 1},
-                         N = {.kind = HOP_LAYER_LOCAL, .repeat = 1};
-    const struct {
-        hop_arch_layer layers[5];
-        int count, able, unable;
-    } cases[] = {
-        {{F}, 1, 0, 1},          {{L}, 1, 0, 1},          {{F, F}, 2, 1, 0},
-        {{L, F}, 2, 1, 2},       {{F, L}, 2, 1, 2},       {{L, F, F}, 3, 2, 0},
-        {{F, L, F}, 3, 2, 0},    {{F, F, L}, 3, 1, 0},    {{F, L, F, L, F}, 5, 3, 0},
-        {{F, F, L, F}, 4, 2, 0}, {{B}, 1, 0, 2},          {{B, F}, 2, 1, 0},
-        {{B, B, B}, 3, 2, 0},    {{O, L, N, F}, 4, 1, 0}, {{N, L, F, N}, 4, 1, 2},
-    };
+    static const int64_t cases[][4] = {/* full layers, d, p, state bits */
+                                       {1, 8, 8, 5},  {1, 8, 16, 1152}, {1, 2, 4, 20},   {2, 8, 16, 1152},
+                                       {2, 2, 4, 20}, {2, 1, 1, 1},     {3, 8, 16, 1152}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        hop_arch a = {cases[i].layers, cases[i].count};
-        hop_reach r;
-        hop_error err = {0};
-        assert_int_equal(hop_reach_find(&r, &a, 1000000000, true, NULL, &err), HOP_OK);
-        if (r.able != cases[i].able || r.unable != cases[i].unable)
-            print_message("case %zu: able %d, unable %d\n", i, r.able, r.unable);
-        assert_int_equal(r.able, cases[i].able);
-        assert_int_equal(r.unable, cases[i].unable);
-        assert_true(r.unable == 0 || r.unable > r.able);
-        assert_non_null(r.why_able);
-        assert_non_null(r.why_unable);
-        hop_reach_free(&r);
+        int L = (int)cases[i][0] + 1;
+        fmpz states[HOP__P6_MOST_HOPS], reply = (cases[i][1] + 2) * cases[i][2];
+        for (int e = 0; e < L; e++) states[e] = cases[i][3];
+        bool stopped = false;
+        hop__p6_numbers free_sizes, fixed;
+        hop__p6_init(&free_sizes, L, states, &reply);
+        hop__p6_init(&fixed, L, states, &reply);
+        assert_true(hop__p6_search(&free_sizes, NULL, &stopped));
+        for (int l = 0; l < L; l++) { /* a hundredth more, since the last integer is luck */
+            fmpz_set(&fixed.sizes[l], &free_sizes.sizes[l]);
+            if (l == 0 && fmpz_cmp_si(&fixed.sizes[0], 100) > 0)
+                hop__scaled(&fixed.sizes[0], &fixed.sizes[0], 0.015);
+        }
+        if (!hop__p6_search_fixed(&fixed, NULL, &stopped)) print_message("case %zu\n", i);
+        assert_true(hop__p6_verify(&fixed, NULL));
+        hop__p6_clear(&free_sizes);
+        hop__p6_clear(&fixed);
     }
-}
-
-static void widths_count_only_when_asked_for(void **state)
-{
-    (void)state;
-    ARCH(narrow, LINEAR(1, 1152), FULL(3, 1, 8, 16));
-    hop_reach r;
-    hop_error err = {0};
-    assert_int_equal(hop_reach_find(&r, &narrow, 100000, true, NULL, &err), HOP_OK);
-    assert_int_equal(r.able, 0);
-    assert_int_equal(r.able_by_layers, 3);
-    hop_reach_free(&r);
-    assert_int_equal(hop_reach_find(&r, &narrow, 100000, false, NULL, &err), HOP_OK);
-    assert_int_equal(r.able, 3);
-    assert_int_equal(r.needs_dim, 3 + 2 + 19); /* codes of up to 19 bits fit 100,000 tokens */
-    hop_reach_free(&r);
-    assert_int_equal(hop_reach_find(&r, &narrow, 8, false, NULL, &err), HOP_OK); /* two hops take 8 tokens */
-    assert_int_equal(r.able, 2);
-    hop_reach_free(&r);
+    ARCH(a, LINEAR(1, 5), FULL(1, 1, 8, 8), LINEAR(1, 5));
+    const int64_t fan = 3;
+    hop_bounds *b = ask(&(hop_question){.arch = &a, .hops = 2, .m = 234, .fan = &fan});
+    assert_int_equal(result(b, "P6")->answer, HOP_ANSWER_IMPOSSIBLE); /* the last integer too */
+    hop_bounds_free(b);
 }
 
 /* ---- honesty ------------------------------------------------------------------------------------------- */
@@ -503,7 +492,7 @@ static void an_unknown_mixer_silences_what_needs_to_know_all(void **state)
     (void)state;
     const hop_arch_layer layers[] = {
         LINEAR(1, 100), {.kind = HOP_LAYER_OTHER, .repeat = 1}, FULL(1, 1, 8, 16)};
-    hop_arch a = {layers, 3};
+    hop_arch a = {.layers = layers, .count = 3};
     hop_bounds *b = ask_at(&a, 2, 1000000000);
     for (int i = 0; i < b->count; i++) {
         assert_int_equal(b->results[i].answer, HOP_ANSWER_SILENT);
@@ -525,7 +514,7 @@ static void nothing_is_both_possible_and_impossible(void **state)
                 layers[count++] =
                     bits % 2 ? (hop_arch_layer)FULL(1, 1, 40, 16) : (hop_arch_layer)LINEAR(1, 1000);
         if (!count) continue;
-        hop_arch a = {layers, count};
+        hop_arch a = {.layers = layers, .count = count};
         for (size_t k = 0; k < sizeof lengths / sizeof *lengths; k++)
             for (int hops = 1; hops <= 3; hops++) {
                 hop_bounds *b = ask_at(&a, hops, lengths[k]);
@@ -546,14 +535,18 @@ static void questions_without_sense_are_refused(void **state)
     ARCH(good, FULL(1, 1, 8, 16));
     ARCH(no_heads, FULL(1, 0, 8, 16));
     ARCH(negative, LINEAR(1, -1));
-    const hop_arch empty = {NULL, 0};
+    const hop_arch empty = {0}, thin = {.layers = good_layers, .count = 1, .width = -1};
+    const hop_arch_layer keyless_layer = {
+        .kind = HOP_LAYER_FULL, .repeat = 1, .heads = 1, .dim = 8, .number_bits = 16, .key_dim = -1};
+    const hop_arch keyless = {.layers = &keyless_layer, .count = 1};
     const int64_t fan1 = 1;
     const hop_question bad[] = {
         {.arch = &good, .hops = 0},          {.arch = &good, .hops = 65},
         {.arch = &good, .hops = 1, .n = -1}, {.arch = &good, .hops = 1, .n = 5, .m = 5},
         {.arch = &good, .hops = 1, .m = 1},  {.arch = &good, .hops = 2, .m = 2, .fan = &fan1},
         {.arch = &no_heads, .hops = 1},      {.arch = &negative, .hops = 1},
-        {.arch = &empty, .hops = 1},
+        {.arch = &empty, .hops = 1},         {.arch = &thin, .hops = 1},
+        {.arch = &keyless, .hops = 1},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hop_bounds *b = NULL;
@@ -593,17 +586,18 @@ int main(void)
         cmocka_unit_test(t6_and_p5_begin_where_a_table_no_longer_fits_a_reply),
         cmocka_unit_test(p2_finds_the_least_table_exactly),
         cmocka_unit_test(the_largest_table_and_the_longest_code_are_those_of_a_full_search),
+        cmocka_unit_test(the_widest_stream_is_that_of_a_full_search),
         cmocka_unit_test(the_accuracy_ceiling_is_the_root_rounded_up),
+        cmocka_unit_test(a_ceiling_is_printed_rounded_up),
         cmocka_unit_test(p4_finds_the_shortest_prompt_of_all),
         cmocka_unit_test(p4_of_the_example_begins_at_38215),
+        cmocka_unit_test(p4_says_when_its_search_was_cut),
         cmocka_unit_test(more_hops_contain_fewer),
         cmocka_unit_test(the_verifier_takes_the_example_and_refuses_it_broken),
         cmocka_unit_test(a_larger_machine_breaks_the_example),
         cmocka_unit_test(the_numbers_of_an_answer_verify),
         cmocka_unit_test(p6_answers_for_sizes_that_are_given),
-        cmocka_unit_test(p1_asks_for_what_the_constructions_have),
-        cmocka_unit_test(hops_are_counted_by_what_stands_where),
-        cmocka_unit_test(widths_count_only_when_asked_for),
+        cmocka_unit_test(p6_agrees_with_itself_at_the_sizes_that_it_found),
         cmocka_unit_test(an_unknown_mixer_silences_what_needs_to_know_all),
         cmocka_unit_test(nothing_is_both_possible_and_impossible),
         cmocka_unit_test(questions_without_sense_are_refused),

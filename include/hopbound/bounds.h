@@ -37,12 +37,12 @@ typedef enum hop_layer_kind {
 typedef struct hop_arch_layer {
     hop_layer_kind kind;
     int64_t repeat;
-    int64_t heads, dim;  /* full: H, d (of the values) */
+    int64_t heads, dim;  /* full: H, d (of the values); linear: a token writes H·d numbers, 0: not counted */
     int64_t number_bits; /* p: bits of one number, in the accumulator */
     int64_t state_bits;  /* linear: S, all that crosses a cut; 0: mixes no tokens */
     int64_t block;       /* other: B of (B,k)-sparse attention; 0: something else */
     int64_t key_dim;     /* full: of queries and keys; 0: the same as dim */
-    bool forgets;        /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
+    bool forgets; /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
 } hop_arch_layer;
 
 typedef struct hop_arch {
@@ -56,8 +56,8 @@ typedef struct hop_arch {
 #define HOP_MAX_HOPS 64 /* of a question */
 
 /* Impossible at n means: some sizes whose prompt has at most n tokens cannot be solved; possible at n: all of
- * them can. With sizes, it is these sizes that are meant. With neither, "impossible" means from speaks_from on
- * and "possible" up to the length that `why` gives; both can then be true of one architecture. */
+ * them can. With sizes, it is these sizes that are meant. With neither, "impossible" means from speaks_from
+ * on and "possible" up to the length that `why` gives; both can then be true of one architecture. */
 typedef struct hop_question {
     const hop_arch *arch;
     int hops;                     /* L >= 1 */
@@ -83,9 +83,9 @@ typedef struct hop_bound {
     bool published;        /* a published, asymptotic theorem; else one of ours, finite */
     bool applies;          /* its hypotheses about the pattern hold; `why` says which do not */
     hop_answer answer;
-    /* The length from which the theorem speaks for this architecture; for "possible", up to which is in `why`.
-     * speaks_from: "38215", or "10^2158.2" when that is longer than 18 digits; NULL: at no length, or it does
-     * not depend on the length. log10_n belongs to it; infinity when NULL. */
+    /* The length from which the theorem speaks for this architecture; for "possible", up to which is in
+     * `why`. speaks_from: "38215", or "10^2158.2" when that is longer than 18 digits; NULL: at no length, or
+     * it does not depend on the length. log10_n belongs to it; infinity when NULL. */
     const char *speaks_from;
     double log10_n;
     const char *needs, *has; /* the inequality's two sides, with numbers and units */
@@ -114,16 +114,19 @@ void hop_bounds_free(hop_bounds *b);
 
 /* At the length n: the most hops that are proved possible, the fewest that are proved impossible. */
 typedef struct hop_reach {
-    int able;           /* 0: none proved */
-    int able_by_layers; /* by counting layers alone, as if all were wide enough; at least `able` */
-    int unable;      /* 0: none proved impossible at this length */
+    int able;                      /* 0: none proved */
+    int able_by_layers;            /* by counting layers alone, as if all were wide enough; at least `able` */
+    int unable;                    /* 0: none proved impossible at this length */
+    int fit;                       /* hops that can be posed at this length; HOP_MAX_HOPS without one */
     char able_by[8], unable_by[8]; /* ids */
-    int64_t needs_dim, needs_bits; /* what `able` asks of a head's dimension and of p at this length */
-    char *why_able, *why_unable;   /* owned; one sentence each */
+    /* What `able` (where that is 0, able_by_layers) asks at this length of a head's keys, of p, and of the
+     * residual stream. */
+    int64_t needs_dim, needs_bits, needs_width;
+    char *why_able, *why_unable; /* owned; one sentence each */
 } hop_reach;
 
-/* `widths`: ask of the heads what the constructions take; else count layers only (needs_dim says what the
- * heads would have to be). */
+/* `widths`: ask of heads, states and stream what the constructions take; else count layers only (needs_dim,
+ * needs_width say what they would have to be). */
 hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool widths,
                           const hop_progress *progress, hop_error *err);
 void hop_reach_free(hop_reach *r);
@@ -131,8 +134,10 @@ void hop_reach_free(hop_reach *r);
 /* ---- P3: the accuracy ceiling -------------------------------------------------------------- */
 
 /* The most accuracy a stack of recurrences with `state_bits` in total can have on tables of N entries, an
- * upper bound correct to the last digit of the double, rounded up. */
-hop_status hop_accuracy_ceiling(double *out, int64_t table, int64_t state_bits, hop_error *err);
+ * upper bound correct to the last digit of the double, rounded up. state_bits: whole, of any size. */
+hop_status hop_accuracy_ceiling(double *out, int64_t table, double state_bits, hop_error *err);
+/* It in six digits or so, rounded up, and below 1 where it is: "0.918353", "2.38976e-05". */
+void hop_accuracy_print(char out[32], double ceiling);
 
 #ifdef __cplusplus
 }

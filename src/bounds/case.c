@@ -72,16 +72,31 @@ const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int 
     return out;
 }
 
+const char *hop__say_layers(hop__case *c, int64_t count, const char *kind)
+{
+    return hop__say(c, "%lld %s layer%s", (long long)count, kind, count == 1 ? "" : "s");
+}
+
+const char *hop__say_here(hop__case *c, int64_t count)
+{
+    return hop__say(c, "here %s %lld", count == 1 ? "is" : "are", (long long)count);
+}
+
 /* ---- hypotheses ----------------------------------------------------------------------------- */
 
 #define MOST_HYPOTHESES 8
 
-bool hop__suppose(hop__case *c, hop_bound *b, bool met, const char *text)
+void hop__note(hop__case *c, hop_bound *b, bool met, const char *text)
 {
     if (!b->hypotheses) b->hypotheses = keep(c->strings, calloc(MOST_HYPOTHESES, sizeof *b->hypotheses));
-    if (!b->hypotheses || b->hypothesis_count == MOST_HYPOTHESES) return met;
+    if (!b->hypotheses || b->hypothesis_count == MOST_HYPOTHESES) return;
     hop_hypothesis *list = (hop_hypothesis *)(uintptr_t)b->hypotheses; /* ours until it is handed out */
     list[b->hypothesis_count++] = (hop_hypothesis){text, met};
+}
+
+bool hop__suppose(hop__case *c, hop_bound *b, bool met, const char *text)
+{
+    hop__note(c, b, met, text);
     if (!met && b->applies) {
         b->applies = false;
         b->why = hop__say(c, "does not apply: it takes %s", text);

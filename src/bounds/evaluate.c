@@ -41,6 +41,8 @@ static hop_status check_layer(const hop_arch_layer *l, int64_t number, hop_error
     if (full && (l->heads < 1 || l->dim < 1 || l->number_bits < 1))
         return hop_fail(err, HOP_EDOMAIN, "layer run %lld: heads, dimension and bits must be at least 1",
                         (long long)number);
+    if (full && l->key_dim < 0)
+        return hop_fail(err, HOP_EDOMAIN, "layer run %lld: keys of less than 0 numbers", (long long)number);
     if (linear && l->state_bits < 0)
         return hop_fail(err, HOP_EDOMAIN, "layer run %lld: a state of less than 0 bits", (long long)number);
     return HOP_OK;
@@ -50,6 +52,7 @@ hop_status hop__arch_check(const hop_arch *a, hop_error *err)
 {
     hop_status s = HOP_OK;
     if (!a || a->count < 1) return hop_fail(err, HOP_EDOMAIN, "architecture: no layers");
+    if (a->width < 0) return hop_fail(err, HOP_EDOMAIN, "architecture: a width below 0");
     for (int64_t i = 0; s == HOP_OK && i < a->count; i++) s = check_layer(&a->layers[i], i, err);
     return s;
 }

@@ -4,43 +4,83 @@
  * Layers that are not needed do nothing: every mixer can be switched off by its output weights, so layers of
  * unknown kinds do no harm here.
  *
- * What the networks ask at codes of B bits: heads of L+2+B numbers, a state of B numbers, and numbers with
- * enough bits. Of these last: with queries that are powers of two times ±1 the scores are β times integers of
- * at most B+2, exact but for one rounding by the scale, which moves them by less than β/2 when there are t
- * significant bits and 2^t >= 2(B+2). A gap of 2β shrinks to β, which at β = ln(4n)+1 still leaves a wrong
- * mass below 1/(4e), and the clip does the rest (section 5.1). With 8 bits of exponent, which is ample for
- * scores of (B+2)β, that is p = t + 8. */
+ * What the networks ask at codes of B bits, W of which are of w's digits: keys of L+2+B numbers and values of
+ * B, a residual stream of L+2+3B+W, a linear layer that hands on B numbers and keeps them in its state, and
+ * numbers with enough bits. Of these last: with queries that are powers of two times ±1 the scores are β
+ * times integers of at most B+2, exact but for one rounding by the scale, which moves them by less than β/2
+ * when there are t significant bits and 2^t >= 2(B+2). A gap of 2β shrinks to β, which at β = ln(4n)+1 still
+ * leaves a wrong mass below 1/(4e), and the clip does the rest (section 5.1). With 8 bits of exponent, which
+ * is ample for scores of (B+2)β, that is p = t + 8. MLPs of 2B hidden units and tables are taken for granted.
+ */
 #include "room.h"
+
+#include <stddef.h>
 
 #define MOST_BITS 192 /* of a code, where no length is given: prompts of more than 10^40 tokens */
 
-hop__need hop__need_of(int hops, int64_t code_bits)
+hop__need hop__need_of(int hops, hop__bits bits)
 {
     int64_t significant = 3; /* the clip's */
-    while (((int64_t)1 << significant) < 2 * (code_bits + 2)) significant++;
-    return (hop__need){.dim = hops + 2 + code_bits, .bits = significant + 8, .state = code_bits};
+    while (((int64_t)1 << significant) < 2 * (bits.code + 2)) significant++;
+    return (hop__need){.key = hops + 2 + bits.code,
+                       .value = bits.code,
+                       .bits = significant + 8,
+                       .state = bits.code,
+                       .width = hops + 2 + bits.stream};
+}
+
+/* ---- what a layer has: 0 where it is not of the kind ------------------------------------------- */
+
+static bool is_full(const hop_arch_layer *l)
+{
+    return l->kind == HOP_LAYER_FULL || l->kind == HOP_LAYER_BOTH;
+}
+
+static int64_t key_of(const hop_arch_layer *l)
+{
+    return !is_full(l) ? 0 : l->key_dim ? l->key_dim : l->dim;
+}
+
+static int64_t value_of(const hop_arch_layer *l)
+{
+    return is_full(l) ? l->dim : 0;
+}
+
+static int64_t bits_of(const hop_arch_layer *l)
+{
+    return is_full(l) ? l->number_bits : 0;
+}
+
+/* Numbers that a linear layer takes from one token to the next: no more than its state holds, and no more
+ * than a token writes, where that is known. */
+static int64_t carried(const hop_arch_layer *l)
+{
+    if ((l->kind != HOP_LAYER_LINEAR && l->kind != HOP_LAYER_BOTH) || l->forgets) return 0;
+    int64_t kept = l->state_bits / (l->number_bits > 0 ? l->number_bits : 1), written = l->heads * l->dim;
+    return l->kind == HOP_LAYER_LINEAR && written > 0 && written < kept ? written : kept;
 }
 
 static bool full_serves(const hop_arch_layer *l, const hop__need *need)
 {
-    if (l->kind != HOP_LAYER_FULL && l->kind != HOP_LAYER_BOTH) return false;
-    return !need || (l->dim >= need->dim && l->number_bits >= need->bits);
+    return is_full(l) && key_of(l) >= need->key && value_of(l) >= need->value && bits_of(l) >= need->bits;
 }
 
 static bool linear_serves(const hop_arch_layer *l, const hop__need *need)
 {
-    if (l->kind != HOP_LAYER_LINEAR && l->kind != HOP_LAYER_BOTH) return false;
-    int64_t number = l->number_bits > 0 ? l->number_bits : 1;
-    return need ? l->state_bits / number >= need->state : l->state_bits > 0;
+    bool carries = (l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_BOTH) && l->state_bits > 0;
+    return carries && !l->forgets && carried(l) >= need->state;
 }
+
+/* ---- counting ------------------------------------------------------------------------------------ */
 
 int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear)
 {
     int64_t full = 0, before = 0;
+    *linear = false;
+    if (a->width && a->width < need->width) return 0;
     for (int64_t i = 0; i < a->count; i++)
         if (full_serves(&a->layers[i], need)) full += a->layers[i].repeat;
     int64_t best = full - 1;
-    *linear = false;
     for (int64_t i = 0; i < a->count; i++) {
         const hop_arch_layer *l = &a->layers[i];
         bool also_full = full_serves(l, need);
@@ -56,85 +96,199 @@ int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear)
     return best > 0 ? best : 0;
 }
 
+/* ---- what is short --------------------------------------------------------------------------------- */
+
+typedef int64_t layer_fn(const hop_arch_layer *l);
+
+static const struct demand {
+    const char *what, *unit;
+    size_t at; /* in a hop__need */
+    layer_fn *has;
+} demands[] = {
+    {"key dimension", "", offsetof(hop__need, key), key_of},
+    {"value dimension", "", offsetof(hop__need, value), value_of},
+    {"p", "", offsetof(hop__need, bits), bits_of},
+    {"a linear state of", " numbers", offsetof(hop__need, state), carried},
+    {"residual width", "", offsetof(hop__need, width), NULL},
+};
+#define DEMANDS ((int)(sizeof demands / sizeof *demands))
+
+static int64_t *in_need(hop__need *need, const struct demand *d)
+{
+    return (int64_t *)(void *)((char *)need + d->at);
+}
+
+static int64_t most(const hop_arch *a, layer_fn *of)
+{
+    int64_t best = 0;
+    for (int64_t i = 0; i < a->count; i++)
+        if (of(&a->layers[i]) > best) best = of(&a->layers[i]);
+    return best;
+}
+
+/* Do keys and values differ? Else "head dimension" says it for both. */
+static bool keys_differ(const hop_arch *a)
+{
+    for (int64_t i = 0; i < a->count; i++)
+        if (key_of(&a->layers[i]) != value_of(&a->layers[i])) return true;
+    return false;
+}
+
+static bool demand_met(const hop_arch *a, int hops, const hop__need *need, const struct demand *d)
+{
+    bool linear;
+    hop__need all = *need, alone = {0};
+    *in_need(&alone, d) = *in_need(&all, d);
+    return hop__able_hops(a, &alone, &linear) >= hops;
+}
+
+/* "head dimension >= 12 (here 8)" */
+static void say_demand(hop_text *out, const hop_arch *a, const hop__need *need, const struct demand *d)
+{
+    hop__need all = *need;
+    const char *what = d->has == key_of && !keys_differ(a) ? "head dimension" : d->what;
+    hop_text_printf(out, "%s >= %lld%s ", what, (long long)*in_need(&all, d), d->unit);
+    if (d->has || a->width)
+        hop_text_printf(out, "(here %lld)", (long long)(d->has ? most(a, d->has) : a->width));
+    else
+        hop_text_add(out, "(unknown here, not counted)");
+}
+
+void hop__say_shortage(hop_text *out, const hop_arch *a, int hops, const hop__need *need)
+{
+    bool any = false;
+    for (int i = 0; i < DEMANDS; i++) {
+        const struct demand *d = &demands[i];
+        if ((d->has == value_of && !keys_differ(a)) || demand_met(a, hops, need, d)) continue;
+        if (any) hop_text_add(out, ", ");
+        say_demand(out, a, need, d);
+        any = true;
+    }
+    if (any) return;
+    hop_text_add(out, "layers that have all of this at once: ");
+    hop__say_need(out, need);
+}
+
+void hop__say_need(hop_text *out, const hop__need *need)
+{
+    hop_text_printf(out, "head dimension >= %lld, p >= %lld, residual width >= %lld", (long long)need->key,
+                    (long long)need->bits, (long long)need->width);
+}
+
 /* ---- at the length that was asked for --------------------------------------------------------- */
 
 static const char *way(hop__case *c, bool linear)
 {
-    return linear ? hop__say(c, "%d full layers and a linear one that carries z_0 or i_1 to the last token",
-                             c->hops)
-                  : hop__say(c, "%d full layers, one look-up each", c->hops + 1);
+    return linear ? hop__say(c, "%s and a linear one that carries z_0 or i_1 to the last token",
+                             hop__say_layers(c, c->hops, "full"))
+                  : hop__say(c, "%s, one look-up each", hop__say_layers(c, c->hops + 1, "full"));
 }
 
-static void say_need(hop__case *c, hop_bound *b, const hop__need *need)
+/* The widths that are asked for, as what is needed and as hypotheses. */
+static void set_needs(hop__case *c, hop_bound *b, const hop__need *need)
 {
-    b->needs =
-        hop__say(c, "head dimension >= %lld, p >= %lld; if a linear layer serves, a state of %lld numbers",
-                 (long long)need->dim, (long long)need->bits, (long long)need->state);
+    hop_text t = {0};
+    hop__say_need(&t, need);
+    b->needs = hop__say(c, "%s; values of %lld numbers, also in a linear layer's state", t.s ? t.s : "",
+                        (long long)need->value);
+    hop_text_free(&t);
+    for (int i = 0; i < DEMANDS; i++) {
+        say_demand(&t, c->q->arch, need, &demands[i]);
+        hop__note(c, b, demand_met(c->q->arch, c->hops, need, &demands[i]),
+                  hop__say(c, "%s", t.s ? t.s : ""));
+        hop_text_free(&t);
+    }
 }
 
-static void answer_at(hop__case *c, hop_bound *b, int64_t code_bits)
+static void answer_at(hop__case *c, hop_bound *b, hop__bits bits)
 {
     bool linear;
-    hop__need need = hop__need_of(c->hops, code_bits);
-    say_need(c, b, &need);
+    hop__need need = hop__need_of(c->hops, bits);
+    set_needs(c, b, &need);
     if (hop__able_hops(c->q->arch, &need, &linear) >= c->hops) {
         b->answer = HOP_ANSWER_POSSIBLE;
         b->why = hop__say(c, "possible: %s", way(c, linear));
-    } else {
-        b->why = hop__say(
-            c, "enough layers, but too narrow: needs head dimension >= %lld (has %lld), p >= %lld (has %lld)",
-            (long long)need.dim, (long long)c->shape.dim, (long long)need.bits, (long long)c->shape.bits);
+        return;
     }
+    hop_text t = {0};
+    hop__say_shortage(&t, c->q->arch, c->hops, &need);
+    b->why = hop__say(c, "enough layers, but short of %s", t.s ? t.s : "");
+    hop_text_free(&t);
+}
+
+/* The most bits of a code that the layers' widths allow; MOST_BITS: that many or more. */
+static int64_t bits_that_fit(const hop__case *c, bool *linear)
+{
+    int64_t bits = c->hops - 1;
+    for (bool more = true; more && bits < MOST_BITS;) {
+        bool serves;
+        hop__need need = hop__need_of(c->hops, (hop__bits){.code = bits + 1});
+        need.width = 0;
+        more = hop__able_hops(c->q->arch, &need, &serves) >= c->hops;
+        if (!more) break;
+        bits++;
+        *linear = serves;
+    }
+    return bits;
 }
 
 /* Up to which length the widths suffice. */
 static void answer_up_to(hop__case *c, hop_bound *b)
 {
-    bool linear = false, more = true;
-    int64_t bits = c->hops - 1;
-    while (bits < MOST_BITS && more) {
-        bool serves;
-        hop__need need = hop__need_of(c->hops, bits + 1);
-        more = hop__able_hops(c->q->arch, &need, &serves) >= c->hops;
-        if (more) {
-            bits++;
-            linear = serves;
-        }
-    }
-    if (bits < c->hops) {
-        answer_at(c, b, c->hops); /* the shortest prompt of all is too long */
+    bool linear = false, at_least;
+    int64_t bits = bits_that_fit(c, &linear), stream = c->q->arch->width - c->hops - 2;
+    hop__bits least = {.code = c->hops, .stream = 4 * (int64_t)c->hops - 1};
+    if (bits < least.code || (c->q->arch->width && stream < least.stream)) {
+        answer_at(c, b, least); /* the shortest prompt of all is too long */
         return;
     }
-    fmpz_t n;
-    fmpz_init(n);
+    fmpz_t n, other;
+    fmpz_init(n), fmpz_init(other);
     hop__length_for_code_bits(n, c->hops, bits + 1);
+    at_least = bits == MOST_BITS;
+    if (c->q->arch->width && stream < 4 * MOST_BITS) {
+        hop__length_for_stream_bits(other, c->hops, stream + 1);
+        at_least = at_least && fmpz_cmp(n, other) <= 0;
+        if (fmpz_cmp(other, n) < 0) fmpz_set(n, other);
+    }
     fmpz_sub_ui(n, n, 1);
-    hop__need need = hop__need_of(c->hops, bits);
-    say_need(c, b, &need);
+    hop__need need = hop__need_of(c->hops, hop__most_bits(c->hops, n));
+    hop__able_hops(c->q->arch, &need, &linear);
+    set_needs(c, b, &need);
     b->answer = HOP_ANSWER_POSSIBLE;
-    b->why = hop__say(c, "possible up to n = %s%s: %s", hop__say_integer(c, n), more ? " at least" : "",
+    b->why = hop__say(c, "possible up to n = %s%s: %s", hop__say_integer(c, n), at_least ? " at least" : "",
                       way(c, linear));
-    fmpz_clear(n);
+    fmpz_clear(n), fmpz_clear(other);
+}
+
+static const char *say_has(hop__case *c)
+{
+    const hop_arch *a = c->q->arch;
+    const char *width =
+        a->width ? hop__say(c, "width %lld", (long long)a->width) : "width unknown, not counted";
+    const char *heads = keys_differ(a) ? hop__say(c, "keys %lld, values %lld", (long long)most(a, key_of),
+                                                  (long long)most(a, value_of))
+                                       : hop__say(c, "dimension %lld", (long long)most(a, key_of));
+    return hop__say(c, "%s (%s, p = %lld); %s (carrying %lld numbers); %s",
+                    hop__say_layers(c, c->shape.full, "full"), heads, (long long)most(a, bits_of),
+                    hop__say_layers(c, c->shape.linear, "linear"), (long long)most(a, carried), width);
 }
 
 void hop__p1(hop__case *c, hop_bound *b)
 {
     bool linear;
-    bool enough = hop__able_hops(c->q->arch, NULL, &linear) >= c->hops;
-    b->has = hop__say(c, "%lld full layers of dimension %lld, p = %lld; %lld linear layers",
-                      (long long)c->shape.full, (long long)c->shape.dim, (long long)c->shape.bits,
-                      (long long)c->shape.linear);
+    bool enough = hop__able_hops(c->q->arch, &(hop__need){0}, &linear) >= c->hops;
+    b->has = say_has(c);
     if (!hop__suppose(c, b, enough,
-                      hop__say(c,
-                               "L+1 = %d full layers, or L = %d and a linear one before the first or second",
-                               c->hops + 1, c->hops)))
+                      hop__say(c, "L+1 = %s, or L = %d and a linear one before the first or second",
+                               hop__say_layers(c, c->hops + 1, "full"), c->hops)))
         return;
     if (!c->asked) {
         answer_up_to(c, b);
         return;
     }
-    int64_t bits = c->by_sizes ? hop__code_bits_of(c->sizes, c->hops) : hop__most_code_bits(c->hops, &c->n);
-    if (bits > 0)
+    hop__bits bits = c->by_sizes ? hop__bits_of(c->sizes, c->hops) : hop__most_bits(c->hops, &c->n);
+    if (bits.code > 0)
         answer_at(c, b, bits);
     else
         b->why = "no sizes of that many hops fit the length";

@@ -8,8 +8,7 @@
 bool hop__linear_only(hop__case *c, hop_bound *b)
 {
     hop__suppose_known_mixers(c, b);
-    hop__suppose(c, b, c->shape.full == 0,
-                 hop__say(c, "no full layer, here are %lld", (long long)c->shape.full));
+    hop__suppose(c, b, c->shape.full == 0, hop__say(c, "no full layer, %s", hop__say_here(c, c->shape.full)));
     return b->applies;
 }
 

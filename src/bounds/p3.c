@@ -9,6 +9,8 @@
 #include "room.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 typedef struct rate_case {
     const fmpz *table, *bits;
@@ -66,16 +68,30 @@ double hop__accuracy_ceiling(const fmpz_t table, const fmpz_t bits)
     }
 }
 
-hop_status hop_accuracy_ceiling(double *out, int64_t table, int64_t state_bits, hop_error *err)
+hop_status hop_accuracy_ceiling(double *out, int64_t table, double state_bits, hop_error *err)
 {
     if (table < 2)
         return hop_fail(err, HOP_EDOMAIN, "table: %lld entries are fewer than 2", (long long)table);
-    if (state_bits < 0) return hop_fail(err, HOP_EDOMAIN, "state: fewer than 0 bits");
+    if (!(state_bits >= 0) || isinf(state_bits) || floor(state_bits) != state_bits)
+        return hop_fail(err, HOP_EDOMAIN, "state: %g bits are no whole number from 0 on", state_bits);
     fmpz_t n, q;
-    fmpz_init_set_si(n, table), fmpz_init_set_si(q, state_bits);
+    fmpz_init_set_si(n, table), fmpz_init(q);
+    fmpz_set_d(q, state_bits);
     *out = hop__accuracy_ceiling(n, q);
     fmpz_clear(n), fmpz_clear(q);
     return HOP_OK;
+}
+
+void hop_accuracy_print(char out[32], double ceiling)
+{
+    for (int digits = 6; digits <= 17; digits++) {
+        double unit = pow(10, floor(log10(ceiling)) - digits + 1);
+        snprintf(out, 32, "%.*g", digits, ceiling);
+        for (int k = 1; k <= 2 && strtod(out, NULL) < ceiling; k++) /* the nearest is below: the next one */
+            snprintf(out, 32, "%.*g", digits, ceiling + k * 0.75 * unit);
+        double shown = strtod(out, NULL);
+        if (shown >= ceiling && (shown < 1 || ceiling >= 1)) return;
+    }
 }
 
 void hop__p3(hop__case *c, hop_bound *b)
@@ -91,7 +107,9 @@ void hop__p3(hop__case *c, hop_bound *b)
         double most = hop__accuracy_ceiling(table, &c->shape.total);
         b->answer = most < 1 ? HOP_ANSWER_IMPOSSIBLE : HOP_ANSWER_SILENT;
         b->needs = "Q/N >= R(0) = log2 N bits an entry";
-        b->why = most < 1 ? hop__say(c, "accuracy at most %.6g on random tables of N = %s entries", most,
+        char ceiling[32];
+        hop_accuracy_print(ceiling, most);
+        b->why = most < 1 ? hop__say(c, "accuracy at most %s on random tables of N = %s entries", ceiling,
                                      hop__say_integer(c, table))
                           : "the states are large enough for every table: no ceiling below 1";
     }

@@ -21,7 +21,7 @@ typedef struct p4_case {
     hop__case *c;
     fmpz tail; /* the prompt has m·(1 + tail·n_1) + 2 tokens */
     fmpz best, m, fan;
-    int64_t nodes;
+    int64_t nodes; /* that were asked for; more than MOST_NODES: not all were seen */
 } p4_case;
 
 /* ---- the inequality, decided --------------------------------------------------------------- */
@@ -225,7 +225,7 @@ void hop__p4(hop__case *c, hop_bound *b)
     const hop__shape *s = &c->shape;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, c->hops >= 2, "at least two hops");
-    hop__suppose(c, b, s->full == 1, hop__say(c, "one full layer, here are %lld", (long long)s->full));
+    hop__suppose(c, b, s->full == 1, hop__say(c, "one full layer, %s", hop__say_here(c, s->full)));
     if (!b->applies) return;
     p4_case p = {.before = &s->state[0], .after = &s->state[1], .reply = &s->reply, .c = c};
     p.dbefore = fmpz_get_d(p.before), p.dafter = fmpz_get_d(p.after), p.dreply = fmpz_get_d(p.reply);
@@ -237,6 +237,8 @@ void hop__p4(hop__case *c, hop_bound *b)
                       hop__say_integer(c, p.before), hop__say_integer(c, p.after));
     const fmpz found[2] = {p.m, p.fan};
     if (!c->stopped) hop__speak_at(c, b, found, 2);
+    if (p.nodes > MOST_NODES && !c->by_sizes)
+        b->why = hop__say(c, "%s (a shorter n may exist: the search was cut)", b->why);
     if (c->by_sizes) hop__speak_here(c, b, impossible_at(&p, &c->sizes[0], &c->sizes[1]));
     fmpz_clear(&p.tail), fmpz_clear(&p.best), fmpz_clear(&p.m), fmpz_clear(&p.fan);
 }

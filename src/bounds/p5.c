@@ -7,8 +7,8 @@ void hop__p5(hop__case *c, hop_bound *b)
 {
     const hop__shape *s = &c->shape;
     hop__suppose_known_mixers(c, b);
-    hop__suppose(c, b, s->full == 1, hop__say(c, "one full layer, here are %lld", (long long)s->full));
-    hop__suppose(c, b, s->linear == 0, hop__say(c, "no linear layers, here are %lld", (long long)s->linear));
+    hop__suppose(c, b, s->full == 1, hop__say(c, "one full layer, %s", hop__say_here(c, s->full)));
+    hop__suppose(c, b, s->linear == 0, hop__say(c, "no linear layers, %s", hop__say_here(c, s->linear)));
     if (!b->applies) return;
     fmpz_t m;
     fmpz_init(m);

@@ -33,9 +33,16 @@ static void speak(hop__case *c, hop_bound *b, const hop__p6_numbers *p)
 static void speak_of_sizes(hop__case *c, hop_bound *b, hop__p6_numbers *p)
 {
     for (int l = 0; l < p->hops; l++) fmpz_set(&p->sizes[l], &c->sizes[l]);
-    bool found = hop__p6_search(p, true, c->q->progress, &c->stopped);
+    bool found = hop__p6_search_fixed(p, c->q->progress, &c->stopped);
     hop__speak_here(c, b, found);
-    if (!found) return;
+    if (!found) {
+        b->why =
+            !b->speaks_from
+                ? "the search found no x, s at these sizes"
+                : hop__say(c, "the search found no x, s at these sizes; at others it speaks from n = %s on",
+                           b->speaks_from);
+        return;
+    }
     b->x = hop__say_list(c, p->x, p->hops, c->hops);
     b->s = hop__say_list(c, p->s + 1, p->hops - 1, c->hops);
 }
@@ -46,6 +53,7 @@ static const char *say_states(hop__case *c)
     const char *text = hop__say_integer(c, &c->shape.state[0]);
     for (int64_t e = 1; e <= c->shape.full && e < HOP__P6_MOST_HOPS; e++)
         text = hop__say(c, "%s, %s", text, hop__say_integer(c, &c->shape.state[e]));
+    if (c->shape.full >= HOP__P6_MOST_HOPS) text = hop__say(c, "%s, ..", text);
     return text;
 }
 
@@ -55,7 +63,8 @@ void hop__p6(hop__case *c, hop_bound *b)
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, s->full >= 1, "a full layer (without one, P2 says more)");
     hop__suppose(c, b, s->full <= c->hops - 1,
-                 hop__say(c, "at most L-1 = %d full layers, here are %lld", c->hops - 1, (long long)s->full));
+                 hop__say(c, "at most L-1 = %s, %s", hop__say_layers(c, c->hops - 1, "full"),
+                          hop__say_here(c, s->full)));
     if (!b->applies) return;
     b->needs = "Delta_L >= n_{L-1} s_{L-1} log2 N_{L-1}, or an image that fails";
     b->has = hop__say(c, "M = %s; state bits a gap %s", hop__say_integer(c, &s->reply), say_states(c));
@@ -67,7 +76,7 @@ void hop__p6(hop__case *c, hop_bound *b)
     }
     hop__p6_numbers p;
     hop__p6_init(&p, (int)s->full + 1, s->state, &s->reply);
-    if (hop__p6_search(&p, false, c->q->progress, &c->stopped))
+    if (hop__p6_search(&p, c->q->progress, &c->stopped))
         speak(c, b, &p);
     else
         b->why = "the search found no sizes that can be verified";

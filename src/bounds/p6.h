@@ -23,8 +23,10 @@ void hop__p6_set(hop__p6_numbers *to, const hop__p6_numbers *from);
  * NULL) receives the condition: "image 2", "end", "sizes". */
 bool hop__p6_verify(const hop__p6_numbers *p, char why[32]);
 
-/* The shortest prompt that the search finds. `fixed`: sizes are given and stay. False when nothing was found,
- * or the progress said stop. What comes out has passed hop__p6_verify. */
-bool hop__p6_search(hop__p6_numbers *p, bool fixed, const hop_progress *progress, bool *stopped);
+/* The shortest prompt that the search finds; false when it finds none, or the progress said stop. What comes
+ * out has passed hop__p6_verify. */
+bool hop__p6_search(hop__p6_numbers *p, const hop_progress *progress, bool *stopped);
+/* The same at p's sizes, which stay; what p has as x (1 or more, else ignored) is one of the starts. */
+bool hop__p6_search_fixed(hop__p6_numbers *p, const hop_progress *progress, bool *stopped);
 
 #endif

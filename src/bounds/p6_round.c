@@ -42,8 +42,7 @@ static bool least_x(fmpz_t x, const fmpz_t k, const fmpz_t table, const fmpz_t a
     return good;
 }
 
-/* Δ_{l+1} from Δ_l; `tokens` is T_l, see p6_verify.c, which does not share this. */
-static void advance(fmpz_t delta, const hop__p6_numbers *p, int l, const fmpz_t table, const fmpz_t tokens)
+void hop__p6_advance(fmpz_t delta, const hop__p6_numbers *p, int l, const fmpz_t table, const fmpz_t tokens)
 {
     int L = p->hops;
     fmpz_t t;
@@ -75,7 +74,7 @@ static bool fill(hop__p6_numbers *p, const hop__p6_place *place)
         hop__scaled(k, table, place->ratio[l]);
         fmpz_add_ui(&p->s[l], k, 1);
         good = fmpz_cmp(&p->s[l], table) <= 0 && least_x(&p->x[l], k, table, addresses, delta);
-        advance(delta, p, l, table, tokens);
+        hop__p6_advance(delta, p, l, table, tokens);
         fmpz_add(tokens, tokens, table);
         fmpz_mul(tokens, tokens, &p->x[l]);
         fmpz_mul(table, table, &p->sizes[l]);
@@ -85,23 +84,31 @@ static bool fill(hop__p6_numbers *p, const hop__p6_place *place)
     return good;
 }
 
+void hop__p6_start_x(hop__p6_numbers *p, const hop__p6_place *place)
+{
+    for (int l = 1; l < p->hops; l++) fmpz_one(&p->x[l]);
+    hop__from_log2(&p->x[0], fmax(0, place->x0));
+    if (fmpz_cmp(&p->x[0], &p->sizes[0]) > 0) fmpz_set(&p->x[0], &p->sizes[0]);
+    fill(p, place);
+}
+
 static bool works(hop__p6_numbers *p, const hop__p6_place *place)
 {
     return fill(p, place) && hop__p6_verify(p, NULL);
 }
 
 /* The place in integers; the last size grows until all holds. */
-static bool settle(hop__p6_numbers *p, const hop__p6_place *place, bool fixed)
+static bool settle(hop__p6_numbers *p, const hop__p6_place *place)
 {
     hop__from_log2(&p->x[0], place->x0);
-    for (int l = 0; !fixed && l < p->hops; l++) {
+    for (int l = 0; l < p->hops; l++) {
         hop__from_log2(&p->sizes[l], place->sizes[l]);
         if (fmpz_cmp_ui(&p->sizes[l], 2) < 0) fmpz_set_ui(&p->sizes[l], 2);
     }
     if (fmpz_cmp(&p->x[0], &p->sizes[0]) > 0) fmpz_set(&p->x[0], &p->sizes[0]);
     if (works(p, place)) return true;
     fmpz *last = &p->sizes[p->hops - 1];
-    for (double by = 0x1p-40; !fixed && by < 2; by *= 4) {
+    for (double by = 0x1p-40; by < 2; by *= 4) {
         hop__scaled(last, last, log2(1 + by));
         fmpz_add_ui(last, last, 1);
         if (works(p, place)) return true;
@@ -194,11 +201,10 @@ static void polish(hop__p6_numbers *p, hop__p6_place *place)
     }
 }
 
-bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from, bool fixed)
+bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from)
 {
     hop__p6_place place = *from;
-    if (!settle(p, &place, fixed)) return false;
-    if (fixed) return true;
+    if (!settle(p, &place)) return false;
     for (int l = p->hops - 1; l >= 0; l--) shrink_size(p, &place, l);
     if (fmpz_cmp_ui(&p->sizes[p->hops - 1], SMALL_FAN) < 0) polish(p, &place);
     return works(p, &place);

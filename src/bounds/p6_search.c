@@ -19,7 +19,9 @@ static double height(const void *ctx, const double *z)
 
 static bool tick(seeker *s)
 {
-    if (!hop_progress_tick(s->progress, "P6: starts", s->done, HOP__P6_STARTS + 4)) *s->stopped = true;
+    if (!hop_progress_tick(s->progress, "P6: starts", s->done,
+                           HOP__P6_STARTS + (s->ground.fixed ? HOP__P6_STARTS : 0) + 4))
+        *s->stopped = true;
     return !*s->stopped;
 }
 
@@ -67,13 +69,34 @@ static double descend(seeker *s, double *best)
     return lowest;
 }
 
-bool hop__p6_search(hop__p6_numbers *p, bool fixed, const hop_progress *progress, bool *stopped)
+bool hop__p6_search(hop__p6_numbers *p, const hop_progress *progress, bool *stopped)
 {
     seeker s = {.progress = progress, .stopped = stopped};
     double z[HOP__P6_DIMS] = {0};
     hop__p6_place place = {0};
-    ground_init(&s.ground, p, fixed);
+    ground_init(&s.ground, p, false);
     descend(&s, z);
     hop__p6_height(&s.ground, z, &place);
-    return !*stopped && hop__p6_round(p, &place, fixed) && hop__p6_verify(p, NULL);
+    return !*stopped && hop__p6_round(p, &place) && hop__p6_verify(p, NULL);
+}
+
+/* From the x that came with p, from the landscape's lowest point, and from each of its starts. */
+bool hop__p6_search_fixed(hop__p6_numbers *p, const hop_progress *progress, bool *stopped)
+{
+    seeker s = {.progress = progress, .stopped = stopped};
+    double z[HOP__P6_DIMS] = {0};
+    hop__p6_place place = {0};
+    bool given = true;
+    for (int l = 0; l < p->hops; l++) given = given && fmpz_sgn(&p->x[l]) > 0;
+    if (given && (hop__p6_verify(p, NULL) || (fmpz_cmp(&p->x[0], &p->sizes[0]) <= 0 && hop__p6_fit(p))))
+        return true;
+    ground_init(&s.ground, p, true);
+    descend(&s, z);
+    for (int i = -1; i < HOP__P6_STARTS && !*stopped; i++, s.done++) {
+        if (i >= 0) hop__p6_start(&s.ground, i, z);
+        hop__p6_height(&s.ground, z, &place);
+        hop__p6_start_x(p, &place);
+        if (tick(&s) && hop__p6_fit(p)) return true;
+    }
+    return false;
 }

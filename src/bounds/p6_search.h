@@ -30,8 +30,15 @@ double hop__p6_height(const hop__p6_ground *g, const double *z, hop__p6_place *p
 #define HOP__P6_STARTS 8
 void hop__p6_start(const hop__p6_ground *g, int number, double *z);
 
-/* Integers near the place, with the sizes as small as they go (as they are, when fixed); false: none hold. */
-bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from, bool fixed);
+/* Integers near the place, with the sizes as small as they go; false: none hold. */
+bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from);
+
+/* At fixed sizes: x near the place, as a start. */
+void hop__p6_start_x(hop__p6_numbers *p, const hop__p6_place *place);
+/* At fixed sizes: from the x that p has to some, with their s, that hold; false: none found. */
+bool hop__p6_fit(hop__p6_numbers *p);
+/* Δ_{l+1} from Δ_l; `tokens` is T_l, see p6_verify.c, which does not share this. */
+void hop__p6_advance(fmpz_t delta, const hop__p6_numbers *p, int l, const fmpz_t table, const fmpz_t tokens);
 
 /* Nelder and Mead's simplex from `z`, with edges of `step`; z receives the lowest point. */
 typedef double hop__height_fn(const void *ctx, const double *z);

@@ -13,59 +13,76 @@ static int hops_that_fit(int64_t n)
     return n ? hops : HOP_MAX_HOPS;
 }
 
-static int64_t code_bits_at(int hops, int64_t n)
+/* What that many hops ask at the length; without one, at the shortest prompt. */
+static hop__need need_at(int hops, int64_t n)
 {
+    hop__bits bits = {.code = hops, .stream = 4 * (int64_t)hops - 1};
     fmpz_t length;
     fmpz_init_set_si(length, n);
-    int64_t bits = n && hops ? hop__most_code_bits(hops, length) : hops;
+    if (n && hops) bits = hop__most_bits(hops, length);
     fmpz_clear(length);
-    return bits;
+    return hop__need_of(hops, bits);
 }
 
-/* What `able` hops would take, and by which way. */
-static void say_able(hop_reach *r, bool linear, bool cut)
+/* Why nothing is possible whatever the widths. */
+static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64_t n)
 {
-    char text[400] = "";
-    int used = 0;
-    if (r->able_by_layers == 0 && cut)
-        used = snprintf(text, sizeof text, "no hop fits the length: one takes 4 tokens");
-    else if (r->able_by_layers == 0)
-        used = snprintf(text, sizeof text,
-                        "no hop is proved possible: that takes two full layers, or one and a linear one");
-    else if (r->able == 0)
-        used = snprintf(text, sizeof text, "no hop is proved possible at these widths");
+    hop__shape shape;
+    hop__shape_init(&shape, a);
+    if (r->fit == 0)
+        hop_text_printf(out, "no task fits %lld token%s: one hop takes 4", (long long)n, n > 1 ? "s" : "");
+    else if (shape.full == 0 && shape.linear > 0)
+        hop_text_add(out, "none by P1, which takes a full layer; linear layers alone can where their states "
+                          "hold the tables: see `build linear`");
     else
-        used = snprintf(
-            text, sizeof text,
-            "%d hop%s possible by P1: a full layer for each and %s; head dimension >= %lld, p >= %lld",
-            r->able, r->able > 1 ? "s are" : " is", linear ? "one linear layer" : "one more",
-            (long long)r->needs_dim, (long long)r->needs_bits);
-    if (r->able < r->able_by_layers)
-        snprintf(text + used, sizeof text - (size_t)used,
-                 "; the layers would do for %d at head dimension >= %lld, p >= %lld", r->able_by_layers,
-                 (long long)r->needs_dim, (long long)r->needs_bits);
-    else if (cut && r->able)
-        snprintf(text + used, sizeof text - (size_t)used, "; more do not fit the length");
-    r->why_able = strdup(text);
+        hop_text_add(out, "no hop is proved possible: that takes two full layers, or one and a linear one");
+    hop__shape_clear(&shape);
+}
+
+/* What `able` hops take, by which way, and what keeps more from being possible. */
+static void say_able(hop_reach *r, const hop_arch *a, int64_t n, bool linear)
+{
+    hop_text t = {0};
+    int next = r->able + 1;
+    hop__need need = need_at(r->able, n), more = need_at(next, n);
+    if (r->able_by_layers == 0) {
+        say_none(&t, a, r, n);
+    } else if (r->able == 0) {
+        hop_text_add(&t, "no hop is proved possible: one is short of ");
+        hop__say_shortage(&t, a, 1, &more);
+    } else {
+        hop_text_printf(&t, "%d hop%s possible by P1: %d full layer%s and one %s; ", r->able,
+                        r->able > 1 ? "s are" : " is", r->able, r->able > 1 ? "s" : "",
+                        linear ? "linear" : "more");
+        hop__say_need(&t, &need);
+        if (!a->width) hop_text_add(&t, " (not counted)");
+    }
+    if (r->able && r->able < r->able_by_layers) {
+        hop_text_printf(&t, "; %d hops are short of ", next);
+        hop__say_shortage(&t, a, next, &more);
+    } else if (r->able && r->able == r->fit) {
+        hop_text_add(&t, "; more do not fit the length");
+    }
+    if (!t.failed) r->why_able = strdup(t.s);
+    hop_text_free(&t);
 }
 
 static void find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
 {
     bool linear;
-    int64_t able = hop__able_hops(a, NULL, &linear);
-    int fit = hops_that_fit(n);
-    bool cut = able > fit;
-    if (cut) able = fit;
+    int64_t able = hop__able_hops(a, &(hop__need){0}, &linear);
+    r->fit = hops_that_fit(n);
+    if (able > r->fit) able = r->fit;
     r->able_by_layers = (int)able;
-    hop__need most = hop__need_of((int)able, code_bits_at((int)able, n));
-    r->needs_dim = most.dim, r->needs_bits = most.bits;
     for (; able > 0 && widths; able--) {
-        hop__need need = hop__need_of((int)able, code_bits_at((int)able, n));
+        hop__need need = need_at((int)able, n);
         if (hop__able_hops(a, &need, &linear) >= able) break;
     }
     r->able = (int)able;
     if (able) strcpy(r->able_by, "P1");
-    say_able(r, linear, cut);
+    hop__need need = need_at(able ? (int)able : r->able_by_layers, n);
+    r->needs_dim = need.key, r->needs_bits = need.bits, r->needs_width = need.width;
+    say_able(r, a, n, linear);
 }
 
 /* ---- what is impossible ------------------------------------------------------------------------ */
@@ -104,8 +121,9 @@ static hop_status find_unable(hop_reach *r, const hop_question *base, int64_t fu
         hop_bounds_free(b);
     }
     if (s == HOP_OK && !r->unable)
-        r->why_unable =
-            strdup(base->n ? "no theorem speaks at this length" : "no theorem speaks of this pattern");
+        r->why_unable = strdup(r->fit == 0 ? "nothing to ask for at this length"
+                               : base->n   ? "no theorem speaks at this length"
+                                           : "no theorem speaks of this pattern");
     return s;
 }
 

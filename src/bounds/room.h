@@ -14,7 +14,8 @@
 /* A hybrid (F; K_0, .., K_F). Gaps are kept for as many full layers as a question can be about; with more, no
  * theorem here speaks of impossibility, and F is what matters. */
 typedef struct hop__shape {
-    int64_t full, linear, other; /* layers of each kind; one that is both counts twice */
+    int64_t full, linear, other; /* layers of each kind; one that is both counts twice, and a linear one
+                                    without a state is none */
     int64_t layers[HOP__GAPS];   /* K_e: linear layers of gap e, for e <= min(full, HOP_MAX_HOPS) */
     fmpz state[HOP__GAPS];       /* A_e: their state bits together */
     fmpz total;                  /* Q: over all gaps */
@@ -51,8 +52,14 @@ const char *hop__say_integer(hop__case *c, const fmpz_t x); /* short: hop__print
 /* NULL-able lists of decimal numbers, `total` places, those from `count` on NULL. */
 const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int total);
 
+/* "1 full layer", "2 full layers"; "here is 1", "here are 2". */
+const char *hop__say_layers(hop__case *c, int64_t count, const char *kind);
+const char *hop__say_here(hop__case *c, int64_t count);
+
 /* One hypothesis more; returns `met`. When it is not met and none was before, `why` says so. */
 bool hop__suppose(hop__case *c, hop_bound *b, bool met, const char *text);
+/* The same for a condition on widths, which leaves `applies` and `why` alone. */
+void hop__note(hop__case *c, hop_bound *b, bool met, const char *text);
 /* "every mixer is known": no layer of a kind that the theorem does not cover. */
 bool hop__suppose_known_mixers(hop__case *c, hop_bound *b);
 
@@ -91,12 +98,18 @@ void hop__length(fmpz_t out, const fmpz *sizes, int hops);
 void hop__sizes_for_table(fmpz *sizes, int hops, const fmpz_t table);
 /* The largest table that fits n tokens; false when not even the smallest sizes fit. */
 bool hop__largest_table(fmpz_t table, fmpz *sizes, int hops, const fmpz_t n);
-/* Bits of the mixed-radix code: the sum of ceil(log2) of the sizes. */
-int64_t hop__code_bits_of(const fmpz *sizes, int hops);
-/* The most bits that any sizes of at most n tokens have; 0 when none fit. */
-int64_t hop__most_code_bits(int hops, const fmpz_t n);
-/* The shortest length at which some sizes have at least `bits` of them. */
+/* What sizes take: B, the bits of the mixed-radix code, the sum of ceil(log2) of the sizes; and 3B and the
+ * bits of w's digits, which the residual stream holds beside the players' L+2. */
+typedef struct hop__bits {
+    int64_t code, stream;
+} hop__bits;
+
+hop__bits hop__bits_of(const fmpz *sizes, int hops);
+/* The most of each that any sizes of at most n tokens have; 0 when none fit. */
+hop__bits hop__most_bits(int hops, const fmpz_t n);
+/* The shortest length at which some sizes have at least so many of them. */
 void hop__length_for_code_bits(fmpz_t n, int hops, int64_t bits);
+void hop__length_for_stream_bits(fmpz_t n, int hops, int64_t bits);
 
 /* ---- stacks without full layers (p2.c, p3.c) ----------------------------------------------------- */
 
@@ -108,14 +121,20 @@ double hop__accuracy_ceiling(const fmpz_t table, const fmpz_t bits);
 
 /* ---- P1's counting (p1.c) ---------------------------------------------------------------------- */
 
-/* What the constructions ask at `hops` and codes of `code_bits` bits. */
+/* What the constructions ask; 0: nothing. */
 typedef struct hop__need {
-    int64_t dim, bits, state; /* head dimension; p; numbers of a linear layer's state */
+    int64_t key, value; /* full layers: dimensions of a head */
+    int64_t bits;       /* full layers: p */
+    int64_t state;      /* a linear layer: numbers that its state keeps, and that a token hands on */
+    int64_t width;      /* of the residual stream */
 } hop__need;
 
-hop__need hop__need_of(int hops, int64_t code_bits);
-/* Most hops that the layers which meet `need` (NULL: all layers) are good for; `linear` tells whether a
- * linear layer serves. */
+hop__need hop__need_of(int hops, hop__bits bits);
+/* Most hops that the layers which meet `need` are good for; `linear` tells whether a linear layer serves. */
 int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear);
+/* "head dimension >= 12 (here 8), p >= 12 (here 8)": what keeps `hops` from being met, when it is not. */
+void hop__say_shortage(hop_text *out, const hop_arch *a, int hops, const hop__need *need);
+/* "head dimension >= 12, p >= 12, residual width >= 31". */
+void hop__say_need(hop_text *out, const hop__need *need);
 
 #endif

@@ -34,6 +34,7 @@ static void add_full(hop__shape *s, const hop_arch_layer *l, int64_t times)
 
 static void add_linear(hop__shape *s, const hop_arch_layer *l, int64_t times)
 {
+    if (l->state_bits == 0) return; /* it mixes no tokens */
     fmpz_t bits;
     fmpz_init_set_si(bits, l->state_bits);
     if (fmpz_cmp(bits, &s->largest) > 0) fmpz_set(&s->largest, bits);

@@ -73,55 +73,116 @@ bool hop__largest_table(fmpz_t out, fmpz *sizes, int hops, const fmpz_t n)
 
 /* ---- bits of a code ------------------------------------------------------------------------- */
 
-int64_t hop__code_bits_of(const fmpz *sizes, int hops)
+hop__bits hop__bits_of(const fmpz *sizes, int hops)
 {
-    int64_t bits = 0;
+    hop__bits bits = {0};
     fmpz_t last;
     fmpz_init(last);
     for (int l = 0; l < hops; l++) {
         fmpz_sub_ui(last, &sizes[l], 1);
-        bits += (int64_t)fmpz_bits(last); /* of the largest digit; sizes are >= 2, so at least one */
+        int64_t digit = (int64_t)fmpz_bits(last); /* of the largest one; sizes are >= 2, so at least 1 */
+        bits.code += digit;
+        bits.stream += l == 0 ? 3 * digit : 4 * digit;
     }
     fmpz_clear(last);
     return bits;
 }
 
+/* The least number of values that a digit of w bits has. */
+static void least_digit(fmpz_t out, int64_t w)
+{
+    fmpz_one_2exp(out, (ulong)(w - 1));
+    fmpz_add_ui(out, out, 1);
+}
+
 /* With n = 2 + m·T_1, T_l = 1 + n_l·T_{l+1}, T_L = 1, the shortest tail with a given number of bits is the
- * best one whatever stands before it. A digit of w bits has at least 2^(w-1) + 1 values (2 for one bit). */
-void hop__length_for_code_bits(fmpz_t n, int hops, int64_t bits)
+ * best one whatever stands before it. tail[b], b <= bits: the least T_1 whose digits have b bits together, 0
+ * where there is none; _fmpz_vec_clear'ed by the caller. */
+static fmpz *shortest_tails(int hops, int64_t bits)
 {
     fmpz *tail = _fmpz_vec_init(bits + 1), *next = _fmpz_vec_init(bits + 1);
-    fmpz_t trial, digit;
-    fmpz_init(trial), fmpz_init(digit);
-    fmpz_one(&tail[0]); /* 0: no such tail; a tail without digits has no bits */
-    for (int l = hops - 1; l >= 0; l--) {
+    fmpz_t trial;
+    fmpz_init(trial);
+    fmpz_one(&tail[0]); /* a tail without digits has no bits */
+    for (int l = hops - 1; l >= 1; l--) {
         for (int64_t b = 0; b <= bits; b++) {
             fmpz_zero(&next[b]);
             for (int64_t w = 1; w <= b; w++) {
                 if (fmpz_is_zero(&tail[b - w])) continue;
-                fmpz_one_2exp(digit, (ulong)(w - 1));
-                fmpz_add_ui(digit, digit, 1);
-                fmpz_mul(trial, digit, &tail[b - w]);
-                fmpz_add_ui(trial, trial, l > 0 ? 1 : 2);
+                least_digit(trial, w);
+                fmpz_mul(trial, trial, &tail[b - w]);
+                fmpz_add_ui(trial, trial, 1);
                 if (fmpz_is_zero(&next[b]) || fmpz_cmp(trial, &next[b]) < 0) fmpz_set(&next[b], trial);
             }
         }
         fmpz *swap = tail;
         tail = next, next = swap;
     }
-    fmpz_set(n, &tail[bits]);
-    _fmpz_vec_clear(tail, bits + 1);
     _fmpz_vec_clear(next, bits + 1);
-    fmpz_clear(trial), fmpz_clear(digit);
+    fmpz_clear(trial);
+    return tail;
 }
 
-int64_t hop__most_code_bits(int hops, const fmpz_t n)
+/* The shortest prompt whose first digit has w bits, before that tail. */
+static void length_with(fmpz_t n, int64_t w, const fmpz_t tail)
 {
-    fmpz_t least;
-    fmpz_init(least);
-    int64_t bits = hops - 1;
-    do hop__length_for_code_bits(least, hops, ++bits);
-    while (fmpz_cmp(least, n) <= 0);
-    fmpz_clear(least);
-    return bits > hops ? bits - 1 : 0;
+    least_digit(n, w);
+    fmpz_mul(n, n, tail);
+    fmpz_add_ui(n, n, 2);
+}
+
+static void keep_least(fmpz_t least, const fmpz_t n)
+{
+    if (fmpz_is_zero(least) || fmpz_cmp(n, least) < 0) fmpz_set(least, n);
+}
+
+void hop__length_for_code_bits(fmpz_t n, int hops, int64_t bits)
+{
+    fmpz *tail = shortest_tails(hops, bits);
+    fmpz_t trial;
+    fmpz_init(trial);
+    fmpz_zero(n);
+    for (int64_t w = 1; w <= bits; w++) {
+        if (fmpz_is_zero(&tail[bits - w])) continue;
+        length_with(trial, w, &tail[bits - w]);
+        keep_least(n, trial);
+    }
+    fmpz_clear(trial);
+    _fmpz_vec_clear(tail, bits + 1);
+}
+
+void hop__length_for_stream_bits(fmpz_t n, int hops, int64_t bits)
+{
+    int64_t most = bits / 4 > hops - 1 ? bits / 4 : hops - 1; /* with more, the first digit has one bit */
+    fmpz *tail = shortest_tails(hops, most + 1);
+    fmpz_t trial;
+    fmpz_init(trial);
+    fmpz_zero(n);
+    for (int64_t b = hops - 1; b <= most + 1; b++) {
+        if (fmpz_is_zero(&tail[b])) continue;
+        int64_t rest = bits - 4 * b;
+        length_with(trial, rest > 3 ? (rest + 2) / 3 : 1, &tail[b]);
+        keep_least(n, trial);
+    }
+    fmpz_clear(trial);
+    _fmpz_vec_clear(tail, most + 2);
+}
+
+hop__bits hop__most_bits(int hops, const fmpz_t n)
+{
+    hop__bits most = {0};
+    int64_t cap = (int64_t)fmpz_bits(n) + hops; /* w bits have more than 2^(w-1) values */
+    fmpz *tail = shortest_tails(hops, cap);
+    fmpz_t trial;
+    fmpz_init(trial);
+    for (int64_t b = hops - 1; b <= cap; b++)
+        for (int64_t w = 1; !fmpz_is_zero(&tail[b]) && w <= cap; w++) {
+            length_with(trial, w, &tail[b]);
+            if (fmpz_cmp(trial, n) > 0) break;
+            if (w + b > most.code) most.code = w + b;
+            if (3 * w + 4 * b > most.stream) most.stream = 3 * w + 4 * b;
+        }
+    fmpz_clear(trial);
+    _fmpz_vec_clear(tail, cap + 1);
+    return most;
 }

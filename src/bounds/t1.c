@@ -8,9 +8,10 @@ void hop__t1(hop__case *c, hop_bound *b)
     const hop__shape *s = &c->shape;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, s->full >= 1, "a full layer");
-    hop__suppose(c, b, s->full <= c->hops,
-                 hop__say(c, "at most L = %d full layers, here are %lld", c->hops, (long long)s->full));
-    hop__suppose(c, b, s->linear == 0, hop__say(c, "no linear layers, here are %lld", (long long)s->linear));
+    hop__suppose(
+        c, b, s->full <= c->hops,
+        hop__say(c, "at most L = %s, %s", hop__say_layers(c, c->hops, "full"), hop__say_here(c, s->full)));
+    hop__suppose(c, b, s->linear == 0, hop__say(c, "no linear layers, %s", hop__say_here(c, s->linear)));
     if (!b->applies) return;
     fmpz_t base, exponent;
     fmpz_init(exponent);

@@ -48,9 +48,9 @@ void hop__t2(hop__case *c, hop_bound *b)
 {
     const hop__shape *s = &c->shape;
     hop__suppose_known_mixers(c, b);
-    bool few = hop__suppose(
-        c, b, s->full <= c->hops - 1,
-        hop__say(c, "at most L-1 = %d full layers, here are %lld", c->hops - 1, (long long)s->full));
+    bool few = hop__suppose(c, b, s->full <= c->hops - 1,
+                            hop__say(c, "at most L-1 = %s, %s", hop__say_layers(c, c->hops - 1, "full"),
+                                     hop__say_here(c, s->full)));
     hop__suppose(c, b, few && gaps_fit(s, c->hops),
                  hop__say(c, "at most 2^%d linear layers in each gap", 3 * c->hops * c->hops));
     if (!b->applies) return;
