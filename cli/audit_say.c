@@ -1,6 +1,7 @@
 /* What the theorems say of a model, in plain words. */
 #include "audit.h"
 
+#include <ctype.h>
 #include <string.h>
 
 void say_count(hop_text *out, int64_t v)
@@ -173,8 +174,7 @@ static void say_able(hop_text *t, const audit *u, const audit_hops *h)
 {
     const hop_reach *r = &h->reach;
     if (!r->able) {
-        hop_text_add(t, "No hop is proved possible: that takes two full layers, or one and a linear layer "
-                        "that carries.");
+        hop_text_printf(t, "%c%s.", toupper((unsigned char)r->why_able[0]), r->why_able + 1);
         return;
     }
     if (r->able == h->full) { /* a layer that carries saves a full one */

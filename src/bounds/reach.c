@@ -32,8 +32,9 @@ static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64
     if (r->fit == 0)
         hop_text_printf(out, "no task fits %lld token%s: one hop takes 4", (long long)n, n > 1 ? "s" : "");
     else if (shape.full == 0 && shape.linear > 0)
-        hop_text_add(out, "none by P1, which takes a full layer; linear layers alone can where their states "
-                          "hold the tables: see `build linear`");
+        hop_text_add(out,
+                     "no hop is proved possible by P1, which takes a full layer; linear layers alone can "
+                     "make some where their states hold the tables: see `build linear`");
     else
         hop_text_add(out, "no hop is proved possible: that takes two full layers, or one and a linear one");
     hop__shape_clear(&shape);

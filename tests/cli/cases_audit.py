@@ -190,7 +190,7 @@ def a_window_carries_one_row_less_than_it_sees():
 def chunks_are_no_layers_that_carry():
     got, words = hops_of("--n", 1000, model_type="llama4_text", num_hidden_layers=4, attention_chunk_size=8,
                          no_rope_layers=[1, 0, 1, 0])
-    check(got["full_layers"] == 2 and got["linear_layers"] == 2, why=got)
+    check(got["full_layers"] == 2 and got["linear_layers"] == 2 and got["able_if_wide"] == 1, why=got)
     check("2 layers that attend within chunks" in words and "before the first full" not in words, why=words)
     check("linear" not in words and "between the first two" not in words, why=words)
 
@@ -200,7 +200,7 @@ def keys_and_values_have_widths_of_their_own():
     mla = dict(model_type="deepseek_v2", num_hidden_layers=3, kv_lora_rank=16, qk_nope_head_dim=1, qk_rope_head_dim=2,
                v_head_dim=128)
     got, words = hops_of("--n", 1000, **mla)
-    check("here they are 3 for keys, 128 for values, and 32" in words, why=words)
+    check("here they are 3 for keys, 128 for values, and 32" in words and got["able"] == 0, why=words)
     check(good_json("audit", "config.json", "--plan-only")["hidden_size"] == 64)
 
 
