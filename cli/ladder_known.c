@@ -43,6 +43,8 @@ static void extremal_pattern(char *out, size_t size, int hops)
     int gap = 3 * hops * hops; /* 2^(3L^2) linear layers in every gap */
     if (hops == 1)
         snprintf(out, size, "L^(2^%d)", gap);
+    else if (hops == 2)
+        snprintf(out, size, "L^(2^%d) F L^(2^%d)", gap, gap);
     else
         snprintf(out, size, "(L^(2^%d) F)^%d L^(2^%d)", gap, hops - 1, gap);
 }
