@@ -161,8 +161,13 @@ static void segments_are_even_or_where_they_are_cut(void **state)
     assert_int_equal(hop_players_even(p, 0, 11, &err), HOP_ERANGE);
     assert_int_equal(hop_players_cut(p, (int64_t[]){2, 10}, 2, 11, NULL), HOP_OK);
     assert_true(p[0].tokens == 2 && p[1].tokens == 8 && p[2].tokens == 1 && p[2].name == 2);
-    const int64_t bad[][2] = {{0, 5}, {5, 5}, {6, 5}, {5, 11}, {5, 12}};
-    for (int i = 0; i < 5; i++) assert_int_equal(hop_players_cut(p, bad[i], 2, 11, &err), HOP_ERANGE);
+    const int64_t bad[][2] = {{0, 6}, {5, 5}, {6, 5}, {5, 11}, {5, 12}};
+    const char *const blamed[] = {
+        "a cut at 0:", "a cut at 5:", "a cut at 5:", "a cut at 11:", "a cut at 12:"};
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(hop_players_cut(p, bad[i], 2, 11, &err), HOP_ERANGE);
+        if (strncmp(err.text, blamed[i], strlen(blamed[i])) != 0) fail_msg("%s", err.text);
+    }
 }
 
 /* ---- games -------------------------------------------------------------------------------------------- */

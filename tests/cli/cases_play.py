@@ -93,7 +93,9 @@ def play_reads_instances_of_one_length():
     write("in.jsonl", json.dumps({"tokens": fits[:5]}))
     got = play("net", "--input", "in.jsonl")
     check((got["with_answer"], got["accuracy"], len(got["players"])) == (0, None, 4), why=str(got)[:300])
-    for bad, why in (([fits, fits[:7]], r"in\.jsonl:2: 7 tokens where the first"), ([fits, [9] * 8], r"in\.jsonl:2: token 9"), ([], "no instance")):
+    write("in.jsonl", json.dumps({"tokens": fits}) + "\n" + json.dumps({"tokens": fits}))
+    check(play("net", "--input", "in.jsonl", "--count", 1)["instances"] == 1)
+    for bad, why in (([fits + fits], r"in\.jsonl:1: 16 tokens: the network takes"), ([fits, fits[:7]], r"in\.jsonl:2: 7 tokens where the first"), ([fits, [9] * 8], r"in\.jsonl:2: token 9"), ([], "no instance")):
         write("in.jsonl", "".join(json.dumps({"tokens": t}) + "\n" for t in bad))
         one_line(hopbound("play", "net", "--input", "in.jsonl"), 1, "play: .*" + why)
 
@@ -120,7 +122,7 @@ def the_table_fits_a_screen_and_has_the_formulas():
 @case
 def a_deep_seeded_network_plays_layer_by_layer():
     good("build", "random", "--pattern", "L^300 F L^300", "--seeded", "--d-model", 8, "-o", "net", "--hops", 1)
-    got = play("net", "--count", 1)
+    got = play("net", "--count", 1, near=float("inf"))
     check(len(got["edges"]) == 600 * 2 + 3 and got["layers"] == 601, why=str(len(got["edges"])))
     check("0-299" in good("play", "net", "--count", 1).out)
 
@@ -149,7 +151,7 @@ def what_cannot_be_played_is_refused_in_one_line():
     one_line(hopbound("play", "none"), 1, "play: none")
     one_line(hopbound("play", "net", "--hops", 3), 1, "tokens: the network takes")
     for args, why in ((["--bits", 9], "--bits"), (["--players", 0], "--players"), (["--players", 60], "--players: 60 players: 42 tokens"),
-                      (["--cut", "5,5"], "--cut"), (["--cut", 42], "--cut"), (["--cut", 5, "--players", 2], "--cut: not together"),
+                      (["--cut", "5,5"], "--cut"), (["--cut", "5,3"], "--cut: a cut at 3:"), (["--cut", 42], "--cut"), (["--cut", 5, "--players", 2], "--cut: not together"),
                       (["--count", 0], "--count")):
         one_line(hopbound("play", "net", *args), 2, why)
 
