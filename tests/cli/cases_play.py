@@ -133,6 +133,8 @@ def run_under_the_same_arithmetic_predicts_what_is_played():
     for bits in (32, 10):
         ran = good_json("run", "net", "--count", 40, "--message-bits", bits, "--threads", 3)
         check(ran["message_bits"] == bits and ran["correct"] == play("net", "--count", 40, "--bits", bits)["correct"], why=str(ran))
+    check("24 bits, 16 bits between 4 players" in good("run", "net", "--message-bits", 16, "--players", 4).out)
+    check("1 instance, " in good("run", "net", "--count", 1).out)
     good("run", "net", "--count", 40, "--message-bits", 10, "--predictions", "a")
     good("run", "net", "--count", 40, "--predictions", "b")
     check(read("a") != read("b"), why="ten bits change nothing")
