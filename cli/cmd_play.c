@@ -335,7 +335,9 @@ const verb verb_play = {
         "in pieces: this is sequence-parallel inference, and the way to run a sequence that is too long for "
         "one machine's memory. Give --no-compare then, since the plain pass holds all of it in rank 0, and as "
         "many --players as ranks. Each rank takes the cores that the launcher binds it to, unless --threads says "
-        "otherwise; all ranks must have the same kernels (--isa). A rank that fails or is killed ends the job.",
+        "otherwise; all ranks must have the same kernels (--isa). A rank that fails or is killed ends the job. "
+        "Open MPI starts more ranks than there are cores only with `mpirun --oversubscribe`, and runs as root only "
+        "with `--allow-run-as-root`.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(play_args),
