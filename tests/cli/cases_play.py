@@ -256,7 +256,7 @@ def a_failure_of_all_ranks_is_said_once():
 def ranks_end_with_the_code_of_a_lone_process():
     mpirun(1)
     good("build", "full", "-o", "net", "--hops", 2, "--m", 2, "--fan", 2)
-    for args, code, why in ((["--input", "-"], 2, "ranks do not share"), (["--cut", 8], 2, "--cut: a cut at 8"), (["--input", "none"], 1, "none")):
+    for args, code, why in ((["--input", "-"], 2, "ranks do not share"), (["--cut", 8], 2, "--cut: a cut at 8")):
         got, out, err = mpi_play(3, "net", *args)
         check(got == code and out == "" and len(ours(err)) == 1 and why in ours(err)[0], why=f"{got} {err}")
 
@@ -268,8 +268,8 @@ def ranks_that_were_given_other_things_end_with_one_line():
     line = json.dumps({"tokens": [3, 0, 2, 1, 1, 0, 0, 1]}) + "\n"
     write("two.jsonl", 2 * line)
     write("three.jsonl", 3 * line)
-    for first, second, at in ((["--count", 2], ["--count", 3], 3), (["--count", 3], ["--count", 2], 3), (["--seed", 2], [], 1),
-                              (["--input", "three.jsonl"], ["--input", "two.jsonl"], 3), (["--no-compare"], [], 1), (["--bits", 16], [], 1)):
+    for first, second, at in ((["--count", 2], ["--count", 3], 3), (["--input", "three.jsonl"], ["--input", "two.jsonl"], 3),
+                              (["--no-compare"], [], 1)):
         one = [harness.PROGRAM, "play", "net"]
         command = ["mpirun", "-n", "1", *one, *first, ":", "-n", "1", *one, *second]
         p = subprocess.run([*map(str, command)], capture_output=True, timeout=60, env={**os.environ, **MPI_QUIET})
