@@ -61,12 +61,24 @@ typedef struct playing {
     int32_t *answers;
     seats seats;
     hop_game *game;
-    hop_forward *forward;
+    hop_forward *forward; /* under the game's arithmetic */
     float *hidden;
+    hop_forward *ordinary; /* as `run` does */
     play_result result;
 } playing;
 
 /* ---- instances ------------------------------------------------------------------------------ */
+
+/* A rank would look at its own players' tokens only, when the others already wait for it. */
+static hop_status check_tokens(const playing *p, hop_error *err)
+{
+    int64_t vocab = hop_model_config(p->model)->vocab;
+    for (int64_t t = 0; t < p->one.count; t++)
+        if (p->one.tokens[t] < 0 || p->one.tokens[t] >= vocab)
+            return hop_fail(err, HOP_ERANGE, "token %d at position %lld is outside the vocabulary of %lld",
+                            p->one.tokens[t], (long long)t, (long long)vocab);
+    return HOP_OK;
+}
 
 /* The next one; p->ended when there is none. */
 static hop_status next_instance(playing *p, hop_error *err)
@@ -86,6 +98,7 @@ static hop_status next_instance(playing *p, hop_error *err)
     if (p->ended) return HOP_OK;
     s = instance_read(&p->one, doc.root, err);
     hop_json_free(&doc);
+    if (s == HOP_OK) s = check_tokens(p, err);
     if (s == HOP_OK && p->game && p->one.count != p->result.tokens)
         s = hop_fail(err, HOP_EFORMAT,
                      "%lld tokens where the first instance has %lld: a game is of one length",
@@ -95,6 +108,15 @@ static hop_status next_instance(playing *p, hop_error *err)
     return HOP_OK;
 }
 
+/* Names the line. Of ranks that a signal stops only the first says so. */
+static int fail_at_instance(const playing *p, hop_error *err)
+{
+    bool signal = err->status == HOP_ESTOPPED || terminal_stopped();
+    if (signal && p->transport->rank > 0) return EXIT_FAILED;
+    if (p->in.file && !signal) jsonl_fail(&p->in, err->status, err);
+    return fail_error(&p->args->common, err);
+}
+
 /* ---- the game -------------------------------------------------------------------------------- */
 
 static bool compares(const playing *p)
@@ -102,12 +124,36 @@ static bool compares(const playing *p)
     return !p->args->no_compare.flag && p->transport->rank == 0;
 }
 
+/* Numbers of 32 bits are not rounded on their way: what differs from `run` is the order of sums. */
+static bool is_near_run(const playing *p)
+{
+    return !p->args->no_compare.flag && p->args->bits.integer == 32;
+}
+
+/* The passes that the game is compared with. */
+static int open_passes(playing *p)
+{
+    const common_args *c = &p->args->common;
+    int64_t tokens = p->result.tokens, starts[HOP_MAX_PLAYERS];
+    hop_error err = {0};
+    hop_cuts cuts = seats_cuts(&p->seats, starts, (int)p->args->bits.integer);
+    hop_forward_options plain = {.max_tokens = tokens, .pool = p->pool, .progress = &c->progress};
+    if (is_near_run(p) && hop_forward_new(&p->ordinary, p->model, &plain, &err) != HOP_OK)
+        return fail_error(c, &err);
+    plain.cuts = &cuts;
+    if (hop_forward_new(&p->forward, p->model, &plain, &err) != HOP_OK) return fail_error(c, &err);
+    p->hidden = hop_alloc(sizeof(float) * (size_t)(tokens * hop_model_config(p->model)->d_model));
+    return p->hidden ? EXIT_DONE
+                     : fail(c, EXIT_FAILED, "no memory to compare %lld tokens; --no-compare needs less",
+                            (long long)tokens);
+}
+
 /* What the first instance's length decides. */
 static int open_game(playing *p)
 {
     const play_args *a = p->args;
     const common_args *c = &a->common;
-    int64_t tokens = p->result.tokens = p->one.count, starts[HOP_MAX_PLAYERS];
+    int64_t tokens = p->result.tokens = p->one.count;
     hop_error err = {0};
     int code = seats_from_options(c, &a->seats, p->sized ? &p->task : NULL, tokens, &p->seats);
     if (code != EXIT_DONE) return code;
@@ -116,18 +162,10 @@ static int open_game(playing *p)
     o.pool = p->pool;
     o.progress = &c->progress;
     o.instances = p->in.file && !a->count.given ? 0 : a->count.integer;
-    if (hop_game_new(&p->game, p->model, &o, &err) != HOP_OK) return fail_error(c, &err);
+    if (hop_game_new(&p->game, p->model, &o, &err) != HOP_OK) return fail_at_instance(p, &err);
     p->answers = malloc(sizeof *p->answers * (size_t)tokens);
     if (!p->answers) return fail(c, EXIT_FAILED, "answers: out of memory");
-    if (!compares(p)) return EXIT_DONE;
-    hop_cuts cuts = seats_cuts(&p->seats, starts, o.bits);
-    hop_forward_options plain = {
-        .max_tokens = tokens, .pool = p->pool, .progress = &c->progress, .cuts = &cuts};
-    if (hop_forward_new(&p->forward, p->model, &plain, &err) != HOP_OK) return fail_error(c, &err);
-    p->hidden = hop_alloc(sizeof(float) * (size_t)(tokens * hop_model_config(p->model)->d_model));
-    return p->hidden ? EXIT_DONE
-                     : fail(c, EXIT_FAILED, "no memory to compare %lld tokens; --no-compare needs less",
-                            (long long)tokens);
+    return compares(p) ? open_passes(p) : EXIT_DONE;
 }
 
 static void score(playing *p)
@@ -139,6 +177,30 @@ static void score(playing *p)
     p->result.correct += i->asked > 0 && right == i->asked;
 }
 
+/* How far the logits are from `run`'s wherever an answer is wanted; where none is known, at the end. */
+static hop_status measure(playing *p, hop_error *err)
+{
+    const instance *i = &p->one;
+    int64_t vocab = hop_model_config(p->model)->vocab;
+    bool several = i->asked > 0 && !instance_ends_in_answer(i);
+    float *logits =
+        p->ordinary ? hop_alloc(sizeof(float) * (size_t)(vocab * (several ? i->count : 1))) : NULL;
+    if (p->ordinary && !logits)
+        return hop_fail(err, HOP_ENOMEM, "no memory for the logits of %lld tokens; --no-compare needs less",
+                        (long long)i->count);
+    hop_status s = HOP_OK;
+    if (p->ordinary)
+        s = (several ? hop_forward_all : hop_forward_logits)(p->ordinary, i->tokens, i->count, logits, err);
+    for (int64_t t = several ? 0 : i->count - 1; s == HOP_OK && t < i->count; t++) {
+        double part = 0;
+        if (several && i->targets[t] < 0) continue;
+        s = hop_game_difference(p->game, t, logits ? logits + (several ? t * vocab : 0) : NULL, &part, err);
+        if (part > p->result.difference) p->result.difference = part;
+    }
+    hop_free(logits);
+    return s;
+}
+
 static hop_status play_one(playing *p, hop_error *err)
 {
     bool same = true;
@@ -148,6 +210,7 @@ static hop_status play_one(playing *p, hop_error *err)
     if (s == HOP_OK && p->forward)
         s = hop_forward_hidden(p->forward, p->one.tokens, p->one.count, p->hidden, err);
     if (s == HOP_OK && !p->args->no_compare.flag) s = hop_game_compare(p->game, p->hidden, &same, err);
+    if (s == HOP_OK && is_near_run(p)) s = measure(p, err);
     if (s != HOP_OK) return s;
     if (!same) p->result.identical = false;
     score(p);
@@ -155,25 +218,60 @@ static hop_status play_one(playing *p, hop_error *err)
     return HOP_OK;
 }
 
-/* Names the line. Ranks that a signal stops are silent: the launcher sent it, and says why. */
-static int fail_at_instance(const playing *p, hop_error *err)
+/* ---- ranks in step ---------------------------------------------------------------------------- */
+
+static uint64_t fold(uint64_t h, const void *bytes, size_t size)
 {
-    bool signal = err->status == HOP_ESTOPPED || terminal_stopped();
-    if (signal && p->transport->ranks > 1) return EXIT_FAILED;
-    if (p->in.file && !signal) jsonl_fail(&p->in, err->status, err);
-    return fail_error(&p->args->common, err);
+    for (size_t i = 0; i < size; i++) h = (h ^ ((const unsigned char *)bytes)[i]) * 0x100000001b3u;
+    return h; /* FNV-1a */
 }
 
-/* Rank 0 goes first, so that what is wrong everywhere is said once: then p->together is set, and no rank has
- * to be ended by force. */
+/* Of all that decides which messages come next: ranks that differ in it would wait for each other. */
+static int64_t digest(const playing *p)
+{
+    const hop_config *c = hop_model_config(p->model);
+    const int64_t sizes[] = {
+        p->ended,          p->args->bits.integer, p->args->no_compare.flag, p->seats.count, c->d_model,
+        c->pattern.layers, p->one.count};
+    uint64_t h = fold(0xcbf29ce484222325u, sizes, sizeof sizes);
+    for (int i = 0; i < p->seats.count; i++) h = fold(h, &p->seats.players[i].first, sizeof(int64_t));
+    h = fold(h, p->one.tokens, sizeof *p->one.tokens * (size_t)p->one.count);
+    return (int64_t)(fold(h, p->one.targets, sizeof *p->one.targets * (size_t)p->one.count) >> 1);
+}
+
+/* Whether all ranks did their step, and are where rank 0 is; p->together when they all know that not. */
+static int compare_ranks(playing *p, int code)
+{
+    hop_transport *t = p->transport;
+    hop_error err = {0};
+    int64_t mine = code == EXIT_DONE ? digest(p) : 0, first = mine;
+    if (t->hear(t, &first, &err) != HOP_OK) return fail_at_instance(p, &err);
+    int64_t worst = code != EXIT_DONE ? 2 * code : mine != first; /* who failed has said why */
+    if (t->largest(t, &worst, &err) != HOP_OK) return fail_at_instance(p, &err);
+    if (worst == 0) return EXIT_DONE;
+    p->together = true;
+    if (worst > 1) return (int)(worst / 2);
+    if (t->rank == 0)
+        fail(&p->args->common, EXIT_FAILED,
+             "ranks differ at instance %lld: give all of them the same network, options and --input",
+             (long long)p->result.instances + 1);
+    return EXIT_FAILED;
+}
+
+/* Rank 0 goes first, so that what is wrong everywhere is said once; then the others do. When one fails all
+ * end with its code, and none by force. */
 static int in_turn(playing *p, int (*step)(playing *p))
 {
-    int code = p->transport->rank == 0 ? step(p) : EXIT_DONE;
-    if (!p->transport->agree(p->transport, code == EXIT_DONE)) {
+    hop_transport *t = p->transport;
+    hop_error err = {0};
+    int code = t->rank == 0 ? step(p) : EXIT_DONE;
+    int64_t said = code;
+    if (t->hear(t, &said, &err) != HOP_OK) return code != EXIT_DONE ? code : fail_at_instance(p, &err);
+    if (said != EXIT_DONE) {
         p->together = true;
-        return code == EXIT_DONE ? EXIT_FAILED : code;
+        return (int)said;
     }
-    return p->transport->rank == 0 ? EXIT_DONE : step(p);
+    return compare_ranks(p, t->rank > 0 ? step(p) : EXIT_DONE);
 }
 
 static int take_next(playing *p)
@@ -188,6 +286,7 @@ static int play_all(playing *p)
     int code = EXIT_DONE;
     double began = hop_now();
     p->result.identical = true;
+    p->result.difference = is_near_run(p) ? 0 : -1;
     while (code == EXIT_DONE && !p->ended) {
         if (play_one(p, &err) != HOP_OK) return fail_at_instance(p, &err);
         code = in_turn(p, take_next);
@@ -258,6 +357,7 @@ static void playing_free(playing *p)
 {
     hop_game_free(p->game);
     hop_forward_free(p->forward);
+    hop_forward_free(p->ordinary);
     hop_free(p->hidden);
     free(p->answers);
     instance_free(&p->one);
@@ -286,9 +386,12 @@ static int cmd_play(common_args *common)
         code = tell(p);
         p->together = true;
     }
-    bool by_force = code != EXIT_DONE && !p->together;
+    bool together = code == EXIT_DONE || p->together;
     playing_free(p);
-    hop_transport_close(t, by_force ? code : 0);
+    /* A signal comes from the launcher, which ends all ranks and says why. */
+    hop_transport_close(t, code != EXIT_DONE && terminal_stopped() ? HOP_TRANSPORT_LEAVE
+                           : together                              ? 0
+                                                                   : code);
     return code;
 }
 
@@ -327,6 +430,9 @@ const verb verb_play = {
         "players that forget them, and the lower bounds do not charge them.\n\n"
         "The residual stream at every token is then compared, bit by bit, with a pass over the whole sequence "
         "under the same arithmetic but without a message (`run --message-bits`); a difference is exit 1. "
+        "That pass folds and steps as the game does; so, with numbers of 32 bits, the logits where an answer is "
+        "wanted are compared with those of an ordinary `run`, too, which does neither: the largest difference, "
+        "as a part of the largest logit, should be that of rounding, which grows with depth. "
         "Networks that look both ways (kind encoder) or generate their answer (kind cot) are refused: the game "
         "is of one pass that looks back.\n\n"
         "Under mpirun each rank is a player, or holds several neighbours when there are fewer ranks than "
@@ -335,7 +441,9 @@ const verb verb_play = {
         "in pieces: this is sequence-parallel inference, and the way to run a sequence that is too long for "
         "one machine's memory. Give --no-compare then, since the plain pass holds all of it in rank 0, and as "
         "many --players as ranks. Each rank takes the cores that the launcher binds it to, unless --threads says "
-        "otherwise; all ranks must have the same kernels (--isa). A rank that fails or is killed ends the job.",
+        "otherwise; all ranks must have the same kernels (--isa). A rank that fails or is killed ends the job. "
+        "Open MPI starts more ranks than there are cores only with `mpirun --oversubscribe`, and runs as root only "
+        "with `--allow-run-as-root`.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(play_args),

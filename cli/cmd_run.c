@@ -263,6 +263,11 @@ static void evaluation_free(evaluation *e)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
+static const char *plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static int report_json(const evaluation *e, double seconds, double tokens_rate, double layers_rate)
 {
     const common_args *a = &e->args->common;
@@ -299,16 +304,21 @@ static int report(const evaluation *e, double seconds)
     double layers_rate = seconds > 0 ? (double)layers * (double)e->instances / seconds : 0;
     if (a->json.flag) return report_json(e, seconds, tokens_rate, layers_rate);
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %lld instances", a->operand, (long long)e->instances);
+    hop_text_printf(&out, "%s: %lld instance%s", a->operand, (long long)e->instances, plural(e->instances));
     if (e->with_answer)
         hop_text_printf(&out, ", %lld of %lld correct, accuracy %.6g", (long long)e->correct,
                         (long long)e->with_answer, (double)e->correct / (double)e->with_answer);
     if (e->targets > e->with_answer)
         hop_text_printf(&out, "; %lld of %lld targets", (long long)e->targets_correct, (long long)e->targets);
-    hop_text_printf(&out, "\n  %lld tokens in %.2f s, %.0f tokens/s, %d threads, %s kernels, %lld bits\n",
-                    (long long)e->tokens, seconds, tokens_rate, hop_pool_threads(e->pool),
+    int threads = hop_pool_threads(e->pool);
+    hop_text_printf(&out, "\n  %lld token%s in %.2f s, %.0f tokens/s, %d thread%s, %s kernels, %lld bits",
+                    (long long)e->tokens, plural(e->tokens), seconds, tokens_rate, threads, plural(threads),
                     hop_isa_name(hop_kernels_selected()), (long long)e->args->precision.integer);
-    hop_text_printf(&out, "  %lld layers, %.0f layers/s\n", (long long)layers, layers_rate);
+    if (e->args->message_bits.given)
+        hop_text_printf(&out, ", %d bits between %lld player%s", e->cuts.bits, (long long)e->cuts.count,
+                        plural(e->cuts.count));
+    hop_text_printf(&out, "\n  %lld layer%s, %.0f layers/s\n", (long long)layers, plural(layers),
+                    layers_rate);
     return print_text(a, &out);
 }
 

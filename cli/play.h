@@ -14,6 +14,7 @@ typedef struct play_result {
     int ranks, bits;
     int64_t instances, with_answer, correct, tokens; /* tokens: of an instance */
     bool compared, identical;
+    double difference; /* of the logits from `run`'s, as a part of the largest; below 0: not compared */
     double seconds;
 } play_result;
 

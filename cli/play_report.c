@@ -63,6 +63,11 @@ static int report_json(const play_result *r)
         hop_json_put_bool(&w, r->identical);
     else
         hop_json_put_null(&w);
+    hop_json_key(&w, "max_difference_from_run");
+    if (r->difference >= 0)
+        hop_json_put_real(&w, r->difference);
+    else
+        hop_json_put_null(&w);
     hop_json_integer(&w, "with_answer", r->with_answer);
     hop_json_integer(&w, "correct", r->correct);
     hop_json_key(&w, "accuracy");
@@ -248,15 +253,20 @@ static void add_table(hop_text *out, const play_result *r)
     }
 }
 
+static const char *plural(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void add_players(hop_text *out, const play_result *r)
 {
     const seats *s = r->seats;
-    hop_text_printf(out, "  %d players hold", s->count);
+    hop_text_printf(out, "  %d player%s hold%s", s->count, plural(s->count), s->count == 1 ? "s" : "");
     for (int p = 0; p < s->count && p < 12; p++)
         hop_text_printf(out, "%s %d: %lld", p ? "," : "", s->players[p].name,
                         (long long)s->players[p].tokens);
-    hop_text_printf(out, "%s of %lld tokens; numbers of %d bits; %s", s->count > 12 ? ", .." : "",
-                    (long long)r->tokens, r->bits, r->transport);
+    hop_text_printf(out, "%s of %lld token%s; numbers of %d bits; %s", s->count > 12 ? ", .." : "",
+                    (long long)r->tokens, plural(r->tokens), r->bits, r->transport);
     if (r->ranks > 1) hop_text_printf(out, ", %d ranks", r->ranks);
     hop_text_printf(out, "; %.2f s\n", r->seconds);
 }
@@ -264,7 +274,8 @@ static void add_players(hop_text *out, const play_result *r)
 static int report_text(const play_result *r)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %lld instances, %s", r->common->operand, (long long)r->instances,
+    hop_text_printf(&out, "%s: %lld instance%s, %s", r->common->operand, (long long)r->instances,
+                    plural(r->instances),
                     !r->compared   ? "not compared with the plain pass"
                     : r->identical ? "the bits of the plain pass under the same arithmetic"
                                    : "NOT the bits of the plain pass");
@@ -279,6 +290,8 @@ static int report_text(const play_result *r)
     hop_text_printf(
         &out, "  total %lld bits an instance; and %lld bits of queries, which the bounds do not charge\n",
         (long long)hop_transcript_total(r->transcript), (long long)hop_transcript_queries(r->transcript));
+    if (r->difference >= 0)
+        hop_text_printf(&out, "  logits differ from `run`'s by at most %.2g of the largest\n", r->difference);
     return print_text(r->common, &out);
 }
 

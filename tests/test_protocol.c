@@ -161,8 +161,13 @@ static void segments_are_even_or_where_they_are_cut(void **state)
     assert_int_equal(hop_players_even(p, 0, 11, &err), HOP_ERANGE);
     assert_int_equal(hop_players_cut(p, (int64_t[]){2, 10}, 2, 11, NULL), HOP_OK);
     assert_true(p[0].tokens == 2 && p[1].tokens == 8 && p[2].tokens == 1 && p[2].name == 2);
-    const int64_t bad[][2] = {{0, 5}, {5, 5}, {6, 5}, {5, 11}, {5, 12}};
-    for (int i = 0; i < 5; i++) assert_int_equal(hop_players_cut(p, bad[i], 2, 11, &err), HOP_ERANGE);
+    const int64_t bad[][2] = {{0, 6}, {5, 5}, {6, 5}, {5, 11}, {5, 12}};
+    const char *const blamed[] = {
+        "a cut at 0:", "a cut at 5:", "a cut at 5:", "a cut at 11:", "a cut at 12:"};
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(hop_players_cut(p, bad[i], 2, 11, &err), HOP_ERANGE);
+        if (strncmp(err.text, blamed[i], strlen(blamed[i])) != 0) fail_msg("%s", err.text);
+    }
 }
 
 /* ---- games -------------------------------------------------------------------------------------------- */
@@ -228,6 +233,45 @@ static void a_cut_pass_is_the_ordinary_one_but_for_rounding(void **state)
     /* Four layers, each within the mixers' law of 1e-5; then what 11 and 3 bits of fraction round, which must
      * be seen: else nothing was rounded. */
     assert_true(error[0] <= 4e-5 * size && error[1] > error[0] && error[2] > 4 * error[1]);
+    hop_model_free(m);
+}
+
+/* The referee's other measure: the ordinary pass shares neither fold nor step with the game. */
+static void logits_of_a_game_are_near_those_of_an_ordinary_pass(void **state)
+{
+    (void)state;
+    hop_model *m = random_model("gdn full window full", &USUAL);
+    hop_player who[HOP_MAX_PLAYERS];
+    int32_t input[TOKENS];
+    float logits[TOKENS * VOCAB];
+    hop_transport *t;
+    hop_forward *f;
+    hop_error err = {0};
+    double part;
+    fill_tokens(input, TOKENS);
+    assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){0}, &err), HOP_OK);
+    assert_int_equal(hop_forward_all(f, input, TOKENS, logits, &err), HOP_OK);
+    assert_int_equal(hop_players_even(who, 6, TOKENS, NULL), HOP_OK);
+    assert_int_equal(hop_transport_in_process(&t, NULL), HOP_OK);
+    outcome o = play(m, who, 6, 32, t);
+    for (int64_t i = 0; i < TOKENS; i++) {
+        float *row = logits + i * VOCAB, largest = 0, kept = row[3];
+        for (int k = 0; k < VOCAB; k++) largest = fmaxf(largest, fabsf(row[k]));
+        assert_int_equal(hop_game_difference(o.game, i, row, &part, &err), HOP_OK);
+        /* Four layers within the mixers' law of 1e-5 each, and ten times that for what the norm before the
+         * logits may stretch. */
+        if (!(part <= 4e-4)) fail_msg("token %d: %g", (int)i, part);
+        row[3] += row[3] > 0 ? -largest / 8 : largest / 8; /* no larger than the largest was */
+        assert_int_equal(hop_game_difference(o.game, i, row, &part, &err), HOP_OK);
+        assert_true(part > 0.12 && part < 0.15); /* an eighth; a seventh when it was the largest itself */
+        row[3] = NAN;
+        assert_int_equal(hop_game_difference(o.game, i, row, &part, &err), HOP_OK);
+        assert_true(part > 1e300);
+        row[3] = kept;
+    }
+    hop_game_free(o.game);
+    hop_transport_close(t, 0);
+    hop_forward_free(f);
     hop_model_free(m);
 }
 
@@ -410,6 +454,7 @@ int main(void)
         cmocka_unit_test(a_hybrid_of_twelve_layers_plays_the_plain_pass_for_any_players),
         cmocka_unit_test(long_segments_play_the_plain_pass),
         cmocka_unit_test(a_cut_pass_is_the_ordinary_one_but_for_rounding),
+        cmocka_unit_test(logits_of_a_game_are_near_those_of_an_ordinary_pass),
         cmocka_unit_test(edges_carry_what_the_theory_says),
         cmocka_unit_test(layers_of_a_very_deep_network_share_edges),
         cmocka_unit_test(one_flipped_bit_in_any_message_is_noticed),

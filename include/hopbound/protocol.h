@@ -75,7 +75,9 @@ struct hop_transport {
     bool (*stopped)(void); /* asked while waiting; NULL: nobody wants to stop */
     hop_status (*send)(hop_transport *t, hop_route r, const void *bytes, size_t size, hop_error *err);
     hop_status (*recv)(hop_transport *t, hop_route r, void *bytes, size_t size, hop_error *err);
-    bool (*agree)(hop_transport *t, bool yes); /* what rank 0 says, once it says it */
+    /* All ranks do these, and wait until all have: *x becomes what rank 0 has there; the largest of all. */
+    hop_status (*hear)(hop_transport *t, int64_t *x, hop_error *err);
+    hop_status (*largest)(hop_transport *t, int64_t *x, hop_error *err);
     void (*close)(hop_transport *t, int code);
 };
 
@@ -83,7 +85,9 @@ struct hop_transport {
  * HOP_EUNKNOWN: started by a launcher, but built without MPI. */
 hop_status hop_transport_open(hop_transport **out, hop_error *err);
 hop_status hop_transport_in_process(hop_transport **out, hop_error *err);
-/* A code that is not 0 ends the other ranks, too. NULL is fine. */
+/* 0: all ranks close. A code above 0 ends the others, too; HOP_TRANSPORT_LEAVE does not wait for them,
+ * because whoever started the ranks is ending them. NULL is fine. */
+#define HOP_TRANSPORT_LEAVE (-1)
 void hop_transport_close(hop_transport *t, int code);
 
 /* ---- the transcript ------------------------------------------------------------------------------ */
@@ -146,6 +150,11 @@ hop_status hop_game_answers(hop_game *g, const int32_t *wanted, int32_t *answers
 /* Whether the residual stream behind the last layer has the bits of `hidden` (hop_forward_hidden's), which
  * only rank 0 needs. */
 hop_status hop_game_compare(hop_game *g, const float *hidden, bool *identical, hop_error *err);
+/* How far the logits after token t are from `logits` [vocab], which only rank 0 needs: the largest
+ * difference, as a part of the largest logit. DBL_MAX where only one of two is a number. A pass without cuts
+ * (hop_forward_logits) shares no fold and no step with the game, so it must come close, but has other bits.
+ */
+hop_status hop_game_difference(hop_game *g, int64_t t, const float *logits, double *part, hop_error *err);
 
 #ifdef __cplusplus
 }

@@ -65,10 +65,11 @@ static hop_status inproc_recv(hop_transport *t, hop_route r, void *bytes, size_t
     return hop__mailbox_take(&((inproc *)t)->box, r, bytes, size, err);
 }
 
-static bool inproc_agree(hop_transport *t, bool yes)
+/* Of one rank. */
+static hop_status inproc_keep(hop_transport *t, int64_t *x, hop_error *err)
 {
-    (void)t;
-    return yes;
+    (void)t, (void)x, (void)err;
+    return HOP_OK;
 }
 
 static void inproc_close(hop_transport *t, int code)
@@ -86,7 +87,7 @@ hop_status hop_transport_in_process(hop_transport **out, hop_error *err)
     p->base = (hop_transport){.name = "in-process", .ranks = 1};
     p->base.send = inproc_send;
     p->base.recv = inproc_recv;
-    p->base.agree = inproc_agree;
+    p->base.hear = p->base.largest = inproc_keep;
     p->base.close = inproc_close;
     hop__mailbox_init(&p->box);
     *out = &p->base;

@@ -2,9 +2,9 @@
  * The only file that sees mpi.h.
  *
  * Sends never wait, which is what the order of messages in players.c counts on; their copies are freed when
- * they have arrived. Receives ask now and then whether the work should stop, and sleep a little between
- * looking, because players wait for each other most of the time and there may be more of them than cores. A
- * rank that dies ends the job: the launcher sees to that. */
+ * they have arrived. Whoever waits asks now and then whether the work should stop, and sleeps a little
+ * between looking, because players wait for each other most of the time and there may be more of them than
+ * cores. A rank that dies ends the job: the launcher sees to that. */
 #include "room.h"
 
 #include <mpi.h>
@@ -119,16 +119,27 @@ static hop_status mpi_recv(hop_transport *base, hop_route r, void *bytes, size_t
     return s;
 }
 
-static bool mpi_agree(hop_transport *base, bool yes)
+static hop_status mpi_hear(hop_transport *base, int64_t *x, hop_error *err)
 {
-    int said = yes;
-    (void)base;
-    return MPI_Bcast(&said, 1, MPI_INT, 0, MPI_COMM_WORLD) == MPI_SUCCESS && said;
+    MPI_Request request;
+    if (MPI_Ibcast(x, 1, MPI_INT64_T, 0, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+        return hop_fail(err, HOP_EIO, "rank %d: MPI cannot reach all ranks", base->rank);
+    return finish((mpi *)base, &request, NULL, err);
+}
+
+static hop_status mpi_largest(hop_transport *base, int64_t *x, hop_error *err)
+{
+    MPI_Request request;
+    int64_t mine = *x;
+    if (MPI_Iallreduce(&mine, x, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+        return hop_fail(err, HOP_EIO, "rank %d: MPI cannot reach all ranks", base->rank);
+    return finish((mpi *)base, &request, NULL, err);
 }
 
 static void mpi_close(hop_transport *base, int code)
 {
     mpi *t = (mpi *)base;
+    if (code == HOP_TRANSPORT_LEAVE) return; /* MPI may still look at what is under way: the process ends */
     if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
     for (int i = 0; i < t->count; i++) {
         finish(t, &t->flights[i].request, NULL, NULL);
@@ -146,7 +157,8 @@ hop_status hop__transport_mpi(hop_transport **out, hop_error *err)
     int level;
     if (!t) return hop_fail(err, HOP_ENOMEM, "out of memory");
     t->base = (hop_transport){.name = "mpi", .send = mpi_send, .recv = mpi_recv};
-    t->base.agree = mpi_agree;
+    t->base.hear = mpi_hear;
+    t->base.largest = mpi_largest;
     t->base.close = mpi_close;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS ||
         MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||

@@ -2,6 +2,8 @@
  * the plain pass. Everything goes to the referee, who sits with rank 0; no bit of it is counted. */
 #include "room.h"
 
+#include <float.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -103,5 +105,38 @@ hop_status hop_game_compare(hop_game *g, const float *hidden, bool *identical, h
         }
     *identical = k.same;
     free(k.copy);
+    return s;
+}
+
+/* ---- logits ------------------------------------------------------------------------------------------ */
+
+static double difference(const float *a, const float *b, int64_t n)
+{
+    double largest = 0, size = 0;
+    for (int64_t i = 0; i < n; i++) {
+        if (isfinite(b[i])) size = fmax(size, fabs((double)b[i]));
+        if (a[i] == b[i] || (isnan(a[i]) && isnan(b[i]))) continue;
+        double d = fabs((double)a[i] - (double)b[i]);
+        if (!isfinite(d)) return DBL_MAX;
+        largest = fmax(largest, d);
+    }
+    return largest > 0 && size > 0 ? largest / size : largest;
+}
+
+hop_status hop_game_difference(hop_game *g, int64_t t, const float *logits, double *part, hop_error *err)
+{
+    int64_t vocab = hop_model_config(g->model)->vocab;
+    size_t size = sizeof(float) * (size_t)vocab;
+    int player = 0;
+    hop_status s = HOP_OK;
+    *part = 0;
+    while (player + 1 < g->o.count && g->players[player + 1].first <= t) player++;
+    if (hop__game_holds(g, player)) {
+        hop_split_logits(g->split, player, t - g->players[player].first, g->logits);
+        s = hop__game_send(g, player, HOP__REFEREE, g->logits, size, err);
+    }
+    if (s != HOP_OK || !sits_here(g)) return s;
+    s = hop__game_recv(g, player, HOP__REFEREE, g->logits, size, err); /* rank 0 always holds a player */
+    if (s == HOP_OK) *part = difference(g->logits, logits, vocab);
     return s;
 }

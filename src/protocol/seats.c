@@ -33,7 +33,7 @@ hop_status hop_players_cut(hop_player out[HOP_MAX_PLAYERS], const int64_t *at, i
         int64_t first = i > 0 ? at[i - 1] : 0, end = i < cuts ? at[i] : tokens;
         if (end <= first || end > tokens)
             return hop_fail(err, HOP_ERANGE, "a cut at %lld: positions must increase between 1 and %lld",
-                            (long long)(end > first || i == 0 ? end : at[i - 1]), (long long)(tokens - 1));
+                            (long long)(i < cuts ? end : first), (long long)(tokens - 1));
         out[i] = (hop_player){.name = i, .first = first, .tokens = end - first};
     }
     return HOP_OK;
