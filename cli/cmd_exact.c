@@ -93,6 +93,14 @@ typedef struct list {
     int v[MAX_BITS + 1], count;
 } list;
 
+/* A number too large, as it was written; some do not fit into a long. */
+static int too_large(const exact_args *a, const char *option, const char *digits)
+{
+    const size_t length = strspn(digits, "0123456789"), most = 40;
+    return fail(&a->common, EXIT_USAGE, "--%s: %.*s%s is outside 0..%d", option,
+                (int)(length < most ? length : most), digits, length > most ? ".." : "", MAX_BITS);
+}
+
 /* "5", "1,3", "0..4", "0..2,6": rising numbers up to MAX_BITS. */
 static int read_list(const exact_args *a, const char *option, const char *text, list *out)
 {
@@ -109,8 +117,7 @@ static int read_list(const exact_args *a, const char *option, const char *text, 
         if (!ok || (*end && *end != ','))
             return fail(&a->common, EXIT_USAGE, "--%s: \"%.60s\" is not a list such as 3, 0,2 or 0..4",
                         option, text);
-        if (hi > MAX_BITS)
-            return fail(&a->common, EXIT_USAGE, "--%s: %ld is outside 0..%d", option, hi, MAX_BITS);
+        if (hi > MAX_BITS) return too_large(a, option, at);
         if (hi < lo || (out->count && out->v[out->count - 1] >= lo))
             return fail(&a->common, EXIT_USAGE, "--%s: \"%.60s\" does not rise", option, text);
         while (lo <= hi) out->v[out->count++] = (int)lo++;
@@ -145,6 +152,8 @@ static int choose_cells(const exact_args *a, const hop_game *g, exact_table *t)
     bool messages = a->message_bits.given || a->before.given || a->after.given;
     t->full = a->full_layers.given ? a->full_layers.integer == 1 : g->hops == 2 || messages;
     t->split = a->before.given || a->after.given;
+    if (g->hops == 1 && a->fan.given)
+        return fail(&a->common, EXIT_USAGE, "--fan: one hop has no second function");
     if (!t->full && messages)
         return fail(&a->common, EXIT_USAGE,
                     "--full-layers: 0 has no messages, and nothing before or after it");
@@ -172,27 +181,30 @@ static int choose_cells(const exact_args *a, const hop_game *g, exact_table *t)
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
-/* Cells that a signal left are undecided. */
+/* Cells that a signal left are undecided; the theorems speak of them all the same. When no cell was small
+ * enough to be tried there is nothing to report: HOP_ERANGE. */
 static hop_status decide_all(hop_exact *x, exact_table *t, hop_error *err)
 {
     hop_status s = HOP_OK;
-    int done = 0;
+    int done = 0, big = 0, last = t->count - 1; /* that can use time */
+    while (last > 0 && hop_exact_fits(x, t->bits[last], NULL) != HOP_OK) last--;
     for (; done < t->count && s == HOP_OK; done += s == HOP_OK)
-        s = hop_exact_decide(x, t->bits[done], &t->cells[done], err);
+        s = hop_exact_decide(x, t->bits[done], done >= last, &t->cells[done], err);
     if (s == HOP_ESTOPPED || terminal_stopped())
-        for (; done < t->count; done++)
-            t->cells[done] = (hop_exact_cell){.bits = t->bits[done],
-                                              .by = "stopped",
-                                              .p2 = HOP_ANSWER_SILENT,
-                                              .p4 = HOP_ANSWER_SILENT,
-                                              .p5 = HOP_ANSWER_SILENT};
-    return s;
+        for (; done < t->count; done++) {
+            hop_exact_theorems(x, t->bits[done], &t->cells[done]);
+            t->cells[done].by = "stopped";
+        }
+    if (s != HOP_OK) return s;
+    while (big < t->count && t->cells[big].verdict == HOP_CELL_UNDECIDED &&
+           hop_exact_fits(x, t->bits[big], NULL) != HOP_OK)
+        big++;
+    return big == t->count ? hop_exact_fits(x, t->bits[0], err) : HOP_OK;
 }
 
-static hop_status save_protocols(const exact_args *a, const exact_table *t, hop_error *err)
+static hop_status save_protocols(hop_output *out, const exact_table *t, hop_error *err)
 {
     hop_json_writer w = {0};
-    if (!a->protocol.text) return HOP_OK;
     hop_json_begin_object(&w);
     hop_json_key(&w, "protocols");
     hop_json_begin_array(&w);
@@ -205,8 +217,14 @@ static hop_status save_protocols(const exact_args *a, const exact_table *t, hop_
     hop_json_end_array(&w);
     hop_json_end_object(&w);
     hop_text_add(&w.text, "\n");
-    hop_status s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", a->protocol.text)
-                                 : hop_file_write(a->protocol.text, w.text.s, w.text.len, err);
+    hop_status s = HOP_OK;
+    if (w.text.failed) {
+        s = hop_fail(err, HOP_ENOMEM, "%s: out of memory", out->path);
+        hop_output_abort(out);
+    } else {
+        hop_output_write(out, w.text.s, w.text.len);
+        s = hop_output_commit(out, err);
+    }
     hop_text_free(&w.text);
     return s;
 }
@@ -227,11 +245,24 @@ static int shout(const exact_args *a, const exact_table *t)
     return undecided ? EXIT_UNDECIDED : EXIT_DONE;
 }
 
-static int decide_and_report(const exact_args *a, exact_table *t)
+/* The table, and then the protocols, also those found before a signal. */
+static int report(const exact_args *a, const exact_table *t, hop_output *protocols)
+{
+    hop_error err = {0};
+    int code = (a->common.json.flag ? exact_report_json : exact_report_text)(a, t);
+    if (protocols && code != EXIT_DONE) hop_output_abort(protocols);
+    if (protocols && code == EXIT_DONE && save_protocols(protocols, t, &err) != HOP_OK)
+        code = fail_error(&a->common, &err);
+    return code;
+}
+
+/* `protocols` is where they go, or NULL; closed here. */
+static int decide_and_report(const exact_args *a, exact_table *t, hop_output *protocols)
 {
     const hop_exact_options o = {.hops = (int)a->hops.integer,
                                  .m = a->m.integer,
                                  .fan = a->fan.integer,
+                                 .linear_only = !t->full,
                                  .budget = a->budget.real,
                                  .seed = (uint64_t)a->common.seed.integer,
                                  .proof_dir = a->proof.text,
@@ -239,14 +270,19 @@ static int decide_and_report(const exact_args *a, exact_table *t)
     hop_exact *x = NULL;
     hop_error err = {0};
     double began = hop_now();
-    if (hop_exact_new(&x, &o, &err) != HOP_OK) return fail_error(&a->common, &err);
-    snprintf(t->solver, sizeof t->solver, "%s", hop_exact_solver(x));
-    hop_status s = decide_all(x, t, &err);
-    t->seconds = hop_now() - began;
     int code = EXIT_DONE;
-    if (s == HOP_OK || terminal_stopped())
-        code = (a->common.json.flag ? exact_report_json : exact_report_text)(a, t);
-    if (s == HOP_OK && code == EXIT_DONE) s = save_protocols(a, t, &err);
+    hop_status s = hop_exact_new(&x, &o, &err);
+    bool ready = s == HOP_OK;
+    if (ready) {
+        snprintf(t->solver, sizeof t->solver, "%s", hop_exact_solver(x));
+        t->exact = x;
+        s = decide_all(x, t, &err);
+        t->seconds = hop_now() - began;
+    }
+    if (s == HOP_OK || (ready && terminal_stopped()))
+        code = report(a, t, protocols);
+    else if (protocols)
+        hop_output_abort(protocols);
     if (code == EXIT_DONE) code = s == HOP_OK ? shout(a, t) : fail_error(&a->common, &err);
     hop_exact_free(x);
     return code;
@@ -262,7 +298,11 @@ static int cmd_exact(common_args *common)
     exact_table *t = calloc(1, sizeof *t);
     if (!t) return fail(common, EXIT_FAILED, "out of memory");
     int code = choose_cells(a, &g, t);
-    if (code == EXIT_DONE) code = decide_and_report(a, t);
+    hop_output protocols; /* opened first: a search whose result cannot be kept would be for nothing */
+    if (code == EXIT_DONE && a->protocol.text &&
+        hop_output_open(&protocols, a->protocol.text, &err) != HOP_OK)
+        code = fail_error(common, &err);
+    if (code == EXIT_DONE) code = decide_and_report(a, t, a->protocol.text ? &protocols : NULL);
     free(t);
     return code;
 }
@@ -293,9 +333,11 @@ const verb verb_exact = {
         "Decided by the SAT solver CaDiCaL, which must be installed. The column \"by\" says how: cut, core and relaxed are "
         "formulas that every protocol would satisfy; picked, affine and direct are formulas whose solutions are protocols "
         "(direct decides both ways); fewer bits: a smaller cell has a protocol already. Smaller cells are decided "
-        "first.\n\n"
+        "first. Of an undecided cell it says why: share spent (a cell may take half of what is left of the budget, the "
+        "last one all of it), budget spent, too big (no formula is small enough to be tried), no formula decides it "
+        "(those that are small enough have all been answered), stopped.\n\n"
         "Exit 0: all cells decided, and the theorems P2, P4, P5 stand. Exit 10: a cell that a theorem calls impossible "
-        "has a protocol. Exit 30: a cell is undecided within the budget.",
+        "has a protocol. Exit 30: a cell is undecided. Exit 1 with one line: among other failures, all cells are too big.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(exact_args),

@@ -17,6 +17,7 @@ typedef struct exact_table {
     hop_bits bits[EXACT_MAX_CELLS];
     hop_exact_cell cells[EXACT_MAX_CELLS];
     int count;
+    const hop_exact *exact; /* to ask the theorems about other cells */
     double seconds;
     char solver[64];
 } exact_table;

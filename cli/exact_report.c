@@ -1,6 +1,8 @@
 /* hopbound exact: the table of cells and the thresholds in it, for people and for programs. */
 #include "exact.h"
 
+#include <string.h>
+
 /* ---- thresholds ---------------------------------------------------------------------------- */
 
 static bool excluded(const hop_exact_cell *c)
@@ -8,21 +10,34 @@ static bool excluded(const hop_exact_cell *c)
     return c->p2 == HOP_ANSWER_IMPOSSIBLE || c->p4 == HOP_ANSWER_IMPOSSIBLE || c->p5 == HOP_ANSWER_IMPOSSIBLE;
 }
 
-/* For so many message bits: the fewest state bits asked for that are possible, that no theorem excludes, and
- * the most that are impossible; -1 where there are none. */
+/* The fewest state bits that no theorem excludes, of all there are and not only of those asked for. Whatever
+ * excludes a cell excludes those with fewer bits, and nothing excludes one whose states tell all tables
+ * apart.
+ */
+static int theorems_silent_from(const exact_table *t, int message)
+{
+    hop_exact_cell c;
+    for (int state = 0;; state++) {
+        hop_exact_theorems(t->exact, (hop_bits){t->full ? state : 0, message, state}, &c);
+        if (!excluded(&c)) return state;
+    }
+}
+
+/* For so many message bits: the fewest state bits asked for that are possible and the most that are
+ * impossible, -1 where there are none; how many are undecided; the fewest that no theorem excludes. */
 typedef struct threshold {
-    int possible, impossible, theory;
+    int possible, impossible, undecided, theory;
 } threshold;
 
 static threshold threshold_of(const exact_table *t, int message)
 {
-    threshold h = {-1, -1, -1};
+    threshold h = {-1, -1, 0, theorems_silent_from(t, message)};
     for (int i = 0; i < t->count; i++) {
         const hop_exact_cell *c = &t->cells[i];
         if (c->bits.message != message) continue;
         if (c->verdict == HOP_CELL_POSSIBLE && h.possible < 0) h.possible = c->bits.after;
         if (c->verdict == HOP_CELL_IMPOSSIBLE) h.impossible = c->bits.after;
-        if (!excluded(c) && h.theory < 0) h.theory = c->bits.after;
+        h.undecided += c->verdict == HOP_CELL_UNDECIDED;
     }
     return h;
 }
@@ -93,7 +108,8 @@ int exact_report_json(const exact_args *a, const exact_table *t)
         hop_json_integer(&w, "message_bits", t->bits[i].message);
         write_bits(&w, "possible_from", h.possible);
         write_bits(&w, "impossible_to", h.impossible);
-        write_bits(&w, "theorems_silent_from", h.theory);
+        hop_json_integer(&w, "undecided", h.undecided);
+        hop_json_integer(&w, "theorems_silent_from", h.theory);
         hop_json_end_object(&w);
     }
     hop_json_end_array(&w);
@@ -110,32 +126,61 @@ static const char *theorems(const hop_exact_cell *c, char *out, size_t size)
     return *out ? out + 1 : "silent";
 }
 
+/* The column's width. */
+static int longest_by(const exact_table *t)
+{
+    size_t longest = 12;
+    for (int i = 0; i < t->count; i++)
+        if (strlen(t->cells[i].by) > longest) longest = strlen(t->cells[i].by);
+    return (int)longest;
+}
+
 static void print_cell(hop_text *out, const exact_table *t, const hop_exact_cell *c)
 {
     char by[16];
     if (t->split) hop_text_printf(out, "  %6d %6d", c->bits.before, c->bits.after);
     if (!t->split) hop_text_printf(out, "  %6d", c->bits.after);
     if (t->full) hop_text_printf(out, " %8d", c->bits.message);
-    hop_text_printf(out, "  %-10s %9.2f  %-12s", hop_cell_verdict_name(c->verdict), c->seconds, c->by);
+    hop_text_printf(out, "  %-10s %9.2f  %-*s", hop_cell_verdict_name(c->verdict), c->seconds, longest_by(t),
+                    c->by);
     hop_text_printf(out, "  %s%s\n", theorems(c, by, sizeof by),
                     hop_exact_refutes(c) ? "  <== REFUTED, A PROTOCOL EXISTS" : "");
+}
+
+static const char *plural(int count)
+{
+    return count == 1 ? "" : "s";
+}
+
+static void print_threshold(hop_text *out, threshold h)
+{
+    const bool some = h.possible >= 0 || h.impossible >= 0;
+    if (h.possible >= 0 && h.impossible == h.possible - 1)
+        hop_text_printf(out, "threshold at %d state bit%s", h.possible, plural(h.possible));
+    else if (h.possible >= 0 && h.impossible >= 0)
+        hop_text_printf(out, "impossible up to %d, possible from %d state bits", h.impossible, h.possible);
+    else if (h.possible >= 0)
+        hop_text_printf(out, "possible from %d state bit%s", h.possible, plural(h.possible));
+    else if (some && h.undecided)
+        hop_text_printf(out, "impossible up to %d state bit%s", h.impossible, plural(h.impossible));
+    else if (some)
+        hop_text_add(out, "possible with none of these state bits");
+    if (h.undecided && some)
+        hop_text_printf(out, ", %d undecided", h.undecided);
+    else if (h.undecided)
+        hop_text_add(out, "undecided");
+    if (h.theory)
+        hop_text_printf(out, "; the theorems exclude those below %d\n", h.theory);
+    else
+        hop_text_add(out, "; the theorems exclude none\n");
 }
 
 static void print_thresholds(hop_text *out, const exact_table *t)
 {
     for (int i = 0; i < message_counts(t); i++) {
-        threshold h = threshold_of(t, t->bits[i].message);
-        if (t->full) hop_text_printf(out, "%d message bits: ", t->bits[i].message);
-        if (h.possible < 0)
-            hop_text_add(out, "possible with none of these state bits");
-        else if (h.impossible == h.possible - 1)
-            hop_text_printf(out, "threshold at %d state bits", h.possible);
-        else
-            hop_text_printf(out, "possible from %d state bits", h.possible);
-        if (h.theory < 0)
-            hop_text_add(out, "; the theorems exclude all of them\n");
-        else
-            hop_text_printf(out, "; the theorems exclude those below %d\n", h.theory);
+        int message = t->bits[i].message;
+        if (t->full) hop_text_printf(out, "%d message bit%s: ", message, plural(message));
+        print_threshold(out, threshold_of(t, message));
     }
 }
 
@@ -147,7 +192,8 @@ int exact_report_text(const exact_args *a, const exact_table *t)
     if (a->hops.integer == 2) hop_text_printf(&out, ", fan %lld", (long long)a->fan.integer);
     hop_text_printf(&out, ", %s\n%s%s", t->full ? "one full layer" : "linear layers only",
                     t->split ? "  before  after" : "   state", t->full ? "  message" : "");
-    hop_text_printf(&out, "  %-10s %9s  %-12s  %s\n", "verdict", "seconds", "by", "impossible by");
+    hop_text_printf(&out, "  %-10s %9s  %-*s  %s\n", "verdict", "seconds", longest_by(t), "by",
+                    "impossible by");
     for (int i = 0; i < t->count; i++) print_cell(&out, t, &t->cells[i]);
     print_thresholds(&out, t);
     hop_text_printf(&out, "%s, %.1f s\n", t->solver, t->seconds);

@@ -73,7 +73,7 @@ static hop_exact_cell decide(int hops, int64_t m, hop_bits bits)
     hop_error err = {0};
     hop_exact_cell c = {0};
     if (hop_exact_new(&x, &o, &err) != HOP_OK) fail_msg("%s", err.text);
-    if (hop_exact_decide(x, bits, &c, &err) != HOP_OK) fail_msg("%s", err.text);
+    if (hop_exact_decide(x, bits, true, &c, &err) != HOP_OK) fail_msg("%s", err.text);
     if (c.verdict == HOP_CELL_POSSIBLE) assert_int_equal(hop_protocol_check(c.protocol, &err), HOP_OK);
     hop_exact_free(x);
     c.protocol = NULL;
@@ -161,24 +161,63 @@ static void without_time_a_cell_is_undecided(void **state)
     hop_exact *x = NULL;
     hop_exact_cell c;
     assert_int_equal(hop_exact_new(&x, &o, NULL), HOP_OK);
-    assert_int_equal(hop_exact_decide(x, (hop_bits){1, 1, 1}, &c, NULL), HOP_OK);
+    assert_int_equal(hop_exact_decide(x, (hop_bits){1, 1, 1}, true, &c, NULL), HOP_OK);
     assert_int_equal(c.verdict, HOP_CELL_UNDECIDED);
+    assert_string_equal(c.by, "budget spent");
     hop_exact_free(x);
 }
 
-static void bits_that_make_no_sense_and_formulas_too_big_are_refused(void **state)
+static void bits_that_make_no_sense_are_refused_and_a_cell_too_big_is_undecided(void **state)
 {
     (void)state;
-    const hop_exact_options o = {.hops = 1, .m = 7, .budget = 60};
+    const hop_exact_options o = {.hops = 1, .m = 7, .linear_only = true, .budget = 60};
     hop_exact *x = NULL;
     hop_exact_cell c;
     hop_error err = {0};
     assert_int_equal(hop_exact_new(&x, &o, &err), HOP_OK);
-    assert_int_equal(hop_exact_decide(x, (hop_bits){.after = -1}, &c, &err), HOP_ERANGE);
-    assert_int_equal(hop_exact_decide(x, (hop_bits){.message = 25}, &c, &err), HOP_ERANGE);
-    assert_int_equal(hop_exact_decide(x, (hop_bits){.after = 12}, &c, &err), HOP_ERANGE);
+    assert_int_equal(hop_exact_decide(x, (hop_bits){.after = -1}, true, &c, &err), HOP_ERANGE);
+    assert_int_equal(hop_exact_decide(x, (hop_bits){.message = 25}, true, &c, &err), HOP_ERANGE);
+    assert_int_equal(hop_exact_decide(x, (hop_bits){.message = 1}, true, &c, &err), HOP_EDOMAIN);
+    assert_int_equal(hop_exact_decide(x, (hop_bits){.after = 12}, true, &c, &err), HOP_OK);
+    assert_int_equal(c.verdict, HOP_CELL_UNDECIDED);
+    assert_string_equal(c.by, "too big");
+    assert_int_equal(c.p2, HOP_ANSWER_IMPOSSIBLE); /* 7^7 tables */
+    assert_int_equal(hop_exact_fits(x, (hop_bits){.after = 12}, &err), HOP_ERANGE);
     assert_non_null(strstr(err.text, "clauses"));
+    assert_int_equal(hop_exact_fits(x, (hop_bits){.after = 2}, &err), HOP_OK);
     hop_exact_free(x);
+}
+
+static void P5_is_silent_about_a_stack_without_a_full_layer(void **state)
+{
+    (void)state;
+    for (int linear = 0; linear < 2; linear++) {
+        const hop_exact_options o = {.hops = 1, .m = 3, .linear_only = linear};
+        hop_exact *x = NULL;
+        hop_exact_cell before, after;
+        assert_int_equal(hop_exact_new(&x, &o, NULL), HOP_OK);
+        hop_exact_theorems(x, (hop_bits){0}, &before);
+        assert_int_equal(before.verdict, HOP_CELL_UNDECIDED);
+        assert_int_equal(hop_exact_decide(x, (hop_bits){0}, true, &after, NULL), HOP_OK);
+        assert_int_equal(before.p2, HOP_ANSWER_IMPOSSIBLE);
+        assert_int_equal(before.p5, linear ? HOP_ANSWER_SILENT : HOP_ANSWER_IMPOSSIBLE);
+        assert_int_equal(after.p2, before.p2);
+        assert_int_equal(after.p5, before.p5);
+        hop_exact_free(x);
+    }
+}
+
+static void a_protocol_fits_up_to_tables_of_2_to_the_28_entries(void **state)
+{
+    (void)state;
+    hop_game g;
+    hop_protocol *p = NULL;
+    assert_int_equal(hop_game_init(&g, 2, 2, 2, NULL), HOP_OK);
+    assert_true(hop_protocol_fits(&g, (hop_bits){.message = 9}));              /* w: 2 * 2^27 */
+    assert_false(hop_protocol_fits(&g, (hop_bits){.message = 9, .after = 1})); /* w: 2 * 2^28 */
+    assert_false(hop_protocol_fits(&g, (hop_bits){.message = 24, .after = 24}));
+    assert_int_equal(hop_protocol_new(&p, &g, (hop_bits){.message = 9, .after = 1}, NULL), HOP_ERANGE);
+    assert_null(p);
 }
 
 int main(void)
@@ -193,7 +232,9 @@ int main(void)
         cmocka_unit_test(the_theorems_speak_where_their_inequalities_hold),
         cmocka_unit_test(a_protocol_where_a_theorem_says_impossible_refutes_it),
         cmocka_unit_test(without_time_a_cell_is_undecided),
-        cmocka_unit_test(bits_that_make_no_sense_and_formulas_too_big_are_refused),
+        cmocka_unit_test(bits_that_make_no_sense_are_refused_and_a_cell_too_big_is_undecided),
+        cmocka_unit_test(P5_is_silent_about_a_stack_without_a_full_layer),
+        cmocka_unit_test(a_protocol_fits_up_to_tables_of_2_to_the_28_entries),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

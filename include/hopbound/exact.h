@@ -12,7 +12,7 @@
  *     hop_exact_options o = {.hops = 1, .m = 3, .budget = 60};
  *     hop_exact_new(&x, &o, &err);
  *     hop_exact_cell cell;
- *     hop_exact_decide(x, (hop_bits){.after = 4}, &cell, &err);  // impossible: 27 tables, 16 states
+ *     hop_exact_decide(x, (hop_bits){.after = 4}, true, &cell, &err);  // impossible: 27 tables, 16 states
  *     hop_exact_free(x);
  */
 #ifndef HOPBOUND_EXACT_H
@@ -67,7 +67,9 @@ typedef struct hop_protocol {
     uint32_t *after[HOP_EXACT_PLAYERS];
 } hop_protocol;
 
-/* All tables zero. HOP_ENOMEM; HOP_ERANGE when a table would have more than 2^28 entries. */
+/* Whether no table would have more than 2^28 entries. */
+bool hop_protocol_fits(const hop_game *g, hop_bits bits);
+/* All tables zero. HOP_ENOMEM; HOP_ERANGE when it does not fit. */
 hop_status hop_protocol_new(hop_protocol **out, const hop_game *g, hop_bits bits, hop_error *err);
 void hop_protocol_free(hop_protocol *p);
 /* Plays it on every input. HOP_OK: right on all. HOP_EDOMAIN, naming the input: wrong on it, or a message
@@ -86,7 +88,7 @@ typedef struct hop_exact_cell {
     hop_bits bits;
     hop_cell_verdict verdict;
     double seconds;               /* spent on it, smaller cells that it rests on not counted */
-    const char *by;               /* which argument decided: "cut", "direct", .. */
+    const char *by;               /* which argument decided: "cut", "direct", ..; or why none did */
     hop_bits from;                /* the cell whose protocol it is; bits itself, or fewer */
     const hop_protocol *protocol; /* possible: checked on all inputs */
     hop_answer p2, p4, p5;        /* what the theorems say: impossible, or silent */
@@ -99,6 +101,7 @@ bool hop_exact_refutes(const hop_exact_cell *c);
 typedef struct hop_exact_options {
     int hops; /* 1 or 2 */
     int64_t m, fan;
+    bool linear_only;      /* no full layer: message and before are 0, and P5, which is about one, silent */
     double budget;         /* seconds for everything; 0: no limit */
     uint64_t seed;         /* the solver's */
     const char *proof_dir; /* NULL, or where impossible cells leave NAME.cnf and NAME.drat */
@@ -111,8 +114,15 @@ hop_status hop_exact_new(hop_exact **out, const hop_exact_options *o, hop_error 
 void hop_exact_free(hop_exact *x);
 const char *hop_exact_solver(const hop_exact *x); /* "cadical 1.5.3" */
 /* Decides one cell, and first those with fewer bits that have not been looked at: fewer bits are cheaper to
- * decide, and a protocol found there is one here. Undecided when the budget is spent. HOP_ESTOPPED. */
-hop_status hop_exact_decide(hop_exact *x, hop_bits bits, hop_exact_cell *out, hop_error *err);
+ * decide, and a protocol found there is one here. It may take half of the time that is left, and all of it
+ * when it is the last that will be asked for. Otherwise undecided, by "share spent" or "budget spent"; by
+ * "too big" when no formula is small enough to be tried; by "no formula decides it" when those that are have
+ * all been answered. HOP_ERANGE or HOP_EDOMAIN for bits that make no sense, HOP_ESTOPPED. */
+hop_status hop_exact_decide(hop_exact *x, hop_bits bits, bool last, hop_exact_cell *out, hop_error *err);
+/* Whether some formula for the cell is small enough to be tried. HOP_ERANGE, saying how big they are. */
+hop_status hop_exact_fits(const hop_exact *x, hop_bits bits, hop_error *err);
+/* The cell as it is before anybody looked at it: undecided, with what the theorems say. */
+void hop_exact_theorems(const hop_exact *x, hop_bits bits, hop_exact_cell *out);
 
 #ifdef __cplusplus
 }

@@ -77,7 +77,8 @@ static double cost(const hop_exact *x, formula k, hop_bits b)
     case RELAXED: return silent ? INFINITY : hop__encoding_clauses(g, b, HOP__RELAXED);
     case PICKED:
     case AFFINE: /* need bits that are the table's own */
-        if (g->answers & (g->answers - 1) || (k == AFFINE && !silent)) return INFINITY;
+        if (g->answers & (g->answers - 1) || (k == AFFINE && !silent) || !hop_protocol_fits(g, b))
+            return INFINITY;
         return hop__encoding_clauses(g, b, KINDS[k].mode);
     case DIRECT:
     case FORMULAS: break;
@@ -136,7 +137,8 @@ static hop_status encode_and_solve(const hop_exact *x, const turn *t, hop__sat *
     hop_status s = hop__encoding_new(&e, &x->game, t->bits, KINDS[t->kind].mode, err);
     if (s != HOP_OK) return s;
     s = solve(x, t, e->f, answer, &model, err);
-    if (s == HOP_OK && *answer == HOP__SAT_YES && KINDS[t->kind].builds) {
+    if (s == HOP_OK && *answer == HOP__SAT_YES && KINDS[t->kind].builds &&
+        hop_protocol_fits(&x->game, t->bits)) {
         s = hop__encoding_protocol(e, model, found, err);
         if (s == HOP_OK) s = hop_protocol_check(*found, err);
         if (s != HOP_OK) {
@@ -151,13 +153,21 @@ static hop_status encode_and_solve(const hop_exact *x, const turn *t, hop__sat *
 
 /* ---- one cell ------------------------------------------------------------------------------ */
 
-static hop_status too_big(const hop_exact *x, hop_bits b, double clauses, hop_error *err)
+/* How long it is looked at: one round of turns; until half of the time that is left is spent; or all. */
+typedef enum effort { ROUND, HALF, ALL } effort;
+
+/* How many formulas are small enough to be tried, which, and how big the smallest is. */
+static int choose_formulas(const hop_exact *x, hop_bits b, bool *open, double *least)
 {
-    return hop_fail(
-        err, HOP_ERANGE,
-        "before %d, message %d, after %d bits: too big, the smallest formula for %lld tables z_%d has "
-        "about %.2g clauses (at most %.2g are tried)",
-        b.before, b.message, b.after, (long long)x->game.count[0], x->game.hops, clauses, MAX_CLAUSES);
+    int count = 0;
+    *least = INFINITY;
+    for (int k = 0; k < FORMULAS; k++) {
+        double clauses = cost(x, (formula)k, b);
+        open[k] = clauses <= MAX_CLAUSES;
+        count += open[k];
+        *least = fmin(*least, clauses);
+    }
+    return count;
 }
 
 /* One call of the solver; what it settles goes into the cell. `open` loses the formulas that have spoken. */
@@ -170,38 +180,34 @@ static hop_status take_turn(hop_exact *x, const turn *t, hop_exact_cell *c, hop_
     if (s != HOP_OK || answer == HOP__SAT_UNKNOWN) return s;
     *open = false;
     if (answer == HOP__SAT_NO && KINDS[t->kind].refutes) c->verdict = HOP_CELL_IMPOSSIBLE;
-    if (answer == HOP__SAT_YES && KINDS[t->kind].builds) c->verdict = HOP_CELL_POSSIBLE;
+    if (answer == HOP__SAT_YES && *found) c->verdict = HOP_CELL_POSSIBLE;
     if (c->verdict != HOP_CELL_UNDECIDED) c->by = KINDS[t->kind].name;
     return HOP_OK;
 }
 
-/* All formulas in turn: once round, or until one settles it. */
-static hop_status search(hop_exact *x, hop_exact_cell *c, bool once, hop_protocol **found, hop_error *err)
+/* All formulas in turn, until one settles it. */
+static hop_status search(hop_exact *x, hop_exact_cell *c, effort how, hop_protocol **found, hop_error *err)
 {
     bool open[FORMULAS];
-    double least = INFINITY, began = hop_now();
-    double deadline =
-        x->deadline > 0 ? began + (x->deadline - began) / 2 : 0; /* leave some to the other cells */
-    int left = 0;
-    for (int k = 0; k < FORMULAS; k++) {
-        double clauses = cost(x, (formula)k, c->bits);
-        open[k] = clauses <= MAX_CLAUSES;
-        left += open[k];
-        least = fmin(least, clauses);
+    double least, began = hop_now(), deadline = x->deadline;
+    int left = choose_formulas(x, c->bits, open, &least);
+    c->by = left ? "budget spent" : "too big";
+    if (!left || (deadline > 0 && began > deadline)) return HOP_OK;
+    if (deadline > 0 && how != ALL) {
+        deadline = began + (deadline - began) / 2;
+        c->by = "share spent";
     }
-    if (x->deadline > 0 && began > x->deadline) return HOP_OK;
-    if (!left) return too_big(x, c->bits, least, err);
-    for (double share = FIRST_TURN;
-         left && c->verdict == HOP_CELL_UNDECIDED && (!once || share == FIRST_TURN); share *= 3)
-        for (int k = 0; k < FORMULAS && c->verdict == HOP_CELL_UNDECIDED; k++) {
-            double now = hop_now(), until = left == 1 && !once ? 0 : now + share * KINDS[k].weight;
+    for (double share = FIRST_TURN; left && (how != ROUND || share == FIRST_TURN); share *= 3)
+        for (int k = 0; k < FORMULAS; k++) {
+            double now = hop_now(), until = left == 1 && how != ROUND ? 0 : now + share * KINDS[k].weight;
             if (!open[k]) continue;
             if (deadline > 0 && now > deadline) return HOP_OK;
             if (deadline > 0 && (until == 0 || until > deadline)) until = deadline;
             hop_status s = take_turn(x, &(turn){(formula)k, c->bits, until}, c, found, &open[k], err);
-            if (s != HOP_OK) return s;
+            if (s != HOP_OK || c->verdict != HOP_CELL_UNDECIDED) return s;
             left -= !open[k];
         }
+    if (!left) c->by = "no formula decides it";
     return HOP_OK;
 }
 
@@ -215,7 +221,7 @@ static int place_of(const hop_exact *x, hop_bits b)
     return i;
 }
 
-static hop_status decide(hop_exact *x, hop_bits b, bool asked, const hop_exact_cell **out, hop_error *err);
+static hop_status decide(hop_exact *x, hop_bits b, effort how, const hop_exact_cell **out, hop_error *err);
 
 /* A protocol that needs fewer bits is one here. Cells that nobody asked for get one round of turns each. */
 static hop_status inherit(hop_exact *x, hop_exact_cell *c, hop_error *err)
@@ -228,7 +234,7 @@ static hop_status inherit(hop_exact *x, hop_exact_cell *c, hop_error *err)
     const bool there[] = {b.message > 0, b.before + b.after > 0};
     for (int i = 0; i < 2 && c->verdict == HOP_CELL_UNDECIDED; i++) {
         const hop_exact_cell *less = NULL;
-        hop_status s = there[i] ? decide(x, fewer[i], false, &less, err) : HOP_OK;
+        hop_status s = there[i] ? decide(x, fewer[i], ROUND, &less, err) : HOP_OK;
         if (s != HOP_OK) return s;
         if (!less || less->verdict != HOP_CELL_POSSIBLE) continue;
         c->verdict = HOP_CELL_POSSIBLE;
@@ -240,16 +246,17 @@ static hop_status inherit(hop_exact *x, hop_exact_cell *c, hop_error *err)
     return HOP_OK;
 }
 
-static hop_status decide(hop_exact *x, hop_bits b, bool asked, const hop_exact_cell **out, hop_error *err)
+static hop_status decide(hop_exact *x, hop_bits b, effort how, const hop_exact_cell **out, hop_error *err)
 {
     int at = place_of(x, b);
-    hop_exact_cell c = {.bits = b, .from = b, .by = "budget spent"};
+    hop_exact_cell c;
     hop_protocol *found = NULL;
     *out = &x->cells[at];
-    if (at < x->count && (!asked || (*out)->verdict != HOP_CELL_UNDECIDED)) return HOP_OK;
+    if (at < x->count && (how == ROUND || (*out)->verdict != HOP_CELL_UNDECIDED)) return HOP_OK;
+    hop_exact_theorems(x, b, &c);
     hop_status s = inherit(x, &c, err);
     double began = hop_now();
-    if (s == HOP_OK && c.verdict == HOP_CELL_UNDECIDED) s = search(x, &c, !asked, &found, err);
+    if (s == HOP_OK && c.verdict == HOP_CELL_UNDECIDED) s = search(x, &c, how, &found, err);
     at = place_of(x, b); /* those with fewer bits came first */
     if (s == HOP_OK && at == MAX_CELLS) s = hop_fail(err, HOP_ERANGE, "more than %d cells", MAX_CELLS);
     if (s != HOP_OK) {
@@ -257,9 +264,6 @@ static hop_status decide(hop_exact *x, hop_bits b, bool asked, const hop_exact_c
         return s;
     }
     c.seconds = hop_now() - began;
-    c.p2 = hop__exact_p2(&x->game, b);
-    c.p4 = hop__exact_p4(&x->game, b);
-    c.p5 = hop__exact_p5(&x->game, b);
     if (found) c.protocol = x->protocols[at] = found;
     x->cells[at] = c;
     x->count += at == x->count;
@@ -310,13 +314,38 @@ const char *hop_exact_solver(const hop_exact *x)
     return x->solver;
 }
 
-hop_status hop_exact_decide(hop_exact *x, hop_bits b, hop_exact_cell *out, hop_error *err)
+void hop_exact_theorems(const hop_exact *x, hop_bits b, hop_exact_cell *out)
+{
+    *out = (hop_exact_cell){.bits = b,
+                            .from = b,
+                            .by = "not looked at",
+                            .p2 = hop__exact_p2(&x->game, b),
+                            .p4 = hop__exact_p4(&x->game, b),
+                            .p5 = x->o.linear_only ? HOP_ANSWER_SILENT : hop__exact_p5(&x->game, b)};
+}
+
+hop_status hop_exact_fits(const hop_exact *x, hop_bits b, hop_error *err)
+{
+    bool open[FORMULAS];
+    double least;
+    if (choose_formulas(x, b, open, &least)) return HOP_OK;
+    return hop_fail(
+        err, HOP_ERANGE,
+        "before %d, message %d, after %d bits: too big, the smallest formula for %lld tables z_%d has "
+        "about %.2g clauses (at most %.2g are tried)",
+        b.before, b.message, b.after, (long long)x->game.count[0], x->game.hops, least, MAX_CLAUSES);
+}
+
+hop_status hop_exact_decide(hop_exact *x, hop_bits b, bool last, hop_exact_cell *out, hop_error *err)
 {
     const hop_exact_cell *c = NULL;
     if (b.before < 0 || b.message < 0 || b.after < 0 || b.before > MAX_BITS || b.message > MAX_BITS ||
         b.after > MAX_BITS)
         return hop_fail(err, HOP_ERANGE, "bits: outside 0..%d", MAX_BITS);
-    hop_status s = decide(x, b, true, &c, err);
+    if (x->o.linear_only && (b.message || b.before))
+        return hop_fail(err, HOP_EDOMAIN,
+                        "bits: without a full layer there are no messages, and nothing before it");
+    hop_status s = decide(x, b, last ? ALL : HALF, &c, err);
     if (s == HOP_OK) *out = *c;
     return s;
 }

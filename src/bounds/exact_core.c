@@ -17,10 +17,15 @@
  * of the N^2 pairs of the other w, and the pair occurs with all of them. (Most runs
  * without it did not end within 70 to 100 s, those with it took 4 to 50 s.)
  *
- * Names: in every a the b_u may be renamed, so the first z_2, all zeros, is made by a = b_0 = b_1 = 0; after
- * that the r_w of each (a, w) may be sorted by F[a][w][0][.][0], and the one that makes the first z_2, which
- * has the least value there, may be the first; last, the values other than 0 of each entry (w, u) of z_2 may
- * be renamed, so F[0][w][u][0][1] is 0 or 1. */
+ * Names. Four steps, in this order, none of which undoes what an earlier one made:
+ * 1. The a, and in every a the b_u, may be renamed, so the first z_2, all zeros, is made by a = b_0 = b_1 =
+ * 0. Let r*_w be the reply with which it is: F[0][w][u][r*_w][0] = 0 for both u.
+ * 2. The values other than 0 of each entry (w, u) of z_2 may be renamed, in all of F at once: that permutes
+ *    the z_2, which are all asked for, and leaves the first one. So F[0][w][u][r*_w][1] is 0 or 1.
+ * 3. The r of each (a, w) may be sorted by F[a][w][0][r][0]. Values must have their names by now: renaming
+ *    them would undo the order.
+ * 4. In (0, w), among the r that are equal in that order, r*_w may be the first: its value there, 0, is the
+ *    least, so it becomes r = 0. Then F[0][w][u][0][0] = 0, and F[0][w][u][0][1] is 0 or 1. */
 #include "exact_encode.h"
 
 #include <math.h>
@@ -150,28 +155,29 @@ static void name(core *c)
 
 static void describe(const core *c)
 {
-    hop_text_printf(&c->f->comment,
-                    "2-hop function composition, m 2, fan %lld, %d state bits before the epoch, %d message "
-                    "bits in it, %d state "
-                    "bits after it.\n"
-                    "%d states are fewer than the 4 functions z_1, so two of them, u = 0 and u = 1, look the "
-                    "same to w when it "
-                    "asks, and lead to\nentry (w,0) and entry (w,1) of z_2. Every protocol then gives tables "
-                    "F with z_2(w,u) = "
-                    "F[a][w][u][r_w][b_u]: a is\nz_2's state before the epoch, r_w its reply to w, b_u the "
-                    "last state after it.\n"
-                    "The formula asks for such an F. First come F's entries, a variable for each value; then "
-                    "for each w, box "
-                    "(a,b_0,b_1) and pair\n(z_2(w,0), z_2(w,1)) one for each r and one that says the box "
-                    "makes it; then for each "
-                    "z_2 one for each box that makes it.\nAdded, because they follow: a box makes at most "
-                    "2^message pairs of each w; with fan 2, a pair is made by "
-                    "at least\n(number of pairs)/2^message boxes. Added, by renaming: the first z_2 is made "
-                    "by box 0 and r = 0, "
-                    "the r of each (a,w) are\nsorted by F[a][w][0][r][0], and F[0][w][u][0][1] is 0 or 1.\n"
-                    "Unsatisfiable: there is no protocol.\n",
-                    (long long)c->g->fan, c->bits.before, c->bits.message, c->bits.after,
-                    1 << c->bits.before);
+    hop_text_printf(
+        &c->f->comment,
+        "2-hop function composition, m 2, fan %lld. State bits before the epoch: %d, message "
+        "bits in it: %d, state "
+        "bits after it: %d.\n"
+        "The states, %d, are fewer than the 4 functions z_1, so two of them, u = 0 and u = 1, look "
+        "the same to w when it "
+        "asks, and lead to\nentry (w,0) and entry (w,1) of z_2. Every protocol then gives tables "
+        "F with z_2(w,u) = "
+        "F[a][w][u][r_w][b_u]: a is\nz_2's state before the epoch, r_w its reply to w, b_u the "
+        "last state after it.\n"
+        "The formula asks for such an F. First come F's entries, a variable for each value; then "
+        "for each w, box "
+        "(a,b_0,b_1) and pair\n(z_2(w,0), z_2(w,1)) one for each r and one that says the box "
+        "makes it; then for each "
+        "z_2 one for each box that makes it.\nAdded, because they follow: a box makes at most "
+        "2^message pairs of each w; with fan 2, a pair is made by "
+        "at least\n(number of pairs)/2^message boxes. Added, by renaming, in this order: the first z_2, "
+        "all zeros, is made by box 0 with\nsome r; by new names for values other than 0 of z_2's "
+        "entries, F[0][w][u][r][1] is 0 or 1 for that r; the r of each\n(a,w) are sorted by "
+        "F[a][w][0][r][0], that one first, so it is r = 0.\n"
+        "Unsatisfiable: there is no protocol.\n",
+        (long long)c->g->fan, c->bits.before, c->bits.message, c->bits.after, 1 << c->bits.before);
 }
 
 void hop__core_encode(hop__cnf *f, const hop_game *g, hop_bits bits)

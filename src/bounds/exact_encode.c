@@ -299,6 +299,27 @@ static void pick_all(hop__encoding *e)
 
 /* ---- public -------------------------------------------------------------------------------- */
 
+/* Messages that have no labels, because whoever sends them may be taken to say all. */
+static void describe_reductions(hop__encoding *e)
+{
+    const hop_game *g = e->game;
+    hop_text *out = &e->f->comment;
+    for (int p = e->open; p < g->players - 1; p++)
+        hop_text_printf(
+            out,
+            "Open: z_%d with its state fits into the message bits, so it loses nothing by replying "
+            "with both to everybody,\nwho know what they asked; those after it know them, and its "
+            "replies have no labels.\n",
+            g->hops - p);
+    if (hop__chain_is_free(e, 1))
+        hop_text_printf(
+            out,
+            "Free: the tokens of z_%d hear %d bits of z_%d, no fewer than the state that leaves "
+            "them after the epoch has, so z_%d,\nwhich knows the question and hence z_%d, may send "
+            "that state: it is any function of the two, and has no table.\n",
+            g->hops - 1, hop__reply_bits(e, 1), g->hops, g->hops, g->hops - 1);
+}
+
 static void describe(hop__encoding *e)
 {
     static const char *const says[] = {
@@ -310,15 +331,18 @@ static void describe(hop__encoding *e)
         [HOP__AFFINE] = "Satisfiable only if there is a protocol (with affine tables; z_L with at most one "
                         "bit set are enough).",
         [HOP__PICKED] = "Satisfiable only if there is a protocol (with messages that are bits of z_L)."};
+    const hop_game *g = e->game;
+    hop_text *out = &e->f->comment;
     hop_text_printf(
-        &e->f->comment,
-        "%d-hop function composition, m %lld, fan %lld: is there a protocol with %d state bits before "
-        "the epoch,\n%d message bits in it and %d state bits after it?\n%s\n"
-        "Each message has a label for each thing its sender can know; a receiver's table maps what it "
-        "knows to what it sends,\nthe last one's to the answer. Labels are named in the order of first "
-        "use, so the k-th is at most k.\n",
-        e->game->hops, (long long)e->game->m, (long long)e->game->fan, e->bits.before, e->bits.message,
-        e->bits.after, says[e->mode]);
+        out,
+        "%d-hop function composition, m %lld, fan %lld: is there a protocol? State bits before the "
+        "epoch: %d,\nmessage bits in it: %d, state bits after it: %d.\n%s\n"
+        "Each message has a label for each thing its sender can know; a receiver's table maps what "
+        "it knows to what it sends,\nthe last one's to the answer. Labels are named in the order "
+        "of first use, so the k-th is at most k.\n",
+        g->hops, (long long)g->m, (long long)g->fan, e->bits.before, e->bits.message, e->bits.after,
+        says[e->mode]);
+    if (e->mode == HOP__DIRECT) describe_reductions(e);
 }
 
 hop_status hop__encoding_new(hop__encoding **out, const hop_game *g, hop_bits bits, hop__mode mode,

@@ -39,7 +39,7 @@ hop_status hop_game_init(hop_game *g, int hops, int64_t m, int64_t fan, hop_erro
     game.tokens[hops] = game.tokens[hops + 1] = 1;
     for (int p = 0; p < game.players; p++) {
         if (game.count[p] > MAX_INPUTS / inputs)
-            return hop_fail(err, HOP_EDOMAIN, "%d hops, m %lld: more than 2^24 inputs to list", hops,
+            return hop_fail(err, HOP_EDOMAIN, "hops %d, m %lld: more than 2^24 inputs to list", hops,
                             (long long)m);
         inputs *= game.count[p];
     }
@@ -62,6 +62,24 @@ int64_t hop_game_answer(const hop_game *g, const int64_t *x)
 
 /* ---- protocols ----------------------------------------------------------------------------- */
 
+/* A table's index has `bits` bits beside `inputs` values. */
+static bool table_fits(int64_t inputs, int64_t bits)
+{
+    return bits <= 28 && inputs <= MAX_ENTRIES >> bits;
+}
+
+bool hop_protocol_fits(const hop_game *g, hop_bits b)
+{
+    bool fits = b.before < 28 && b.after < 28 && b.message < 28;
+    for (int j = 0; j < g->players && fits; j++) {
+        int64_t state = j ? b.before : 0, reply = b.message * g->tokens[j];
+        fits = table_fits(g->count[j], (j ? b.after : 0) + state + j * reply);
+        for (int i = 0; i < j && fits && reply; i++)
+            fits = reply < 32 && table_fits(g->count[i] * g->count[j], state + (i ? b.before : 0));
+    }
+    return fits;
+}
+
 static int state_values(const hop_protocol *p, int player)
 {
     return player ? 1 << p->bits.before : 1;
@@ -72,34 +90,30 @@ static int reply_bits(const hop_protocol *p, int to)
     return p->bits.message * (int)p->game.tokens[to];
 }
 
-/* Entries of a table whose index has `bits` bits beside `inputs` values; NULL when out of memory or too
- * large. */
 static uint32_t *table_new(int64_t inputs, int bits)
 {
-    if (bits > 28 || inputs > MAX_ENTRIES >> bits) return NULL;
     return hop_alloc((size_t)(inputs << bits) * sizeof(uint32_t));
 }
 
 hop_status hop_protocol_new(hop_protocol **out, const hop_game *g, hop_bits bits, hop_error *err)
 {
-    hop_protocol *p = calloc(1, sizeof *p);
     *out = NULL;
-    if (!p) return hop_fail(err, HOP_ENOMEM, "protocol: out of memory");
-    *p = (hop_protocol){.game = *g, .bits = bits};
-    bool ok = bits.before < 28 && bits.after < 28 && bits.message < 28;
+    if (!hop_protocol_fits(g, bits)) return hop_fail(err, HOP_ERANGE, "protocol: tables too large");
+    hop_protocol *p = calloc(1, sizeof *p);
+    bool ok = p != NULL;
+    if (ok) *p = (hop_protocol){.game = *g, .bits = bits};
     for (int j = 0; j < g->players && ok; j++) {
         int state = j ? bits.before : 0;
         if (j + 1 < g->players) ok = (p->before[j] = table_new(g->count[j], state)) != NULL;
         for (int i = 0; i < j && ok && reply_bits(p, j); i++)
-            ok = reply_bits(p, j) < 32 && g->count[i] <= MAX_ENTRIES / g->count[j] &&
-                 (p->reply[i][j] = table_new(g->count[i] * g->count[j], state + (i ? bits.before : 0))) !=
-                     NULL;
+            ok = (p->reply[i][j] = table_new(g->count[i] * g->count[j], state + (i ? bits.before : 0))) !=
+                 NULL;
         ok = ok && (p->after[j] =
                         table_new(g->count[j], (j ? bits.after : 0) + state + j * reply_bits(p, j))) != NULL;
     }
     if (!ok) {
         hop_protocol_free(p);
-        return hop_fail(err, HOP_ERANGE, "protocol: tables too large");
+        return hop_fail(err, HOP_ENOMEM, "protocol: out of memory");
     }
     *out = p;
     return HOP_OK;

@@ -1,21 +1,22 @@
-/* Runs CaDiCaL as a child process: formula in a file, answer through a pipe, proof in a file.
+/* Runs CaDiCaL as a child process: formula on its standard input, answer through a pipe, proof in a file.
  *
  * A process and not the library: the library's C interface cannot write proofs, and a child can be stopped at
- * any moment. Everything lies in a fresh directory that is removed at the end, in the proof's directory when
- * a proof is wanted, so that a finished proof is moved to its name in one step. */
+ * any moment. Whoever kills this process should not have to clean up after it: the child dies with it, and
+ * the formula lies in a file that has lost its name before the child starts. Only a proof needs names, in a
+ * fresh directory beside where it will be, so that a finished one is moved there in one step. */
 #include "exact_solver.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
-
-extern char **environ;
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #define PROGRAM       "cadical"
 #define PATH_MAX_HERE 1024
@@ -27,31 +28,76 @@ typedef struct child {
 
 /* ---- processes ----------------------------------------------------------------------------- */
 
-static hop_status start(child *c, char *const *argv, hop_error *err)
+static int finish(child *c)
 {
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) return hop_fail(err, HOP_EIO, PROGRAM ": pipe: %s", strerror(errno));
-    posix_spawn_file_actions_t files;
-    posix_spawnattr_t attr;
-    sigset_t defaults;
-    posix_spawn_file_actions_init(&files);
-    posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-    posix_spawn_file_actions_adddup2(&files, ends[1], 1);
-    posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
-    posix_spawnattr_init(&attr);
-    sigemptyset(&defaults);
-    sigaddset(&defaults, SIGPIPE); /* the caller may ignore it; a solver that nobody listens to should end */
-    posix_spawnattr_setsigdefault(&attr, &defaults);
-    posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGDEF);
-    int failed = posix_spawnp(&c->pid, PROGRAM, &files, &attr, argv, environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&files);
-    close(ends[1]);
-    c->out = ends[0];
-    if (!failed) return HOP_OK;
-    close(ends[0]);
+    int status = 0;
+    close(c->out);
+    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {}
+    return status;
+}
+
+/* What a new process is given, and how it says that it could not begin. */
+typedef struct birth {
+    pid_t parent;
+    int in, out, trouble; /* in: -1 for nothing to read; trouble takes an errno */
+    char *const *argv;
+} birth;
+
+/* The child, from fork to exec: only calls that are safe there. Descriptors are first moved away from 0..2,
+ * where they lie if the caller has closed those. */
+static _Noreturn void become(const birth *b)
+{
+    int in = b->in < 0 ? open("/dev/null", O_RDONLY | O_CLOEXEC) : b->in;
+    int trouble = fcntl(b->trouble, F_DUPFD_CLOEXEC, 3), out = fcntl(b->out, F_DUPFD_CLOEXEC, 3);
+    in = fcntl(in, F_DUPFD_CLOEXEC, 3);
+    int nowhere = fcntl(open("/dev/null", O_WRONLY | O_CLOEXEC), F_DUPFD_CLOEXEC, 3);
+#ifdef __linux__
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != b->parent) _exit(1); /* it died before that */
+#endif
+    signal(SIGPIPE, SIG_DFL); /* the caller may ignore it; a solver that nobody listens to should end */
+    if (dup2(in, 0) == 0 && dup2(out, 1) == 1 && dup2(nowhere, 2) == 2) execvp(PROGRAM, b->argv);
+    int why = errno;
+    ssize_t told = write(trouble, &why, sizeof why);
+    _exit(told == sizeof why ? 1 : 2);
+}
+
+/* The errno with which the child could not begin; 0 when it did, and its end of the pipe closed in exec. */
+static int trouble_of(int pipe)
+{
+    int why = 0;
+    ssize_t got;
+    do got = read(pipe, &why, sizeof why);
+    while (got < 0 && errno == EINTR);
+    return got == sizeof why ? why : 0;
+}
+
+static hop_status start(child *c, int in, char *const *argv, hop_error *err)
+{
+    int out[2], trouble[2], why;
+    if (pipe2(out, O_CLOEXEC) != 0) return hop_fail(err, HOP_EIO, PROGRAM ": pipe: %s", strerror(errno));
+    if (pipe2(trouble, O_CLOEXEC) != 0) {
+        why = errno;
+        close(out[0]);
+        close(out[1]);
+        return hop_fail(err, HOP_EIO, PROGRAM ": pipe: %s", strerror(why));
+    }
+    const birth b = {.parent = getpid(), .in = in, .out = out[1], .trouble = trouble[1], .argv = argv};
+    c->pid = fork();
+    if (c->pid == 0) become(&b);
+    why = errno;
+    close(out[1]);
+    close(trouble[1]);
+    if (c->pid > 0) why = trouble_of(trouble[0]);
+    close(trouble[0]);
+    c->out = out[0];
+    if (!why) return HOP_OK;
+    if (c->pid > 0)
+        finish(c);
+    else
+        close(c->out);
     return hop_fail(err, HOP_EIO, PROGRAM " %s: install the Debian package cadical",
-                    failed == ENOENT ? "not found" : strerror(failed));
+                    why == ENOENT ? "not found" : strerror(why));
 }
 
 /* What the child printed, until it closed its output. HOP_ESTOPPED when the progress says stop; `late` when
@@ -77,14 +123,6 @@ static hop_status listen_to(const child *c, const hop__solve *o, hop_text *text,
         }
     }
     return text->failed ? HOP_ENOMEM : s;
-}
-
-static int finish(child *c)
-{
-    int status = 0;
-    close(c->out);
-    while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR) {}
-    return status;
 }
 
 /* ---- answers ------------------------------------------------------------------------------- */
@@ -130,47 +168,70 @@ static hop_status understand(int status, const char *text, int vars, hop__sat *a
 /* ---- files --------------------------------------------------------------------------------- */
 
 typedef struct workplace {
-    char dir[PATH_MAX_HERE], cnf[PATH_MAX_HERE + 16], drat[PATH_MAX_HERE + 16];
+    int formula;                                                                /* -1 when there is none */
+    char dir[PATH_MAX_HERE], cnf[PATH_MAX_HERE + 16], drat[PATH_MAX_HERE + 16]; /* with a proof */
 } workplace;
 
-static hop_status workplace_open(workplace *w, const char *proof, hop_error *err)
+/* Without a proof: a file in the system's directory for such, that has no name any more. */
+static hop_status open_nameless(workplace *w, hop_error *err)
 {
-    const char *tmp = getenv("TMPDIR"), *slash = proof ? strrchr(proof, '/') : NULL;
-    int length;
-    if (slash)
-        length = snprintf(w->dir, sizeof w->dir, "%.*s/.exact-XXXXXX", (int)(slash - proof), proof);
-    else
-        length = snprintf(w->dir, sizeof w->dir, "%s/hopbound-XXXXXX",
-                          proof         ? "."
-                          : tmp && *tmp ? tmp
-                                        : "/tmp");
-    if (length < 0 || (size_t)length >= sizeof w->dir || !mkdtemp(w->dir)) {
-        int why = errno;
-        w->cnf[0] = 0;
-        return hop_fail(err, HOP_EIO, "%.200s: cannot make a directory: %s", w->dir, strerror(why));
+    const char *tmp = getenv("TMPDIR");
+    char path[PATH_MAX_HERE];
+    int length = snprintf(path, sizeof path, "%s/hopbound-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    bool fits = length > 0 && (size_t)length < sizeof path;
+    w->formula = fits ? mkostemp(path, O_CLOEXEC) : -1;
+    if (w->formula >= 0) {
+        unlink(path);
+        return HOP_OK;
+    }
+    return hop_fail(err, HOP_EIO, "%.200s: cannot make a file: %s", path,
+                    strerror(fits ? errno : ENAMETOOLONG));
+}
+
+static hop_status open_beside(workplace *w, const char *proof, hop_error *err)
+{
+    const char *slash = strrchr(proof, '/');
+    int length = snprintf(w->dir, sizeof w->dir, "%.*s/.exact-XXXXXX", slash ? (int)(slash - proof) : 1,
+                          slash ? proof : ".");
+    bool fits = length > 0 && (size_t)length < sizeof w->dir;
+    if (!fits || !mkdtemp(w->dir)) {
+        hop_status s = hop_fail(err, HOP_EIO, "%.200s: cannot make a directory: %s", w->dir,
+                                strerror(fits ? errno : ENAMETOOLONG));
+        w->dir[0] = 0;
+        return s;
     }
     snprintf(w->cnf, sizeof w->cnf, "%s/cnf", w->dir);
     snprintf(w->drat, sizeof w->drat, "%s/drat", w->dir);
-    return HOP_OK;
+    w->formula = open(w->cnf, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    return w->formula >= 0 ? HOP_OK : hop_fail(err, HOP_EIO, "%.200s: %s", w->cnf, strerror(errno));
 }
 
 static void workplace_close(const workplace *w)
 {
+    if (w->formula >= 0) close(w->formula);
+    if (!w->dir[0]) return;
     unlink(w->cnf);
     unlink(w->drat);
     rmdir(w->dir);
 }
 
+/* Leaves the descriptor at the formula's beginning. */
 static hop_status write_formula(const workplace *w, const hop__cnf *f, hop_error *err)
 {
-    FILE *out = fopen(w->cnf, "we");
+    int copy = fcntl(w->formula, F_DUPFD_CLOEXEC, 3), why;
+    FILE *out = copy >= 0 ? fdopen(copy, "w") : NULL;
     bool ok = out && hop__cnf_write(f, out);
-    int why = errno;
+    why = errno;
+    if (!out && copy >= 0) close(copy);
     if (out && fclose(out) != 0 && ok) {
         ok = false;
         why = errno;
     }
-    return ok ? HOP_OK : hop_fail(err, HOP_EIO, "%.200s: %s", w->cnf, strerror(why));
+    if (ok && lseek(w->formula, 0, SEEK_SET) != 0) {
+        ok = false;
+        why = errno;
+    }
+    return ok ? HOP_OK : hop_fail(err, HOP_EIO, "the formula's file: %s", strerror(why));
 }
 
 static hop_status keep_proof(const workplace *w, const char *proof, hop_error *err)
@@ -188,25 +249,24 @@ static hop_status keep_proof(const workplace *w, const char *proof, hop_error *e
 static hop_status solve_in(const workplace *w, const hop__solve *o, const hop__cnf *f, hop__sat *answer,
                            signed char **model, hop_error *err)
 {
-    char seed[40], limit[24], cnf[sizeof w->cnf], drat[sizeof w->drat];
+    char seed[40], limit[24], drat[sizeof w->drat];
     double left = o->deadline > 0 ? o->deadline - hop_now() : 0;
-    memcpy(cnf, w->cnf, sizeof cnf);
     memcpy(drat, w->drat, sizeof drat);
     snprintf(seed, sizeof seed, "--seed=%llu", (unsigned long long)(o->seed % 2000000000));
     snprintf(limit, sizeof limit, "%.0f",
-             left > 1 ? left + 1 : 2.0); /* ends a child whose parent was killed */
+             left > 1 ? left + 1 : 2.0); /* ends it where it does not die with its parent */
     char *argv[10] = {(char *)"cadical", (char *)"-q", (char *)"--no-binary", seed};
     int count = 4;
     if (o->deadline > 0) {
         argv[count++] = (char *)"-t";
         argv[count++] = limit;
     }
-    argv[count++] = cnf;
+    argv[count++] = (char *)"-";
     if (o->proof) argv[count++] = drat;
     child c;
     hop_text text = {0};
     bool late;
-    hop_status s = start(&c, argv, err);
+    hop_status s = start(&c, w->formula, argv, err);
     if (s != HOP_OK) return s;
     s = listen_to(&c, o, &text, &late);
     int status = finish(&c);
@@ -221,14 +281,13 @@ static hop_status solve_in(const workplace *w, const hop__solve *o, const hop__c
 hop_status hop__solver_run(const hop__solve *o, const hop__cnf *f, hop__sat *answer, signed char **model,
                            hop_error *err)
 {
-    workplace w;
+    workplace w = {.formula = -1};
     *answer = HOP__SAT_UNKNOWN;
     *model = NULL;
     if (f->failed || f->comment.failed) return hop_fail(err, HOP_ENOMEM, "no memory for the formula");
     if (o->deadline > 0 && hop_now() > o->deadline) return HOP_OK;
-    hop_status s = workplace_open(&w, o->proof, err);
-    if (s != HOP_OK) return s;
-    s = write_formula(&w, f, err);
+    hop_status s = o->proof ? open_beside(&w, o->proof, err) : open_nameless(&w, err);
+    if (s == HOP_OK) s = write_formula(&w, f, err);
     if (s == HOP_OK) s = solve_in(&w, o, f, answer, model, err);
     if (s == HOP_OK && *answer == HOP__SAT_NO && o->proof) s = keep_proof(&w, o->proof, err);
     workplace_close(&w);
@@ -242,7 +301,7 @@ hop_status hop__solver_version(char *out, size_t size, hop_error *err)
     child c;
     hop_text text = {0};
     bool late;
-    hop_status s = start(&c, argv, err);
+    hop_status s = start(&c, -1, argv, err);
     if (s != HOP_OK) return s;
     s = listen_to(&c, &o, &text, &late);
     int status = finish(&c);

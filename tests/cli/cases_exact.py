@@ -1,5 +1,5 @@
 """The verb exact: thresholds, protocols played again here, proofs judged by a checker of their own."""
-import glob, json, os, signal, subprocess, time
+import glob, json, os, shutil, signal, subprocess, sys, time
 import harness
 from harness import case, check, good, good_json, hopbound, one_line, read, write
 
@@ -62,7 +62,9 @@ def exact_finds_the_threshold_of_three_entries_at_five_state_bits_within_a_minut
     r = good_json("exact", "--hops", 1, "--m", 3, keys=KEYS)
     check([c["verdict"] for c in r["results"]] == ["impossible"] * 5 + ["possible"], why=str(r))
     check([c["p2"] for c in r["results"]] == ["impossible"] * 5 + ["silent"], why=str(r))
-    check(r["thresholds"] == [{"message_bits": 0, "possible_from": 5, "impossible_to": 4, "theorems_silent_from": 5}])
+    check(r["thresholds"] == [{"message_bits": 0, "possible_from": 5, "impossible_to": 4, "undecided": 0,
+                               "theorems_silent_from": 5}], why=str(r))
+    check([c["p5"] for c in r["results"]] == ["silent"] * 6, why="P5 is about a full layer, and there is none")
     check(r["solver"].startswith("cadical "), why=r["solver"])
     check(time.time() - began < 60, why="more than a minute")
 
@@ -140,26 +142,151 @@ def exact_refuses_what_it_cannot_decide_in_one_line():
         (["--state-bits", "1,"], 2, "not a list"), (["--state-bits", 1, "--before", 1], 2, "two kinds"),
         (["--full-layers", 0, "--message-bits", 1], 2, "no messages"),
         (["--m", 40], 1, "more than 2.24 inputs"), (["--hops", 2, "--m", 3, "--fan", 3], 1, "more than 2.24"),
-        (["--m", 6, "--state-bits", 15], 1, r"too big.*clauses"), (["--proof", "/dev/null/x", "--m", 2], 1, "/dev/null"),
-        (["--m", 2, "--protocol", "/nowhere/p"], 1, "/nowhere"),
+        (["--m", 6, "--state-bits", 15], 1, r"after 15 bits: too big.*clauses"),
+        (["--proof", "/dev/null/x", "--m", 2], 1, "/dev/null"), (["--m", 2, "--protocol", "/nowhere/p"], 1, "/nowhere"),
+        (["--hops", 1, "--fan", 3], 2, "--fan: one hop has no second function"),
+        (["--state-bits", "9" * 30], 2, "--state-bits: " + "9" * 30 + " is outside 0..24"),
+        (["--state-bits", "0.." + "9" * 99], 2, "--state-bits: 9{40}[.][.] is outside 0..24"),
     ]:
-        r = hopbound("exact", *args, "--quiet", "--json" if code == 2 else "--quiet")
-        if "--protocol" in args:  # the table was printed by then
-            check(r.code == 1 and len(r.err.splitlines()) == 1 and "/nowhere" in r.err, r)
-        else:
-            one_line(r, code, why)
+        one_line(hopbound("exact", *args, "--quiet", "--json" if code == 2 else "--quiet"), code, why)
+
+
+def summary(*args, code=0):
+    """The lines below the table."""
+    return good("exact", *args, "--quiet", code=code).out.splitlines()
+
+
+@case
+def exact_says_undecided_where_it_is_and_impossible_only_where_that_is():
+    lines = summary("--hops", 2, "--fan", 3, "--state-bits", 0, "--message-bits", "1,6", code=30)
+    check("no formula decides it" in lines[3], why=str(lines))
+    check(lines[4] == "1 message bit: possible with none of these state bits; the theorems exclude those below 3", why=str(lines))
+    check(lines[5] == "6 message bits: undecided; the theorems exclude none", why=str(lines))
+    r = good_json("exact", "--hops", 2, "--fan", 3, "--state-bits", 0, "--message-bits", "1,6", code=30)
+    check([h["undecided"] for h in r["thresholds"]] == [0, 1], why=str(r))
+
+
+@case
+def exact_says_what_the_theorems_exclude_also_between_the_bits_asked_for():
+    lines = summary("--m", 3, "--state-bits", "4,7")
+    check(lines[4] == "impossible up to 4, possible from 7 state bits; the theorems exclude those below 5", why=str(lines))
+    for bits in ("4,7", "0,1", "7"):
+        r = good_json("exact", "--m", 3, "--state-bits", bits)
+        check([h["theorems_silent_from"] for h in r["thresholds"]] == [5], why=str(r))
+
+
+@case
+def exact_keeps_the_table_when_some_of_its_cells_are_too_big():
+    r = good_json("exact", "--m", 5, "--state-bits", "6,7,10", code=30)
+    check([(c["verdict"], c["by"], c["p2"]) for c in r["results"]] ==
+          [("impossible", "cut", "impossible")] * 2 + [("undecided", "too big", "impossible")], why=str(r))
+    lines = summary("--m", 5, "--state-bits", "6,7,10", code=30)
+    check(lines[5] == "impossible up to 7 state bits, 1 undecided; the theorems exclude those below 12", why=str(lines))
+    r = good_json("exact", "--m", 3, "--state-bits", 20)  # too big for a formula, but not for a protocol found below
+    check([(c["verdict"], c["by"]) for c in r["results"]] == [("possible", "fewer bits")], why=str(r))
+
+
+def instead(script):
+    """An environment in which the solver is this Python program; CADICAL is the true one, FORMULA its input."""
+    os.mkdir("bin")
+    write("bin/cadical", f"#!{sys.executable}\nimport os, subprocess, sys, time\nCADICAL = {shutil.which('cadical')!r}\n"
+          "if '--version' in sys.argv:\n    print('fake')\n    sys.exit(0)\n"
+          "FORMULA = sys.stdin.buffer.read()\n" + script)
+    os.chmod("bin/cadical", 0o755)
+    return {**os.environ, "PATH": os.path.abspath("bin") + ":" + os.environ["PATH"]}
+
+
+@case
+def exact_gives_the_last_cell_all_the_time_and_says_whether_that_or_a_share_was_spent():
+    slow = instead("time.sleep(60)\n")
+    began = time.time()
+    r = good_json("exact", "--m", 2, "--state-bits", "0,1", "--budget", 3, code=30, env=slow)
+    spent = time.time() - began
+    check([c["by"] for c in r["results"]] == ["share spent", "budget spent"], why=str(r))
+    check(3 <= spent < 10, why=f"{spent} seconds")  # half of the rest each, and it would be 2.25
+    r = good_json("exact", "--m", 5, "--state-bits", "0,10", "--budget", 1, code=30, env=slow)
+    check([c["by"] for c in r["results"]] == ["budget spent", "too big"], why=str(r))
+
+
+@case
+def exact_tells_in_the_direct_formula_which_messages_it_leaves_out_and_why():
+    env = instead("if b'Satisfiable exactly' not in FORMULA: sys.exit(0)\n"  # unknown
+                  "open(sys.argv[-1], 'w').close()\nprint('s UNSATISFIABLE')\nsys.exit(20)\n")
+    good("exact", "--hops", 2, "--before", 0, "--after", 1, "--message-bits", 2, "--proof", "proofs", "--quiet", env=env)
+    formula = read("proofs/exact-hops2-m2-fan2-before0-message2-after1.cnf")
+    for part in (b"c Open: z_1 ", b"c Open: z_0 ", b"c Free: the tokens of z_1 hear 4 bits of z_2"):
+        check(part in formula, why=formula[:2000])
+
+
+def children(pid):
+    """The processes that it started and that have not ended."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        try:
+            state, parent = read(path).rsplit(b") ", 1)[1].split()[:2]
+        except OSError:
+            continue
+        if int(parent) == pid and state != b"Z":
+            found.append(int(path.split("/")[2]))
+    return found
+
+
+def alive(pid):
+    try:
+        return read(f"/proc/{pid}/stat").rsplit(b") ", 1)[1].split()[0] != b"Z"
+    except OSError:
+        return False
+
+
+def wait_for(condition, seconds=60):
+    deadline = time.time() + seconds
+    while time.time() < deadline and not condition():
+        time.sleep(0.02)
+    return condition()
+
+
+def start_hard():
+    """A search that takes long, once its solver runs; its files in tmp."""
+    os.mkdir("tmp")
+    p = subprocess.Popen([harness.PROGRAM, "exact", "--hops", "2", "--state-bits", "4", "--message-bits", "0"],
+                         env={**os.environ, "TMPDIR": os.path.abspath("tmp")}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    began = time.time()
+    check(wait_for(lambda: time.time() - began > 1 and children(p.pid)), why="no solver")
+    return p, children(p.pid)
+
+
+@case
+def exact_that_is_killed_leaves_no_solver_and_no_file():
+    p, solvers = start_hard()
+    p.kill()
+    p.communicate(timeout=20)
+    check(wait_for(lambda: not any(alive(s) for s in solvers), 5), why=f"{solvers} goes on")
+    check(os.listdir("tmp") == [], why=str(os.listdir("tmp")))
+
+
+@case
+def exact_stopped_by_a_signal_keeps_the_protocols_and_what_the_theorems_say_of_the_rest():
+    env = instead("if b'before the epoch: 1' in FORMULA:\n    open('reached', 'w').close()\n    time.sleep(60)\n"
+                  "sys.exit(subprocess.run([CADICAL, *sys.argv[1:]], input=FORMULA).returncode)\n")
+    p = subprocess.Popen([harness.PROGRAM, "exact", "--hops", "2", "--state-bits", "0..2", "--message-bits", "0,4",
+                          "--protocol", "p.json", "--json"], env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    check(wait_for(lambda: os.path.exists("reached")), why="never came there")
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=20)
+    check(p.returncode == 1 and b"stopped" in err, why=f"{p.returncode} {err!r}")
+    cells = {(c["state_bits"], c["message_bits"]): c for c in json.loads(out)["results"]}
+    check((cells[0, 4]["verdict"], cells[1, 4]["by"], cells[2, 0]["by"]) == ("possible", "stopped", "stopped"), why=f"{out!r}")
+    check((cells[2, 0]["verdict"], cells[2, 0]["p2"], cells[2, 4]["p2"]) == ("undecided", "impossible", "silent"), why=f"{out!r}")
+    protocols = json.loads(read("p.json"))["protocols"]
+    check([p["message_bits"] for p in protocols] == [4] and right(protocols[0]), why="the protocol found is not there")
 
 
 @case
 def exact_stops_on_a_signal_and_leaves_no_child_and_no_file():
-    os.mkdir("tmp")
-    p = subprocess.Popen([harness.PROGRAM, "exact", "--hops", "2", "--state-bits", "4", "--message-bits", "0"],
-                         env={**os.environ, "TMPDIR": os.path.abspath("tmp")}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    deadline = time.time() + 60
-    while time.time() < deadline and not glob.glob("tmp/*/cnf"):
-        time.sleep(0.05)
+    p, solvers = start_hard()
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=20)
     check(p.returncode == 1 and b"stopped" in err, why=f"{p.returncode} {err!r}")
     check(b"undecided" in out, why=f"{out!r}")
+    check(not any(alive(s) for s in solvers), why="a solver goes on")
     check(os.listdir("tmp") == [], why=str(os.listdir("tmp")))
