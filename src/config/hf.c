@@ -147,6 +147,11 @@ static int64_t window_length(hop__hf *r, const char *keys)
     return w;
 }
 
+static bool has_window(const hop_hf_layer *l)
+{
+    return l->letter == 'h' || (l->letter == 'S' && !l->sparse);
+}
+
 /* Windows and chunks, each with its own length. Where a file has a length of chunks alone, it is that. */
 static void set_windows(hop__hf *r)
 {
@@ -155,17 +160,17 @@ static void set_windows(hop__hf *r)
     bool slides = false, chunks = false;
     for (int64_t i = 0; i < p->count; i++) {
         hop_hf_layer *l = &p->layers[i];
-        bool has_window = l->letter == 'h' || (l->letter == 'S' && !l->sparse);
-        l->chunked = has_window && (l->chunked || chunks_alone);
-        slides = slides || (has_window && !l->chunked);
+        l->chunked = has_window(l) && (l->chunked || chunks_alone);
+        slides = slides || (has_window(l) && !l->chunked);
         chunks = chunks || l->chunked;
-        l->window = has_window; /* for now */
     }
     int64_t chunk = chunks ? window_length(r, CHUNK_KEY) : 0;
     if (slides && p->window == 0) p->window = window_length(r, WINDOW_KEYS);
     if (!slides && chunks) p->window = chunk;
-    for (int64_t i = 0; i < p->count; i++)
-        if (p->layers[i].window) p->layers[i].window = p->layers[i].chunked ? chunk : p->window;
+    for (int64_t i = 0; i < p->count; i++) {
+        hop_hf_layer *l = &p->layers[i];
+        l->window = !has_window(l) ? 0 : l->chunked ? chunk : p->window;
+    }
 }
 
 static void copy_dtype(char out[16], const char *name)
