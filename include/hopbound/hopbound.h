@@ -12,6 +12,7 @@
 #include <hopbound/kernels.h>
 #include <hopbound/mixers.h>
 #include <hopbound/model.h>
+#include <hopbound/ops.h>
 #include <hopbound/protocol.h>
 #include <hopbound/report.h>
 #include <hopbound/scans.h>

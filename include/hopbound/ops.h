@@ -1,0 +1,148 @@
+/* hopbound/ops.h - what a layer is: a list of operations on buffers, each written once.
+ *
+ * A mixer says what it does as data; whoever needs to know walks the list: over whole sequences and token by
+ * token (mixers), backward (training), with sets instead of numbers (prove). Sizes, scratch and lifetimes
+ * come from the list, too. Nobody has to know a mixer by its name.
+ *
+ *     hop_list list;
+ *     hop_mixer_list(&list, ops, &config);
+ *     for (int i = 0; i < list.op_count; i++) visit(&list.op[i]);
+ *
+ * Buffers hold `width` floats a token. Buffer HOP_X is the layer's input, HOP_Y its output; every other is
+ * written by one operation, before it is read. An operation reads columns of buffers (hop_ref), so that a
+ * slice costs nothing. Groups: a row of `groups * dim` numbers is [groups, dim].
+ */
+#ifndef HOPBOUND_OPS_H
+#define HOPBOUND_OPS_H
+
+#include <hopbound/kernels.h>
+#include <hopbound/scans.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
+#define HOP_LIST_OPS     64
+#define HOP_LIST_BUFFERS 64
+
+/* y is the buffer written; a, b, c, .. the references in[0], in[1], in[2], ..; w, w2 the parameters par[0],
+ * par[1]. What is elementwise reads packed columns ref.column .. ref.column + width - 1 of each row.
+ *
+ *   LINEAR     y = a Wᵀ + bias, W = rows first_row .. first_row + width - 1 of w; bias w2 (rows likewise) or
+ * none. groups > 1: each of the groups of dim numbers of a is multiplied by the same W [width / groups, dim]
+ *   BLOCKS     y = a · block-diagonal(w) + w2: groups blocks [dim, dim], rows are inputs: w [groups * dim,
+ * dim] CONV       depthwise causal convolution of `taps` taps, weights w [width, taps], bias w2 or none, then
+ * SiLU if silu; remembers taps - 1 inputs SHIFT      y_t = a_{t-1}, 0 before the first token; remembers one
+ * input ACT        y = scale · act(a · before), act one of hop_act RATE       y = -min(exp(w[g]), 1e30) · a
+ * for group g of `groups`, dim numbers each L2         y = a / sqrt(sum a² + 1e-6) for each of the groups
+ *   ROPE       rotates each of the groups by its position, theta
+ *   RMS        y = a / sqrt(mean a² + eps) · w for each of the groups; w [dim], the same for all
+ *   GROUPNORM  y = (a - mean) / sqrt(variance + eps) · w + w2 for each of the groups; w, w2 [groups * dim],
+ * w2 may be none MUL        y = a ⊙ b; b has width / dim numbers when dim > 1: each serves dim neighbours of
+ * a SUB        y = a - b LERP       y = a + b ⊙ (c + w); without c: a + b ⊙ w. w [width], or rows of it from
+ * first_row on when w is [.., width] WEIGH      y = a ⊙ w SKIP       y = a + b ⊙ w[e / dim] BLEND      y = a
+ * ⊙ (1 + (b - 1) ⊙ w) BONUS      y = a + (sum_e b_e c_e w_e) v per group: b, c [groups, dim] with w [groups,
+ * dim], a and in[3] = v [groups, width / groups] CONSTANT   y_h = constant(config, h): one row for all tokens
+ *   LRU_RATE   y = -8 a min(softplus(w), 1e30): the log decay of an RG-LRU
+ *   LRU_INPUT  y = sqrt(1 - e^(2a)) · (b ⊙ c)
+ *   TAYLOR     y = the features 1, x_i, x_i x_j (i <= j) of each of the groups of dim numbers, times 1,
+ * scale, scale² (scale²/2 where i = j) if scaled, else 1 APPEND_ONE y = a with 1 appended to each of the
+ * groups of dim numbers DIVIDE     y = a without the last of each of the groups of dim + 1 numbers, divided
+ * by that last + eps REPEAT     y [groups, dim] from a [groups / times, dim]: each serves `times` consecutive
+ * groups SCAN       o = core(in[HOP_SCAN_*]); see hop_op.scan. With steps > 1 a token is `steps` tokens of
+ * the recurrence: k, v, beta of a token lie step by step, the first step has the decay, the last one the
+ * query, and only what it reads is put out SELECTIVE  Mamba's: x, delta [width], B, C [states], A =
+ * -exp(min(w, 69)) [width, states], D = w2 [width] DIAGONAL   h = a h + b, elementwise ATTEND     softmax
+ * attention, q, k, v: [heads, dim], [kv_heads, dim]; window 0: all that came before; both ways if
+ *              bidirectional. Remembers keys and values
+ *   SPARSE     (B, k)-sparse attention: block, topk, summary; see sparse.c */
+#define HOP_OP_LIST(X)                                                                                  \
+    X(LINEAR)                                                                                           \
+    X(BLOCKS) X(CONV) X(SHIFT) X(ACT) X(RATE) X(L2) X(ROPE) X(RMS) X(GROUPNORM) X(MUL) X(SUB) X(LERP)   \
+        X(WEIGH) X(SKIP) X(BLEND) X(BONUS) X(CONSTANT) X(LRU_RATE) X(LRU_INPUT) X(TAYLOR) X(APPEND_ONE) \
+            X(DIVIDE) X(REPEAT) X(SCAN) X(SELECTIVE) X(DIAGONAL) X(ATTEND) X(SPARSE)
+
+typedef enum hop_op_kind {
+#define HOP_OP_ENUM(name) HOP_OP_##name,
+    HOP_OP_LIST(HOP_OP_ENUM)
+#undef HOP_OP_ENUM
+        HOP_OP_COUNT
+} hop_op_kind;
+
+typedef enum hop_act {
+    HOP_ACT_COPY, /* y = scale · before · a */
+    HOP_ACT_EXP,
+    HOP_ACT_EXP1000, /* min(e^a, 1000): RWKV-6's decay, which must stay finite */
+    HOP_ACT_SIGMOID,
+    HOP_ACT_SILU,
+    HOP_ACT_TANH,
+    HOP_ACT_SOFTPLUS,
+    HOP_ACT_LOGSIGMOID,
+    HOP_ACT_ELU1, /* elu + 1 */
+    HOP_ACT_RELU,
+    HOP_ACT_GELU,
+} hop_act;
+
+/* Columns `column` .. of a buffer; buffer -1: none. */
+typedef struct hop_ref {
+    int buffer;
+    int64_t column;
+} hop_ref;
+
+/* Which recurrence a SCAN is, and where its inputs are. */
+typedef enum hop_core { HOP_CORE_DECAY, HOP_CORE_DELTA, HOP_CORE_DPLR, HOP_CORE_MLSTM } hop_core;
+enum {
+    HOP_SCAN_Q,
+    HOP_SCAN_K,
+    HOP_SCAN_V,
+    HOP_SCAN_G,
+    HOP_SCAN_BETA,
+    HOP_SCAN_A,
+    HOP_SCAN_B,
+    HOP_SCAN_I,
+    HOP_SCAN_F
+};
+enum { HOP_SELECTIVE_X, HOP_SELECTIVE_DELTA, HOP_SELECTIVE_B, HOP_SELECTIVE_C };
+#define HOP_OP_INPUTS 9
+#define HOP_OP_PARAMS 2
+
+struct hop_mixer_config;
+
+typedef struct hop_op {
+    hop_op_kind kind;
+    int y;                     /* the buffer written, all its columns */
+    hop_ref in[HOP_OP_INPUTS]; /* what is read; those not used have buffer -1 */
+    int par[HOP_OP_PARAMS]; /* parameters, by their place in the mixer's list; -1: none. SCAN: u of decay */
+    int64_t width;          /* numbers a token in y */
+    int64_t groups, dim;    /* as above; LINEAR: dim numbers in, in each of the groups */
+    int64_t first_row;      /* LINEAR, LERP */
+    int64_t taps, times, steps; /* CONV, REPEAT, SCAN */
+    hop_act act;
+    bool silu, scaled;
+    double before, scale, eps, theta;
+    double (*constant)(const struct hop_mixer_config *c, int64_t i);
+    /* SCAN, ATTEND, SPARSE */
+    hop_core core;
+    hop_gate gate;
+    int64_t heads, kv_heads, key_dim,
+        value_dim; /* kv_heads: key heads of a scan. SELECTIVE: key_dim states */
+    int64_t window, block, topk, summary;
+    bool bidirectional;
+    int64_t state; /* floats before this operation's own in the layer's state; -1: it remembers nothing */
+} hop_op;
+
+typedef struct hop_list {
+    int op_count, buffer_count;
+    hop_op op[HOP_LIST_OPS];
+    int64_t width[HOP_LIST_BUFFERS]; /* of each buffer */
+    int64_t state_floats;            /* of a recurrent layer: matrices first, remembered inputs behind them */
+    int64_t past_floats;             /* of these, remembered inputs */
+} hop_list;
+
+const char *hop_op_name(hop_op_kind k); /* "linear" */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
