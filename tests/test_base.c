@@ -39,6 +39,42 @@ static void streams_and_seeds_differ_and_repeat(void **state)
     assert_int_equal(other_stream + other_seed, 0);
 }
 
+static uint64_t hash_of(const void *data, size_t bytes, size_t piece)
+{
+    hop_hash h;
+    hop_hash_init(&h);
+    for (size_t at = 0; at < bytes; at += piece)
+        hop_hash_add(&h, (const char *)data + at, bytes - at < piece ? bytes - at : piece);
+    return hop_hash_end(&h);
+}
+
+static void the_hash_is_the_published_one_however_the_bytes_come(void **state)
+{
+    (void)state;
+    /* XXH64 with seed 0, as the authors' own program prints it. */
+    assert_true(hash_of("", 0, 1) == 0xef46db3751d8e999u);
+    assert_true(hash_of("a", 1, 1) == 0xd24ec4f1a98c6e5bu);
+    assert_true(hash_of("abc", 3, 3) == 0x44bc2cf5ad770999u);
+    const char *text = "The quick brown fox jumps over the lazy dog";
+    for (size_t piece = 1; piece < 50; piece++)
+        assert_true(hash_of(text, strlen(text), piece) == 0x0b242d361fda71bcu);
+}
+
+static void every_flipped_bit_changes_the_hash(void **state)
+{
+    (void)state;
+    unsigned char data[200] = {0};
+    for (size_t bytes = 0; bytes <= sizeof data; bytes++) {
+        uint64_t was = hash_of(data, bytes, 200);
+        for (size_t bit = 0; bit < 8 * bytes; bit++) {
+            data[bit / 8] ^= (unsigned char)(1u << bit % 8);
+            assert_true(hash_of(data, bytes, 200) != was);
+            data[bit / 8] ^= (unsigned char)(1u << bit % 8);
+        }
+        assert_true(bytes == 0 || hash_of(data, bytes - 1, 200) != was);
+    }
+}
+
 static void below_stays_below_and_reaches_every_value(void **state)
 {
     (void)state;
@@ -267,6 +303,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_generator_gives_the_published_philox_numbers),
         cmocka_unit_test(streams_and_seeds_differ_and_repeat),
+        cmocka_unit_test(the_hash_is_the_published_one_however_the_bytes_come),
+        cmocka_unit_test(every_flipped_bit_changes_the_hash),
         cmocka_unit_test(below_stays_below_and_reaches_every_value),
         cmocka_unit_test(normal_numbers_have_mean_0_and_variance_1),
         cmocka_unit_test(errors_are_one_line_and_keep_their_status),

@@ -409,6 +409,112 @@ static void an_interrupted_pass_resumes_to_the_same_bits(void **state)
     hop_model_free(other);
 }
 
+/* A pass over `tokens` that goes on from the checkpoint or, with ticks > 0, is stopped there. */
+static hop_status pass(const hop_model *m, const int32_t tokens[9], const char *path, int ticks,
+                       hop_error *err)
+{
+    patience p = {.ticks = ticks};
+    hop_progress progress = {.tick = tick, .ctx = &p};
+    hop_forward_options o = {.checkpoint = path, .progress = ticks ? &progress : NULL};
+    hop_forward *f;
+    float logits[11];
+    assert_int_equal(hop_forward_new(&f, m, &o, err), HOP_OK);
+    hop_status s = hop_forward_logits(f, tokens, 9, logits, err);
+    hop_forward_free(f);
+    return s;
+}
+
+/* The checkpoint again, with `layer` for its layer (NULL: its own), its number `at` (-1: none) a little
+ * changed, and a checksum that fits, if wanted. */
+static void forge(const char *path, const char *layer, int64_t at, bool checksum)
+{
+    float x[9 * 6];
+    char old[24], digest[24], sum[24];
+    hop_safetensors f;
+    assert_int_equal(hop_safetensors_open(&f, path, NULL), HOP_OK);
+    assert_int_equal(hop_tensor_floats(&f.tensors[0], x, NULL), HOP_OK);
+    snprintf(old, sizeof old, "%s", layer ? layer : hop_safetensors_meta(&f, "layer"));
+    snprintf(digest, sizeof digest, "%s", hop_safetensors_meta(&f, "digest"));
+    snprintf(sum, sizeof sum, "%s", hop_safetensors_meta(&f, "checksum"));
+    hop_safetensors_close(&f);
+    if (at >= 0) x[at] = nextafterf(x[at], 9.0f);
+    hop_hash h;
+    hop_hash_init(&h);
+    hop_hash_add(&h, digest, strlen(digest));
+    hop_hash_add(&h, old, strlen(old));
+    hop_hash_add(&h, x, sizeof x);
+    if (checksum) snprintf(sum, sizeof sum, "%016llx", (unsigned long long)hop_hash_end(&h));
+    const char *const metadata[] = {"layer", old, "digest", digest, "checksum", sum, NULL};
+    hop_tensor_out t = {.name = "x", .rank = 2, .shape = {9, 6}, .data = x};
+    assert_int_equal(hop_safetensors_write(path, &t, 1, metadata, NULL), HOP_OK);
+}
+
+static void a_checkpoint_that_was_changed_is_refused(void **state)
+{
+    (void)state;
+    static const int32_t tokens[9] = {1, 4, 1, 5, 9, 2, 6, 5, 3};
+    static const char *const layers[] = {"-4000",     "0",      "1200", "3000001", "9223372036854775808",
+                                         "129 ",      " 129",   "+129", "0129",    "",
+                                         "129 or so", "1.29e2", "130"};
+    char path[512];
+    hop_error err = {0};
+    test_path(path, sizeof path, "model_forged.safetensors");
+    hop_model *m = deep_model("linear^1200", false, 0);
+    remove(path);
+    for (size_t i = 0; i < sizeof layers / sizeof *layers; i++)
+        for (int checksum = 0; checksum < 2; checksum++) {
+            assert_int_equal(pass(m, tokens, path, 3, &err), HOP_ESTOPPED);
+            forge(path, layers[i], -1, checksum);
+            /* With a checksum that fits, the last is a layer like another. */
+            bool fine = checksum && strcmp(layers[i], "130") == 0;
+            hop_status s = pass(m, tokens, path, 0, &err);
+            if (s != (fine ? HOP_OK : HOP_EFORMAT)) fail_msg("layer \"%s\" is taken", layers[i]);
+            remove(path);
+        }
+    for (int64_t at = 0; at < 9 * 6; at++) {
+        assert_int_equal(pass(m, tokens, path, 3, &err), HOP_ESTOPPED);
+        forge(path, NULL, at, false);
+        assert_int_equal(pass(m, tokens, path, 0, &err), HOP_EFORMAT);
+        assert_non_null(strstr(err.text, "damaged"));
+        remove(path);
+    }
+    hop_model_free(m);
+}
+
+static void a_checkpoint_is_refused_when_anything_changed_that_its_numbers_depend_on(void **state)
+{
+    (void)state;
+    int32_t tokens[9] = {1, 4, 1, 5, 9, 2, 6, 5, 3};
+    char path[512];
+    hop_error err = {0};
+    test_path(path, sizeof path, "model_changed.safetensors");
+    remove(path);
+    hop_model *m = deep_model("linear^1200", false, 0);
+    assert_int_equal(pass(m, tokens, path, 3, &err), HOP_ESTOPPED);
+    /* The first, the last and a random number of every tensor. */
+    hop_rng rng;
+    hop_rng_init(&rng, 3, 0);
+    for (int64_t i = 0; i < hop_model_weight_count(m); i += 1 + (int64_t)hop_rng_below(&rng, 40)) {
+        const hop_weight *w = hop_model_weight_at(m, i);
+        int64_t n = w->shape[0] * (w->rank == 2 ? w->shape[1] : 1);
+        const int64_t at[] = {0, n - 1, (int64_t)hop_rng_below(&rng, (uint64_t)n)};
+        for (int k = 0; k < 3; k++) {
+            float was = w->data[at[k]];
+            w->data[at[k]] = nextafterf(was, 9.0f);
+            if (pass(m, tokens, path, 0, &err) != HOP_EFORMAT)
+                fail_msg("%s[%lld] changed", w->name, (long long)at[k]);
+            w->data[at[k]] = was;
+        }
+    }
+    for (int t = 0; t < 9; t++) {
+        tokens[t] ^= 1;
+        assert_int_equal(pass(m, tokens, path, 0, &err), HOP_EFORMAT);
+        tokens[t] ^= 1;
+    }
+    assert_int_equal(pass(m, tokens, path, 0, &err), HOP_OK);
+    hop_model_free(m);
+}
+
 static void options_that_a_mixer_does_not_take_are_refused_by_name(void **state)
 {
     (void)state;
@@ -453,6 +559,8 @@ int main(void)
         cmocka_unit_test(seeded_layers_are_the_stored_ones_of_that_seed),
         cmocka_unit_test(tied_layers_repeat),
         cmocka_unit_test(an_interrupted_pass_resumes_to_the_same_bits),
+        cmocka_unit_test(a_checkpoint_that_was_changed_is_refused),
+        cmocka_unit_test(a_checkpoint_is_refused_when_anything_changed_that_its_numbers_depend_on),
         cmocka_unit_test(options_that_a_mixer_does_not_take_are_refused_by_name),
         cmocka_unit_test(argmax_takes_the_first_of_equals_and_refuses_nan),
     };

@@ -75,6 +75,19 @@ uint64_t hop_rng_below(hop_rng *r, uint64_t n); /* uniform in [0, n), unbiased; 
 double hop_rng_uniform(hop_rng *r);             /* [0, 1), 53 bits */
 double hop_rng_normal(hop_rng *r);
 
+/* ---- hashing ------------------------------------------------------------------------------- */
+
+/* XXH64 of a stream of bytes, however it was divided. It tells changed data from unchanged, in files and in
+ * memory; it does not withstand somebody who looks for collisions. */
+typedef struct hop_hash {
+    uint64_t lanes[4], total;
+    unsigned char rest[32]; /* the last total % 32 bytes */
+} hop_hash;
+
+void hop_hash_init(hop_hash *h);
+void hop_hash_add(hop_hash *h, const void *data, size_t bytes);
+uint64_t hop_hash_end(const hop_hash *h); /* of all that was added; more may follow */
+
 /* ---- memory -------------------------------------------------------------------------------- */
 
 #define HOP_ALIGN 64 /* every block that the library allocates starts on a cache line */

@@ -134,14 +134,14 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
 static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t count, int64_t wanted,
                              hop_error *err)
 {
-    int64_t layers = f->model->config.pattern.layers, d = f->model->config.d_model, start = 0;
+    int64_t layers = f->model->config.pattern.layers, start = 0;
     /* Shallow passes are the business of whoever counts sequences, unless they go token by token. */
     bool deep = layers > 1000;
     hop_status s = HOP_OK;
     if (f->saved.path) {
-        f->saved.digest = hop__digest(f->model, tokens, count, f->bits);
         f->saved.next = hop_now() + SAVE_EVERY;
-        s = hop__saved_load(&f->saved, f->x, count, d, &start, err);
+        s = hop__saved_begin(&f->saved, f->model, tokens, count, f->bits, err);
+        if (s == HOP_OK) s = hop__saved_load(&f->saved, f->x, &start, err);
     }
     for (int64_t i = start; s == HOP_OK && i < layers; i++) {
         run_layer(f, i, count, i + 1 == layers ? wanted : 0);
@@ -149,7 +149,7 @@ static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t coun
         if (i + 1 == layers) continue;
         bool go_on = hop_progress_tick(f->progress, "layers", (double)(i + 1), (double)layers);
         if (f->saved.path && (!go_on || hop_now() > f->saved.next)) {
-            s = hop__saved_store(&f->saved, f->x, count, d, i + 1, err);
+            s = hop__saved_store(&f->saved, f->x, i + 1, err);
             f->saved.next = hop_now() + SAVE_EVERY;
         }
         if (s == HOP_OK && !go_on) s = hop_fail(err, HOP_ESTOPPED, "stopped on request");

@@ -139,18 +139,22 @@ void hop__cut_mix(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixe
                   int64_t count);
 
 /* saved.c: a forward pass that can be interrupted and taken up again. */
+
+#define HOP__DIGITS 17 /* a hash in hexadecimal, and the end of the string */
+
 typedef struct hop__saved {
-    const char *path; /* NULL: nothing is kept */
-    uint64_t digest;  /* of tokens, configuration, seed and precision: what the numbers depend on */
-    double next;      /* time of the next saving */
+    const char *path;         /* NULL: nothing is kept */
+    double next;              /* time of the next saving */
+    int64_t count, d, layers; /* tokens, d_model and layers of the pass */
+    char digest[HOP__DIGITS]; /* of everything that its numbers depend on */
 } hop__saved;
 
-uint64_t hop__digest(const hop_model *m, const int32_t *tokens, int64_t count, int bits);
-/* The layer to go on with and x filled, or 0 when there is nothing to resume. HOP_EFORMAT: the file is of
- * something else. */
-hop_status hop__saved_load(const hop__saved *s, float *x, int64_t count, int64_t d, int64_t *layer,
-                           hop_error *err);
-hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t count, int64_t d, int64_t layer,
+/* Before a pass over `tokens`. HOP_ENOMEM. */
+hop_status hop__saved_begin(hop__saved *s, const hop_model *m, const int32_t *tokens, int64_t count, int bits,
                             hop_error *err);
+/* The layer to go on with and x [count, d] filled; 0, and x as it was, when there is no file. HOP_EFORMAT,
+ * HOP_EIO: the file is of something else, or damaged; x may hold anything. */
+hop_status hop__saved_load(const hop__saved *s, float *x, int64_t *layer, hop_error *err);
+hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t layer, hop_error *err);
 
 #endif

@@ -1,72 +1,115 @@
 /* Where an interrupted forward pass stands: the residual stream between two layers, as a safetensors file. */
 #include "network.h"
 
+#include <hopbound/version.h>
+
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* FNV-1a: this guards against mistakes, not against malice. */
-static uint64_t add_bytes(uint64_t h, const void *data, size_t n)
+static void print_hash(char out[HOP__DIGITS], const hop_hash *h)
 {
-    const unsigned char *p = data;
-    for (size_t i = 0; i < n; i++) h = (h ^ p[i]) * 1099511628211u;
-    return h;
+    snprintf(out, HOP__DIGITS, "%016" PRIx64, hop_hash_end(h));
 }
 
-uint64_t hop__digest(const hop_model *m, const int32_t *tokens, int64_t count, int bits)
+/* With its length, so that no two lists of texts are one stream of bytes. */
+static void add_text(hop_hash *h, const char *s, size_t length)
 {
+    uint64_t n = length;
+    hop_hash_add(h, &n, sizeof n);
+    hop_hash_add(h, s, length);
+}
+
+hop_status hop__saved_begin(hop__saved *s, const hop_model *m, const int32_t *tokens, int64_t count, int bits,
+                            hop_error *err)
+{
+    s->count = count;
+    s->d = m->config.d_model;
+    s->layers = m->config.pattern.layers;
     hop_json_writer w = {0};
     hop_config_write(&m->config, &w);
-    const char *isa = hop_isa_name(hop_kernels_selected()); /* other kernels, other bits */
-    uint64_t h = add_bytes(14695981039346656037u, w.text.s ? w.text.s : "", w.text.len);
-    h = add_bytes(h, tokens, sizeof *tokens * (size_t)count);
-    h = add_bytes(h, &bits, sizeof bits);
-    h = add_bytes(h, isa, strlen(isa));
-    /* The stored weights' first and last numbers: enough to tell two networks of one config apart by
-     * accident. */
-    for (int64_t i = 0; i < m->weight_count && i < 64; i++)
-        h = add_bytes(h, m->weights[i].data, sizeof(float) * (size_t)m->weights[i].shape[0]);
+    /* Other kernels round otherwise, those of another version too. */
+    const char *isa = hop_isa_name(hop_kernels_selected());
+    hop_hash h;
+    hop_hash_init(&h);
+    add_text(&h, HOP_VERSION, strlen(HOP_VERSION));
+    add_text(&h, isa, strlen(isa));
+    add_text(&h, w.text.s ? w.text.s : "", w.text.len);
+    hop_hash_add(&h, (const int64_t[2]){bits, count}, 2 * sizeof(int64_t));
+    hop_hash_add(&h, tokens, sizeof *tokens * (size_t)count);
+    for (int64_t i = 0; i < m->weight_count; i++) {
+        const hop_weight *t = &m->weights[i];
+        hop_hash_add(&h, t->data, sizeof(float) * (size_t)(t->shape[0] * (t->rank == 2 ? t->shape[1] : 1)));
+    }
+    print_hash(s->digest, &h);
+    bool failed = w.text.failed;
     hop_text_free(&w.text);
-    return h;
+    return failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", s->path) : HOP_OK;
 }
 
-static hop_status load(const hop_safetensors *f, const hop__saved *s, float *x, int64_t count, int64_t d,
-                       int64_t *layer, hop_error *err)
+/* Over everything that is in the file. */
+static void print_checksum(char out[HOP__DIGITS], const hop__saved *s, const char *layer, const float *x)
+{
+    hop_hash h;
+    hop_hash_init(&h);
+    hop_hash_add(&h, s->digest, strlen(s->digest));
+    hop_hash_add(&h, layer, strlen(layer));
+    hop_hash_add(&h, x, sizeof(float) * (size_t)(s->count * s->d));
+    print_hash(out, &h);
+}
+
+static hop_status load(const hop_safetensors *f, const hop__saved *s, float *x, int64_t *layer,
+                       hop_error *err)
 {
     const hop_tensor *t = hop_safetensors_find(f, "x");
-    const char *at = hop_safetensors_meta(f, "layer"), *digest = hop_safetensors_meta(f, "digest");
-    char mine[24];
-    snprintf(mine, sizeof mine, "%016" PRIx64, s->digest);
-    if (!t || !at || !digest || t->rank != 2 || t->shape[0] != count || t->shape[1] != d ||
-        strcmp(digest, mine) != 0)
-        return hop_fail(err, HOP_EFORMAT, "%s: is of another network, input or precision", s->path);
-    *layer = strtoll(at, NULL, 10);
-    return hop_tensor_floats(t, x, err);
+    const char *at = hop_safetensors_meta(f, "layer"), *digest = hop_safetensors_meta(f, "digest"),
+               *checksum = hop_safetensors_meta(f, "checksum");
+    if (!t || !at || !digest || !checksum)
+        return hop_fail(err, HOP_EFORMAT, "%s: is no checkpoint of this version", s->path);
+    if (strcmp(digest, s->digest) != 0)
+        return hop_fail(
+            err, HOP_EFORMAT,
+            "%s: is of other weights, another config, input, precision, instruction set or version", s->path);
+    char again[32], sum[HOP__DIGITS];
+    int64_t to = strtoll(at, NULL, 10);
+    snprintf(again, sizeof again, "%" PRId64, to);
+    if (to < 1 || to >= s->layers || strcmp(again, at) != 0)
+        return hop_fail(err, HOP_EFORMAT, "%s: \"layer\" is \"%.30s\", not between 1 and %" PRId64, s->path,
+                        at, s->layers - 1);
+    if (t->rank != 2 || t->shape[0] != s->count || t->shape[1] != s->d || t->dtype != HOP_DTYPE_F32)
+        return hop_fail(err, HOP_EFORMAT, "%s: \"x\" is not F32 [%" PRId64 ", %" PRId64 "]", s->path,
+                        s->count, s->d);
+    hop_status got = hop_tensor_floats(t, x, err);
+    if (got != HOP_OK) return got;
+    print_checksum(sum, s, at, x);
+    if (strcmp(sum, checksum) != 0)
+        return hop_fail(err, HOP_EFORMAT, "%s: is damaged: its checksum does not fit", s->path);
+    *layer = to;
+    return HOP_OK;
 }
 
-hop_status hop__saved_load(const hop__saved *s, float *x, int64_t count, int64_t d, int64_t *layer,
-                           hop_error *err)
+hop_status hop__saved_load(const hop__saved *s, float *x, int64_t *layer, hop_error *err)
 {
-    FILE *there = fopen(s->path, "rb");
     *layer = 0;
-    if (!there) return HOP_OK;
-    fclose(there);
+    FILE *there = fopen(s->path, "rb");
+    if (!there && errno == ENOENT) return HOP_OK;
+    if (there) fclose(there);
     hop_safetensors f = {0};
     hop_status got = hop_safetensors_open(&f, s->path, err);
     if (got != HOP_OK) return got;
-    got = load(&f, s, x, count, d, layer, err);
+    got = load(&f, s, x, layer, err);
     hop_safetensors_close(&f);
     return got;
 }
 
-hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t count, int64_t d, int64_t layer,
-                            hop_error *err)
+hop_status hop__saved_store(const hop__saved *s, const float *x, int64_t layer, hop_error *err)
 {
-    char at[24], digest[24];
+    char at[24], sum[HOP__DIGITS];
     snprintf(at, sizeof at, "%" PRId64, layer);
-    snprintf(digest, sizeof digest, "%016" PRIx64, s->digest);
-    const char *const metadata[] = {"layer", at, "digest", digest, NULL};
-    hop_tensor_out t = {.name = "x", .rank = 2, .shape = {count, d}, .data = x};
+    print_checksum(sum, s, at, x);
+    const char *const metadata[] = {"layer", at, "digest", s->digest, "checksum", sum, NULL};
+    hop_tensor_out t = {.name = "x", .rank = 2, .shape = {s->count, s->d}, .data = x};
     return hop_safetensors_write(s->path, &t, 1, metadata, err);
 }

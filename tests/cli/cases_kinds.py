@@ -225,6 +225,11 @@ def a_deep_run_that_is_interrupted_is_resumed_to_the_same_bits():
     kept = read("at")
     one_line(hopbound("run", "deep", "--count", 1, "--seed", 9, "--checkpoint", "at"), 1, r"run: at: ")
     check(read("at") == kept, why="another run touched it")
+    for bad, why in [(kept[:-1] + bytes([kept[-1] ^ 1]), "is damaged"), (kept[:-4], ""), (kept.replace(b'"layer":"', b'"layer":"-', 1), "")]:
+        write("at", bad)
+        one_line(hopbound("run", "deep", "--count", 1, "--checkpoint", "at"), 1, r"run: at: .*" + why)
+        check(read("at") == bad, why="a refused checkpoint was touched")
+    write("at", kept)
     check(predictions("--count", 1, "--checkpoint", "at", name="deep") == want, why="resumed to other bits")
     check(not os.path.exists("at"), why="it is done, yet the checkpoint stays")
     write("at", b"nonsense")
