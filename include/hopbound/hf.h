@@ -1,4 +1,4 @@
-/* hopbound/hf.h - the layer plan of a real model, from its Hugging Face config.json (room: config).
+/* hopbound/hf.h - the layer plan of a real model, from its Hugging Face config.json (room: hf).
  *
  * Every family writes down in its own way which layers attend, over what, and which carry a state. This reads
  * them all into one plan: a letter and a window for each layer, the widths of attention, the size of a state.

@@ -1,6 +1,6 @@
 /* Layer plans that a file writes out, layer by layer. They beat every rule. Loaders refuse a list whose
  * length is not the number of layers, but for entries at its end that belong to extra prediction layers. */
-#include "hf.h"
+#include "room.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* What cannot be read, or is of no use here, is refused loudly: networks that look ahead, layers that differ
  * one by one, and keys of attention whose rule is not known. */
-#include "hf.h"
+#include "room.h"
 
 #include <stdio.h>
 #include <string.h>

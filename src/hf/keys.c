@@ -1,6 +1,6 @@
 /* Reading keys of a foreign config.json: alternatives and paths, ranges, and a record of what was there and
  * what was not. Null counts as absent, 4.0 as 4, an empty list as no list: so do the loaders. */
-#include "hf.h"
+#include "room.h"
 
 #include <math.h>
 #include <stdarg.h>

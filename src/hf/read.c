@@ -1,6 +1,6 @@
 /* From a Hugging Face config.json to a plan: find the language model in the file, its family, its layers;
  * then what depends on which letters occur. */
-#include "hf.h"
+#include "room.h"
 
 #include <stdlib.h>
 #include <string.h>

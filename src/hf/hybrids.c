@@ -1,6 +1,6 @@
 /* Layer plans that follow from a rule: recurrences, alone and between attention. Layers are counted from 0
  * unless the family counts from 1. */
-#include "hf.h"
+#include "room.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* State sizes of the models of the flash-linear-attention library and of RWKV. */
-#include "hf.h"
+#include "room.h"
 
 #include <string.h>
 

@@ -3,8 +3,8 @@
  *
  * A reader is sticky: the first failure stays in `status` and every later call returns its fallback, so that
  * rules read like the formulas they are and the status is looked at once. */
-#ifndef HOPBOUND_CONFIG_HF_H
-#define HOPBOUND_CONFIG_HF_H
+#ifndef HOP_HF_ROOM_H
+#define HOP_HF_ROOM_H
 
 #include <hopbound/hf.h>
 
@@ -33,7 +33,7 @@ typedef struct hop__hf_family {
 
 const hop__hf_family *hop__hf_family_find(const char *model_type); /* NULL: not known */
 
-/* ---- refusals (hf_refuse.c) ---------------------------------------------------------------- */
+/* ---- refusals (refuse.c) ---------------------------------------------------------------- */
 
 bool hop__hf_named(const char *names, const char *name); /* one of names with blanks between and around */
 void hop__hf_refuse(hop__hf *r);                         /* by what the file says of itself */
@@ -42,7 +42,7 @@ const char *hop__hf_telltale(const hop__hf *r);
 /* Keys of attention of an unknown kind, once every rule has read its own. */
 void hop__hf_refuse_unread(hop__hf *r);
 
-/* ---- keys (hf_keys.c) ---------------------------------------------------------------------- */
+/* ---- keys (keys.c) ---------------------------------------------------------------------- */
 
 /* `keys`: alternatives with '|' between, the first that is present and not null counts; a '.' descends. */
 const hop_json *hop__hf_find(const hop__hf *r, const char *keys);
@@ -63,7 +63,7 @@ void hop__hf_assume(hop__hf *r, const char *fmt, ...) HOP_PRINTF(2, 3);
 void hop__hf_fail(hop__hf *r, hop_status s, const char *fmt, ...) HOP_PRINTF(3, 4);
 void hop__hf_source(hop__hf *r, const char *source);
 
-/* ---- plans (hf_lists.c, hf_plans.c, hf_hybrids.c) --------------------------------------------------------
+/* ---- plans (lists.c, plans.c, hybrids.c) --------------------------------------------------------
  */
 
 /* Plans written out in the file; false: there is none. */
@@ -106,7 +106,7 @@ void hop__hf_plan_samba(hop__hf *r);
 void hop__hf_plan_mamba_ssm(hop__hf *r);
 void hop__hf_plan_needs_list(hop__hf *r); /* the family always writes its plan out */
 
-/* ---- sizes (hf_attention.c, hf_states.c, hf_fla.c) ----------------------------------------- */
+/* ---- sizes (attention.c, states.c, fla.c) ----------------------------------------- */
 
 void hop__hf_attention_usual(hop__hf *r); /* mha, gqa or mla */
 void hop__hf_attention_latent(hop__hf *r);

@@ -1,6 +1,6 @@
 /* How many numbers a recurrence carries across a cut: the state proper, and the last inputs of short
  * convolutions (one fewer than their taps). */
-#include "hf.h"
+#include "room.h"
 
 #include <stdio.h>
 #include <string.h>

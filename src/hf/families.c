@@ -1,6 +1,6 @@
 /* The families, one row each. A row says how the layer plan follows when no list in the file gives it, how
  * the state's size and attention's widths are called, and what the configuration class assumes. */
-#include "hf.h"
+#include "room.h"
 
 #include <string.h>
 

@@ -1,6 +1,6 @@
 /* Layer plans that follow from a rule: attention of several kinds. Layers are counted from 0. The rules are
  * those of the models' configuration classes. */
-#include "hf.h"
+#include "room.h"
 
 #include <string.h>
 

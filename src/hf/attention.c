@@ -1,5 +1,5 @@
 /* Widths of softmax attention, and how many numbers it keeps for a token. */
-#include "hf.h"
+#include "room.h"
 
 #include <string.h>
 
