@@ -26,42 +26,54 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
 #define HOP_LIST_OPS     64
 #define HOP_LIST_BUFFERS 64
 
+/* clang-format off */
 /* y is the buffer written; a, b, c, .. the references in[0], in[1], in[2], ..; w, w2 the parameters par[0],
- * par[1]. What is elementwise reads packed columns ref.column .. ref.column + width - 1 of each row.
+ * par[1]. What is elementwise reads packed columns ref.column .. ref.column + width - 1 of each row. When
+ * activations are cut to a number of bits, every result is, but for CONSTANT's.
  *
- *   LINEAR     y = a Wᵀ + bias, W = rows first_row .. first_row + width - 1 of w; bias w2 (rows likewise) or
- * none. groups > 1: each of the groups of dim numbers of a is multiplied by the same W [width / groups, dim]
- *   BLOCKS     y = a · block-diagonal(w) + w2: groups blocks [dim, dim], rows are inputs: w [groups * dim,
- * dim] CONV       depthwise causal convolution of `taps` taps, weights w [width, taps], bias w2 or none, then
- * SiLU if silu; remembers taps - 1 inputs SHIFT      y_t = a_{t-1}, 0 before the first token; remembers one
- * input ACT        y = scale · act(a · before), act one of hop_act RATE       y = -min(exp(w[g]), 1e30) · a
- * for group g of `groups`, dim numbers each L2         y = a / sqrt(sum a² + 1e-6) for each of the groups
+ *   LINEAR     y = a Wᵀ + bias, W = rows first_row .. first_row + width - 1 of w; bias w2 [width] or none.
+ *              groups > 1: each of the groups of dim numbers of a is multiplied by the same W [width / groups,
+ *              dim]. steady: a row's bits do not depend on how many rows there are
+ *   BLOCKS     y = a · block-diagonal(w) + w2: groups blocks [dim, dim], rows are inputs: w [groups * dim, dim]
+ *   CONV       depthwise causal convolution of `taps` taps, weights w [width, taps], bias w2 or none, then SiLU
+ *              if silu; remembers taps - 1 inputs
+ *   SHIFT      y_t = a_{t-1}, 0 before the first token; remembers one input
+ *   ACT        y = scale · act(a · before), act one of hop_act
+ *   RATE       y = -min(exp(w[g]), 1e30) · a for group g of `groups`, dim numbers each
+ *   L2         y = a / sqrt(sum a² + 1e-6) for each of the groups
  *   ROPE       rotates each of the groups by its position, theta
  *   RMS        y = a / sqrt(mean a² + eps) · w for each of the groups; w [dim], the same for all
- *   GROUPNORM  y = (a - mean) / sqrt(variance + eps) · w + w2 for each of the groups; w, w2 [groups * dim],
- * w2 may be none MUL        y = a ⊙ b; b has width / dim numbers when dim > 1: each serves dim neighbours of
- * a SUB        y = a - b LERP       y = a + b ⊙ (c + w); without c: a + b ⊙ w. w [width], or rows of it from
- * first_row on when w is [.., width] WEIGH      y = a ⊙ w SKIP       y = a + b ⊙ w[e / dim] BLEND      y = a
- * ⊙ (1 + (b - 1) ⊙ w) BONUS      y = a + (sum_e b_e c_e w_e) v per group: b, c [groups, dim] with w [groups,
- * dim], a and in[3] = v [groups, width / groups] CONSTANT   y_h = constant(config, h): one row for all tokens
+ *   GROUPNORM  y = (a - mean) / sqrt(variance + eps) · w + w2 for each of the groups; w, w2 [groups * dim], w2
+ *              may be none
+ *   MUL        y = a ⊙ b; b has width / dim numbers when dim > 1: each serves dim neighbours of a
+ *   SUB        y = a - b
+ *   LERP       y = a + b ⊙ (c + w); without c: a + b ⊙ w. w [width], or row first_row of w [.., width]
+ *   WEIGH      y = a ⊙ w
+ *   SKIP       y = a + b ⊙ w[e / dim]
+ *   BLEND      y = a ⊙ (1 + (b - 1) ⊙ w)
+ *   BONUS      y = a + (sum_e b_e c_e w_e) v per group: b, c [groups, dim] with w [groups, dim], a and
+ *              in[3] = v [groups, width / groups]
+ *   CONSTANT   y_h = constant(config, h): one row for all tokens
  *   LRU_RATE   y = -8 a min(softplus(w), 1e30): the log decay of an RG-LRU
  *   LRU_INPUT  y = sqrt(1 - e^(2a)) · (b ⊙ c)
- *   TAYLOR     y = the features 1, x_i, x_i x_j (i <= j) of each of the groups of dim numbers, times 1,
- * scale, scale² (scale²/2 where i = j) if scaled, else 1 APPEND_ONE y = a with 1 appended to each of the
- * groups of dim numbers DIVIDE     y = a without the last of each of the groups of dim + 1 numbers, divided
- * by that last + eps REPEAT     y [groups, dim] from a [groups / times, dim]: each serves `times` consecutive
- * groups SCAN       o = core(in[HOP_SCAN_*]); see hop_op.scan. With steps > 1 a token is `steps` tokens of
- * the recurrence: k, v, beta of a token lie step by step, the first step has the decay, the last one the
- * query, and only what it reads is put out SELECTIVE  Mamba's: x, delta [width], B, C [states], A =
- * -exp(min(w, 69)) [width, states], D = w2 [width] DIAGONAL   h = a h + b, elementwise ATTEND     softmax
- * attention, q, k, v: [heads, dim], [kv_heads, dim]; window 0: all that came before; both ways if
- *              bidirectional. Remembers keys and values
+ *   TAYLOR     y = the features 1, x_i, x_i x_j (i <= j) of each of the groups of dim numbers, times 1, scale,
+ *              scale² (scale²/2 where i = j) if scaled, else 1
+ *   APPEND_ONE y = a with 1 appended to each of the groups of dim numbers
+ *   DIVIDE     y = a without the last of each of the groups of dim + 1 numbers, divided by that last + eps
+ *   REPEAT     y [groups, dim] from a [groups / times, dim]: each serves `times` consecutive groups
+ *   SCAN       o = core(in[HOP_SCAN_*]); see scans.h. With steps > 1 a token is `steps` tokens of the
+ *              recurrence: k, v, beta of a token lie step by step, the first step has the decay, the last one
+ *              the query, and only what it reads is put out
+ *   SELECTIVE  Mamba's: x, delta [width], B, C [states], A = -exp(min(w, 69)) [width, states], D = w2 [width]
+ *   DIAGONAL   h = a h + b, elementwise
+ *   ATTEND     softmax attention, q, k, v: [heads, dim], [kv_heads, dim]; window 0: all that came before; both
+ *              ways if bidirectional. Remembers keys and values
  *   SPARSE     (B, k)-sparse attention: block, topk, summary; see sparse.c */
-#define HOP_OP_LIST(X)                                                                                  \
-    X(LINEAR)                                                                                           \
-    X(BLOCKS) X(CONV) X(SHIFT) X(ACT) X(RATE) X(L2) X(ROPE) X(RMS) X(GROUPNORM) X(MUL) X(SUB) X(LERP)   \
-        X(WEIGH) X(SKIP) X(BLEND) X(BONUS) X(CONSTANT) X(LRU_RATE) X(LRU_INPUT) X(TAYLOR) X(APPEND_ONE) \
-            X(DIVIDE) X(REPEAT) X(SCAN) X(SELECTIVE) X(DIAGONAL) X(ATTEND) X(SPARSE)
+#define HOP_OP_LIST(X)                                                                                    \
+    X(LINEAR) X(BLOCKS) X(CONV) X(SHIFT) X(ACT) X(RATE) X(L2) X(ROPE) X(RMS) X(GROUPNORM) X(MUL) X(SUB)   \
+    X(LERP) X(WEIGH) X(SKIP) X(BLEND) X(BONUS) X(CONSTANT) X(LRU_RATE) X(LRU_INPUT) X(TAYLOR)             \
+    X(APPEND_ONE) X(DIVIDE) X(REPEAT) X(SCAN) X(SELECTIVE) X(DIAGONAL) X(ATTEND) X(SPARSE)
+/* clang-format on */
 
 typedef enum hop_op_kind {
 #define HOP_OP_ENUM(name) HOP_OP_##name,
@@ -119,7 +131,7 @@ typedef struct hop_op {
     int64_t first_row;      /* LINEAR, LERP */
     int64_t taps, times, steps; /* CONV, REPEAT, SCAN */
     hop_act act;
-    bool silu, scaled;
+    bool silu, scaled, steady;
     double before, scale, eps, theta;
     double (*constant)(const struct hop_mixer_config *c, int64_t i);
     /* SCAN, ATTEND, SPARSE */
