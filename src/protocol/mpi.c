@@ -15,6 +15,7 @@
 enum { TAG = 1, TAG_ASIDE = 2 };
 #define CHUNK ((size_t)1 << 30) /* MPI counts in ints */
 
+/* What MPI may still read or write: a send under way, a collective that nobody waits for any more. */
 typedef struct flight {
     MPI_Request request;
     void *bytes;
@@ -23,7 +24,7 @@ typedef struct flight {
 typedef struct mpi {
     hop_transport base; /* first: a hop_transport * is one of these */
     hop__mailbox box;   /* for players of this rank */
-    flight *flights;    /* sends under way */
+    flight *flights;
     int count, room;
 } mpi;
 
@@ -43,7 +44,7 @@ static hop_status finish(mpi *t, MPI_Request *request, int *bytes, hop_error *er
     }
 }
 
-/* Forgets the sends that have arrived. */
+/* Forgets what is done. */
 static hop_status reap(mpi *t, hop_error *err)
 {
     int kept = 0;
@@ -65,26 +66,33 @@ static int tag_of(hop_route r)
     return r.aside ? TAG_ASIDE : TAG;
 }
 
-static hop_status send_chunk(mpi *t, hop_route r, const void *bytes, size_t size, hop_error *err)
+/* Room for one more flight, of `size` bytes; it becomes one when t->count counts it. NULL, and *s set, on
+ * failure. */
+static flight *prepare(mpi *t, size_t size, hop_status *s, hop_error *err)
 {
-    hop_status s = reap(t, err);
-    if (s != HOP_OK) return s;
+    if ((*s = reap(t, err)) != HOP_OK) return NULL;
     if (t->count == t->room) {
         int room = 2 * t->room + 16;
         flight *more = realloc(t->flights, sizeof *more * (size_t)room);
-        if (!more) return hop_fail(err, HOP_ENOMEM, "messages: out of memory");
-        t->flights = more;
-        t->room = room;
+        if (more) t->flights = more, t->room = room;
     }
-    flight *f = &t->flights[t->count];
-    f->bytes = malloc(size);
-    if (!f->bytes) return hop_fail(err, HOP_ENOMEM, "a message of %zu bytes: out of memory", size);
+    flight *f = t->count < t->room ? &t->flights[t->count] : NULL;
+    if (f && (f->bytes = malloc(size))) return f;
+    *s = hop_fail(err, HOP_ENOMEM, "a message of %zu bytes: out of memory", size);
+    return NULL;
+}
+
+static hop_status send_chunk(mpi *t, hop_route r, const void *bytes, size_t size, hop_error *err)
+{
+    hop_status s;
+    flight *f = prepare(t, size, &s, err);
+    if (!f) return s;
     memcpy(f->bytes, bytes, size);
-    t->count++;
     if (MPI_Isend(f->bytes, (int)size, MPI_BYTE, r.to_rank, tag_of(r), MPI_COMM_WORLD, &f->request) ==
-        MPI_SUCCESS)
+        MPI_SUCCESS) {
+        t->count++;
         return HOP_OK;
-    t->count--;
+    }
     free(f->bytes);
     return hop_fail(err, HOP_EIO, "rank %d: MPI could not send a message", t->base.rank);
 }
@@ -112,6 +120,10 @@ static hop_status mpi_recv(hop_transport *base, hop_route r, void *bytes, size_t
             return hop_fail(err, HOP_EIO, "rank %d: MPI could not receive a message", base->rank);
         int came = 0;
         s = finish(t, &request, &came, err);
+        if (s != HOP_OK && request != MPI_REQUEST_NULL) { /* the caller's memory is his again */
+            MPI_Cancel(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
         if (s == HOP_OK && came != n)
             s = hop_fail(err, HOP_EFORMAT, "rank %d: player %d waits for %d bytes of player %d, %d came",
                          base->rank, r.to, n, r.from, came);
@@ -119,21 +131,39 @@ static hop_status mpi_recv(hop_transport *base, hop_route r, void *bytes, size_t
     return s;
 }
 
+/* A collective cannot be cancelled: it works on memory of its own, which outlives whoever stopped waiting. */
+static hop_status together(mpi *t, int64_t *x, bool largest, hop_error *err)
+{
+    hop_status s;
+    flight *f = prepare(t, 2 * sizeof *x, &s, err);
+    if (!f) return s;
+    int64_t *own = f->bytes;
+    own[0] = own[1] = *x;
+    int started = largest
+                      ? MPI_Iallreduce(&own[0], &own[1], 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD, &f->request)
+                      : MPI_Ibcast(&own[1], 1, MPI_INT64_T, 0, MPI_COMM_WORLD, &f->request);
+    if (started != MPI_SUCCESS) {
+        free(own);
+        return hop_fail(err, HOP_EIO, "rank %d: MPI cannot reach all ranks", t->base.rank);
+    }
+    s = finish(t, &f->request, NULL, err);
+    if (s == HOP_OK) {
+        *x = own[1];
+        free(own);
+    } else {
+        t->count++;
+    }
+    return s;
+}
+
 static hop_status mpi_hear(hop_transport *base, int64_t *x, hop_error *err)
 {
-    MPI_Request request;
-    if (MPI_Ibcast(x, 1, MPI_INT64_T, 0, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
-        return hop_fail(err, HOP_EIO, "rank %d: MPI cannot reach all ranks", base->rank);
-    return finish((mpi *)base, &request, NULL, err);
+    return together((mpi *)base, x, false, err);
 }
 
 static hop_status mpi_largest(hop_transport *base, int64_t *x, hop_error *err)
 {
-    MPI_Request request;
-    int64_t mine = *x;
-    if (MPI_Iallreduce(&mine, x, 1, MPI_INT64_T, MPI_MAX, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
-        return hop_fail(err, HOP_EIO, "rank %d: MPI cannot reach all ranks", base->rank);
-    return finish((mpi *)base, &request, NULL, err);
+    return together((mpi *)base, x, true, err);
 }
 
 static void mpi_close(hop_transport *base, int code)
@@ -142,7 +172,7 @@ static void mpi_close(hop_transport *base, int code)
     if (code == HOP_TRANSPORT_LEAVE) return; /* MPI may still look at what is under way: the process ends */
     if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
     for (int i = 0; i < t->count; i++) {
-        finish(t, &t->flights[i].request, NULL, NULL);
+        if (finish(t, &t->flights[i].request, NULL, NULL) != HOP_OK) return; /* stopped: as if left */
         free(t->flights[i].bytes);
     }
     free(t->flights);
