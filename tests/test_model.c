@@ -347,6 +347,7 @@ static void seeded_layers_are_the_stored_ones_of_that_seed(void **state)
     assert_int_equal(logits_of(seeded, &(hop_forward_options){0}, b), HOP_OK);
     assert_memory_equal(a, b, sizeof a);
     assert_true(hop_model_weight_count(seeded) < 5); /* tables, norm, read-out */
+    assert_int_equal(hop_model_parameters(seeded), hop_model_parameters(stored));
     hop_model_free(stored);
     hop_model_free(seeded);
 }
@@ -364,6 +365,54 @@ static void tied_layers_repeat(void **state)
     assert_memory_not_equal(a, c, sizeof a);
     hop_model_free(m);
     hop_model_free(untied);
+}
+
+static void seeded_networks_have_the_limits_of_stored_ones(void **state)
+{
+    (void)state;
+    const struct {
+        const char *pattern;
+        int64_t d_model, heads, head_dim, layer;
+        hop_status want;
+    } cases[] = {
+        {"full", 1 << 20, 1 << 20, 1 << 20, -1, HOP_EDOMAIN},         /* a tensor of 2^60 */
+        {"deltaproduct", 1 << 20, 1 << 20, 1 << 20, -1, HOP_EDOMAIN}, /* and one of 2^63 */
+        {"full^3", 1 << 19, 1 << 19, 1, 1,
+         HOP_EDOMAIN}, /* only the layer with its own settings is too large */
+        {"linear^4294967296", 1 << 16, 1 << 6, 1 << 10, -1, HOP_EDOMAIN}, /* 2^66 in all */
+        {"linear^4294967296", 1 << 10, 1, 1 << 10, -1, HOP_OK},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hop_config c;
+        hop_config_init(&c);
+        assert_int_equal(hop_pattern_parse(&c.pattern, cases[i].pattern, "", NULL), HOP_OK);
+        c.vocab = 2, c.max_positions = 2, c.mlp = HOP_MLP_NONE;
+        c.d_model = cases[i].d_model, c.heads = cases[i].heads, c.head_dim = cases[i].head_dim;
+        if (cases[i].layer >= 0)
+            assert_int_equal(hop_config_set(&c, cases[i].layer, "", "head_dim", 1 << 19, NULL), HOP_OK);
+        c.seeded = true;
+        hop_error err = {0};
+        hop_model *m;
+        if (hop_model_new(&m, &c, &err) != cases[i].want) fail_msg("case %zu: \"%s\"", i, err.text);
+        if (m) assert_true(hop_model_parameters(m) > (int64_t)1 << 53);
+        hop_model_free(m);
+        hop_config_free(&c);
+    }
+}
+
+static void a_pass_is_for_as_many_tokens_as_the_network_takes(void **state)
+{
+    (void)state;
+    hop_model *m = deep_model("linear full", false, 0);
+    hop_forward *f;
+    /* More than the network takes is no more memory: these would be 2^62 rows. */
+    assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){.max_tokens = INT64_MAX / 2}, NULL),
+                     HOP_OK);
+    hop_forward_free(f);
+    assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){.max_tokens = -1}, NULL), HOP_ERANGE);
+    assert_null(f);
+    assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){.bits = -1}, NULL), HOP_ERANGE);
+    hop_model_free(m);
 }
 
 typedef struct patience {
@@ -558,6 +607,8 @@ int main(void)
         cmocka_unit_test(a_rewound_decoder_answers_as_a_fresh_one),
         cmocka_unit_test(seeded_layers_are_the_stored_ones_of_that_seed),
         cmocka_unit_test(tied_layers_repeat),
+        cmocka_unit_test(seeded_networks_have_the_limits_of_stored_ones),
+        cmocka_unit_test(a_pass_is_for_as_many_tokens_as_the_network_takes),
         cmocka_unit_test(an_interrupted_pass_resumes_to_the_same_bits),
         cmocka_unit_test(a_checkpoint_that_was_changed_is_refused),
         cmocka_unit_test(a_checkpoint_is_refused_when_anything_changed_that_its_numbers_depend_on),

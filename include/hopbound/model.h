@@ -23,11 +23,12 @@ extern "C" {
 #define HOP_TENSOR_MAX_RANK  8
 #define HOP_SAFETENSORS_HEAD 100000000 /* the format's own limit on the header, bytes */
 
-#define HOP_DTYPE_LIST(X)                                                                             \
-    X(F64, 64)                                                                                        \
-    X(F32, 32)                                                                                        \
-    X(F16, 16) X(BF16, 16) X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) \
-        X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
+#define HOP_DTYPE_LIST(X)                                                                           \
+    X(F64, 64)                                                                                      \
+    X(F32, 32)                                                                                      \
+    X(F16, 16)                                                                                      \
+    X(BF16, 16) X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) X(U8, 8) \
+        X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
 
 typedef enum hop_dtype {
 #define HOP_DTYPE_ENUM(name, bits) HOP_DTYPE_##name,
@@ -120,7 +121,7 @@ typedef struct hop_cuts {
 typedef struct hop_forward hop_forward;
 
 typedef struct hop_forward_options {
-    int64_t max_tokens; /* 0: the network's max_positions */
+    int64_t max_tokens; /* 0, and more than that: the network's max_positions */
     int bits;       /* cut tables, activations, attention weights to that many significant bits; 0: do not */
     hop_pool *pool; /* shares the work inside one sequence; may be NULL */
     const hop_progress *progress; /* deep networks tick layer by layer; may be NULL */
@@ -133,6 +134,7 @@ typedef struct hop_forward_options {
     const hop_cuts *cuts;
 } hop_forward_options;
 
+/* HOP_ERANGE: max_tokens or bits below 0. HOP_EDOMAIN, HOP_ENOMEM. */
 hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o,
                            hop_error *err);
 void hop_forward_free(hop_forward *f);

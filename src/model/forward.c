@@ -47,11 +47,14 @@ static hop_status open_mixers(hop_forward *f, const hop_forward_options *o, hop_
 hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o,
                            hop_error *err)
 {
+    int64_t most = m->config.max_positions;
     *out = NULL;
+    if (o->max_tokens < 0) return hop_fail(err, HOP_ERANGE, "max_tokens: %lld", (long long)o->max_tokens);
+    if (o->bits < 0) return hop_fail(err, HOP_ERANGE, "bits: %d", o->bits);
     hop_forward *f = hop_alloc(sizeof *f);
     if (!f) return hop_fail(err, HOP_ENOMEM, "out of memory");
     f->model = m;
-    f->max_tokens = o->max_tokens > 0 ? o->max_tokens : m->config.max_positions;
+    f->max_tokens = o->max_tokens > 0 && o->max_tokens < most ? o->max_tokens : most;
     f->bits = o->bits >= 24 ? 0 : o->bits;
     f->pool = o->pool;
     f->progress = o->progress;
@@ -161,9 +164,9 @@ static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t coun
 static hop_status embed_all(hop_forward *f, const int32_t *tokens, int64_t count, hop_error *err)
 {
     const hop_config *c = &f->model->config;
-    if (count < 1 || count > f->max_tokens || count > c->max_positions)
+    if (count < 1 || count > f->max_tokens)
         return hop_fail(err, HOP_ERANGE, "%lld tokens: the network takes 1 to %lld", (long long)count,
-                        (long long)(c->max_positions < f->max_tokens ? c->max_positions : f->max_tokens));
+                        (long long)f->max_tokens);
     hop_status fits = hop__cut_check(&f->cut.at, count, err);
     if (fits != HOP_OK) return fits;
     for (int64_t t = 0; t < count; t++) {

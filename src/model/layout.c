@@ -8,7 +8,8 @@
 #include <string.h>
 
 #define MAX_STORED_LAYERS ((int64_t)1 << 20)
-#define MAX_FLOATS        ((int64_t)1 << 40)
+#define MAX_FLOATS        ((int64_t)1 << 40) /* that are stored, and of a seeded layer */
+#define MAX_DRAWN         ((int64_t)1 << 62) /* of all seeded layers together, which are never there at once */
 
 /* ---- the mixers' configurations -------------------------------------------------------------- */
 
@@ -199,11 +200,24 @@ int hop__run_parts(const hop_model *m, int64_t run, hop__part out[HOP__MAX_PARTS
 
 int64_t hop__part_floats(const hop__part *p)
 {
-    int64_t n = p->shape[0] * (p->shape[1] ? p->shape[1] : 1);
-    return (n + 15) / 16 * 16; /* every tensor starts on a cache line */
+    int64_t cols = p->shape[1] ? p->shape[1] : 1;
+    if (p->shape[0] > MAX_FLOATS / cols) return MAX_FLOATS + 1;
+    return (p->shape[0] * cols + 15) / 16 * 16; /* every tensor starts on a cache line */
+}
+
+int64_t hop__parts_floats(const hop__part *list, int count)
+{
+    int64_t n = 0;
+    for (int i = 0; i < count; i++) n += hop__part_floats(&list[i]);
+    return n;
 }
 
 /* ---- all tensors ------------------------------------------------------------------------------ */
+
+static hop_status too_large(const char *what, int bits, hop_error *err)
+{
+    return hop_fail(err, HOP_EDOMAIN, "%s would have more than 2^%d weights", what, bits);
+}
 
 /* First pass (no arrays yet): counts. Second pass: fills in. */
 static hop_status add(hop_model *m, const char *prefix, const hop__part *p, hop_error *err)
@@ -217,8 +231,7 @@ static hop_status add(hop_model *m, const char *prefix, const hop__part *p, hop_
         w->data = m->data + m->floats;
     }
     int64_t n = hop__part_floats(p);
-    if (n > MAX_FLOATS - m->floats)
-        return hop_fail(err, HOP_EDOMAIN, "the network would have more than 2^40 weights");
+    if (n > MAX_FLOATS - m->floats) return too_large("the network", 40, err);
     m->weight_count++;
     m->floats += n;
     return HOP_OK;
@@ -250,6 +263,24 @@ static hop_status add_layers(hop_model *m, hop_error *err)
         if (m->layers) m->layers[layer].ops = hop__layer_ops(m, layer);
     }
     return s;
+}
+
+/* The limits of stored layers, for layers that are drawn. */
+static hop_status check_drawn(const hop_model *m, hop_error *err)
+{
+    const hop_pattern *p = &m->config.pattern;
+    hop__part list[HOP__MAX_PARTS];
+    int64_t left = MAX_DRAWN;
+    for (int64_t i = 0; i < p->run_count + m->special_count; i++) {
+        bool run = i < p->run_count;
+        int64_t copies = run ? p->runs[i].count : 1, special = i - p->run_count;
+        int count = run ? hop__run_parts(m, i, list) : hop__layer_parts(m, m->specials[special].layer, list);
+        int64_t floats = hop__parts_floats(list, count);
+        if (floats > MAX_FLOATS) return too_large("a layer", 40, err);
+        if (floats > left / copies) return too_large("the network", 62, err);
+        left -= copies * floats;
+    }
+    return HOP_OK;
 }
 
 static hop_status add_all(hop_model *m, hop_error *err)
@@ -284,6 +315,7 @@ hop_status hop__layout(hop_model *m, hop_error *err)
             "pattern: %lld layers are more than the %lld whose weights can be stored; \"weights\": "
             "{\"kind\": \"seeded\"} draws them when they are needed",
             (long long)layers, (long long)MAX_STORED_LAYERS);
+    if (m->config.seeded && (s = check_drawn(m, err)) != HOP_OK) return s;
     if ((s = add_all(m, err)) != HOP_OK) return s;
     m->weights = hop_alloc(sizeof(hop_weight) * (size_t)m->weight_count);
     m->data = hop_alloc(sizeof(float) * (size_t)m->floats);

@@ -61,18 +61,26 @@ void hop_model_init_weights(hop_model *m, uint64_t seed)
     }
 }
 
+static int64_t numbers(const hop__part *parts, int count)
+{
+    int64_t n = 0;
+    for (int i = 0; i < count; i++) n += parts[i].shape[0] * (parts[i].shape[1] ? parts[i].shape[1] : 1);
+    return n;
+}
+
 /* Stored weights, and those of seeded layers as if they were. */
 int64_t hop_model_parameters(const hop_model *m)
 {
+    hop__part list[HOP__MAX_PARTS];
     int64_t n = 0;
     for (int64_t i = 0; i < m->weight_count; i++)
         n += m->weights[i].shape[0] * (m->weights[i].rank == 2 ? m->weights[i].shape[1] : 1);
-    for (int64_t r = 0; !m->layers && r < m->config.pattern.run_count; r++) {
-        hop__part list[HOP__MAX_PARTS];
-        int count = hop__layer_parts(m, m->run_start[r], list);
-        for (int i = 0; i < count; i++)
-            n += m->config.pattern.runs[r].count * list[i].shape[0] *
-                 (list[i].shape[1] ? list[i].shape[1] : 1);
+    for (int64_t r = 0; !m->layers && r < m->config.pattern.run_count; r++)
+        n += m->config.pattern.runs[r].count * numbers(list, hop__run_parts(m, r, list));
+    for (int64_t i = 0; !m->layers && i < m->special_count; i++) {
+        int64_t layer = m->specials[i].layer;
+        n -= numbers(list, hop__run_parts(m, hop__layer_run(m, layer), list));
+        n += numbers(list, hop__layer_parts(m, layer, list));
     }
     return n;
 }

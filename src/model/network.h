@@ -53,7 +53,9 @@ int hop__run_parts(const hop_model *m, int64_t run,
                    hop__part out[HOP__MAX_PARTS]); /* of a run's ordinary layers */
 const hop_mixer_ops *hop__layer_ops(const hop_model *m, int64_t layer);
 int64_t hop__layer_run(const hop_model *m, int64_t layer); /* which run of the pattern it belongs to */
+/* As they are laid out, each from a cache line on; for a tensor beyond all limits, a number beyond them. */
 int64_t hop__part_floats(const hop__part *p);
+int64_t hop__parts_floats(const hop__part *parts, int count);
 
 /* source.c: layers one after another, stored or made from the seed when they are asked for. */
 

@@ -44,13 +44,6 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
 
 /* ---- places for seeded layers -------------------------------------------------------------------- */
 
-static int64_t shape_floats(const hop__part *parts, int count)
-{
-    int64_t n = 0;
-    for (int i = 0; i < count; i++) n += hop__part_floats(&parts[i]);
-    return n;
-}
-
 /* The shapes that runs have, and the floats of the largest layer of all. */
 static int64_t find_shapes(hop__source *s)
 {
@@ -65,12 +58,12 @@ static int64_t find_shapes(hop__source *s)
         hop__shape *shape = &s->shapes[s->shape_count++];
         shape->ops = ops;
         shape->count = hop__run_parts(m, r, shape->parts);
-        int64_t n = shape_floats(shape->parts, shape->count);
+        int64_t n = hop__parts_floats(shape->parts, shape->count);
         if (n > most) most = n;
     }
     for (int64_t i = 0; i < m->special_count; i++) {
         hop__part parts[HOP__MAX_PARTS];
-        int64_t n = shape_floats(parts, hop__layer_parts(m, m->specials[i].layer, parts));
+        int64_t n = hop__parts_floats(parts, hop__layer_parts(m, m->specials[i].layer, parts));
         if (n > most) most = n;
     }
     return most;
