@@ -102,8 +102,8 @@ static bool open_buffers(buffers *b, const job *heaviest, hop_pool *pool)
 {
     hop_scan c = shape(heaviest);
     hop_selective s = {TOKENS, CHANNELS, STATES, CHANNELS, CHANNELS, STATES, STATES, CHANNELS};
-    size_t count = (size_t)TOKENS * HEADS * DIM, scratch = hop_scan_scratch(&c, hop_pool_threads(pool));
-    size_t other = hop_selective_scratch(&s, hop_pool_threads(pool));
+    size_t count = (size_t)TOKENS * HEADS * DIM, scratch = hop_scan_backward_scratch(&c, hop_pool_threads(pool));
+    size_t other = hop_selective_backward_scratch(&s, hop_pool_threads(pool));
     b->scratch = hop_alloc(sizeof(float) * (scratch > other ? scratch : other));
     bool all = b->scratch != NULL;
     hop_rng rng;

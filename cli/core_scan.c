@@ -78,7 +78,7 @@ static hop_scan gated_config(const core_run *r, int g)
 static size_t scratch(const core_run *r, int threads)
 {
     hop_scan c = config_of(r);
-    return hop_scan_scratch(&c, threads);
+    return hop_scan_backward_scratch(&c, threads);
 }
 
 /* ---- decay ---------------------------------------------------------------------------------- */

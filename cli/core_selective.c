@@ -26,7 +26,7 @@ static hop_selective_in inputs(const core_run *r)
 static size_t scratch(const core_run *r, int threads)
 {
     hop_selective c = config_of(r);
-    return hop_selective_scratch(&c, threads);
+    return hop_selective_backward_scratch(&c, threads);
 }
 
 static void forward(const core_run *r)

@@ -192,7 +192,7 @@ static inline void case_part(scan_case *s, float *state, int64_t first, int64_t 
     if (in.beta) in.beta += first * c.beta_stride;
     if (in.a) in.a += first * c.k_stride, in.b += first * c.k_stride;
     if (in.i) in.i += first * c.gate_stride, in.f += first * c.gate_stride;
-    int64_t size = (int64_t)hop_scan_forward_scratch(&c, hop_pool_threads(pool));
+    int64_t size = (int64_t)hop_scan_scratch(&c, hop_pool_threads(pool));
     float *scratch = floats_new(size), *o = s->o + first * c.o_stride;
     poison(scratch, size);
     switch (s->kind) {

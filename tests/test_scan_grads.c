@@ -40,7 +40,7 @@ static void backward(const scan_case *s, const grads *g, const float *d_o, hop_p
                           .di = g->p[IN],
                           .df = g->p[FORGET],
                           .d_state = g->p[STATE]};
-    int64_t size = (int64_t)hop_scan_scratch(&s->c, hop_pool_threads(pool));
+    int64_t size = (int64_t)hop_scan_backward_scratch(&s->c, hop_pool_threads(pool));
     float *scratch = floats_new(size);
     poison(scratch, size);
     for (int a = 0; a < ARRAYS; a++)

@@ -277,6 +277,20 @@ static void bits_do_not_depend_on_threads(void **state)
     hop_pool_free(pools[0]), hop_pool_free(pools[1]);
 }
 
+static void inference_needs_less_than_a_megabyte_a_thread(void **state)
+{
+    (void)state;
+    /* gdn with keys of 128, values of 256, any number of tokens. */
+    hop_scan c = {.tokens = 1 << 20, .heads = 32, .key_heads = 16, .key_dim = 128, .value_dim = 256};
+    hop_selective s = {.tokens = 1 << 20, .width = 8192, .states = 128};
+    for (int threads = 1; threads <= 16; threads *= 2) {
+        assert_true(hop_scan_scratch(&c, threads) <= (size_t)threads * ((1 << 17) + 16));
+        assert_true(hop_selective_scratch(&s, threads) <= (size_t)threads * ((1 << 13) + 16));
+        assert_true(hop_scan_backward_scratch(&c, threads) > hop_scan_scratch(&c, threads));
+        assert_true(hop_selective_backward_scratch(&s, threads) > hop_selective_scratch(&s, threads));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -290,6 +304,7 @@ int main(void)
         cmocka_unit_test(without_state_and_keys_the_output_is_exactly_zero),
         cmocka_unit_test(outputs_ignore_later_tokens_exactly),
         cmocka_unit_test(bits_do_not_depend_on_threads),
+        cmocka_unit_test(inference_needs_less_than_a_megabyte_a_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

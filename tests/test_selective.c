@@ -76,9 +76,10 @@ static void truth_select(select_case *s)
     }
 }
 
-static float *scratch_new(const hop_selective *c, hop_pool *pool)
+static float *scratch_new(const hop_selective *c, bool backward, hop_pool *pool)
 {
-    int64_t size = (int64_t)hop_selective_scratch(c, hop_pool_threads(pool));
+    int threads = hop_pool_threads(pool);
+    int64_t size = (int64_t)(backward ? hop_selective_backward_scratch : hop_selective_scratch)(c, threads);
     float *scratch = floats_new(size);
     poison(scratch, size);
     return scratch;
@@ -88,7 +89,7 @@ static float *scratch_new(const hop_selective *c, hop_pool *pool)
 static float *forward(select_case *s, hop_pool *pool)
 {
     const int64_t size = s->c.width * s->c.states;
-    float *state = floats_new(size), *scratch = scratch_new(&s->c, pool);
+    float *state = floats_new(size), *scratch = scratch_new(&s->c, false, pool);
     hop_selective_in in = input(s);
     memcpy(state, s->start, sizeof(float) * (size_t)size);
     poison(s->o, s->c.tokens * s->c.o_stride);
@@ -186,7 +187,7 @@ static void backward(select_case *s, float *const g[PARTS], hop_pool *pool)
 {
     hop_selective_in in = input(s);
     hop_selective_grad want = {s->d_o, g[X], g[DELTA_], g[AA], g[BB], g[CC], g[DD]};
-    float *scratch = scratch_new(&s->c, pool);
+    float *scratch = scratch_new(&s->c, true, pool);
     for (int a = 0; a < PARTS; a++)
         if (g[a]) poison(g[a], s->count[a]);
     hop_selective_backward(&want, s->start, &in, &s->c, scratch, pool);
@@ -306,7 +307,7 @@ static void the_file_of_others_agrees(void **state)
         for (int a = 0; a < PARTS; a++) in[a] = tensor(&f, names[a], &n[a]), out[a] = floats_new(n[a]);
         for (int64_t b = 0; b < B; b++) {
             const int64_t at[PARTS] = {b * T * D, b * T * D, 0, b * T * N, b * T * N, 0};
-            float *dA = floats_new(D * N), *dD = floats_new(D), *scratch = scratch_new(&c, NULL);
+            float *dA = floats_new(D * N), *dD = floats_new(D), *scratch = scratch_new(&c, true, NULL);
             hop_selective_in p = {in[X] + at[X],   in[DELTA_] + at[X], in[AA],
                                   in[BB] + at[BB], in[CC] + at[CC],    in[DD]};
             hop_selective_grad g = {

@@ -94,6 +94,7 @@ uint64_t hop_hash_end(const hop_hash *h); /* of all that was added; more may fol
 
 /* Aligned heap memory, zeroed; NULL when there is none. hop_free(NULL) is fine. */
 void *hop_alloc(size_t bytes);
+void *hop_alloc_raw(size_t bytes); /* not zeroed: the system gives only the pages that are used */
 void hop_free(void *p);
 /* a*b, or false when it does not fit. */
 bool hop_mul_size(size_t a, size_t b, size_t *out);

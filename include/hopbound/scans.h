@@ -52,10 +52,10 @@ typedef struct hop_scan_in {
     const float *i, *f; /* mlstm: [T,H], before their activations; strides gate_stride */
 } hop_scan_in;
 
-/* Floats of scratch for a pool of `threads`; covers every recurrence, both forms, and backward. */
+/* Floats of scratch that forward needs for a pool of `threads`, for every recurrence and both forms, which
+ * does not grow with the tokens; and what forward or backward need, whichever is more. */
 size_t hop_scan_scratch(const hop_scan *c, int threads);
-/* The same for who never goes backward: does not grow with the tokens. */
-size_t hop_scan_forward_scratch(const hop_scan *c, int threads);
+size_t hop_scan_backward_scratch(const hop_scan *c, int threads);
 
 /* `state` [H,K,V]: read before the first token, holds the state after the last; NULL: starts at zero, not
  * kept. */
@@ -106,7 +106,9 @@ typedef struct hop_selective_grad {
     float *dx, *ddelta, *dA, *dB, *dC, *dD;
 } hop_selective_grad;
 
+/* As hop_scan_scratch and hop_scan_backward_scratch. */
 size_t hop_selective_scratch(const hop_selective *c, int threads);
+size_t hop_selective_backward_scratch(const hop_selective *c, int threads);
 /* state [D,N], as above. */
 void hop_selective_forward(float *o, float *state, const hop_selective_in *in, const hop_selective *c,
                            float *scratch, hop_pool *pool);

@@ -22,7 +22,7 @@ static void ask_for_huge_pages(void *p, size_t bytes)
 #endif
 }
 
-void *hop_alloc(size_t bytes)
+void *hop_alloc_raw(size_t bytes)
 {
     if (bytes > SIZE_MAX - 2 * HUGE_PAGE) return NULL;
     size_t align = bytes >= 2 * HUGE_PAGE ? HUGE_PAGE : HOP_ALIGN;
@@ -30,7 +30,13 @@ void *hop_alloc(size_t bytes)
     void *p = aligned_alloc(align, rounded);
     if (!p) return NULL;
     if (align == HUGE_PAGE) ask_for_huge_pages(p, rounded);
-    memset(p, 0, rounded);
+    return p;
+}
+
+void *hop_alloc(size_t bytes)
+{
+    void *p = hop_alloc_raw(bytes);
+    if (p) memset(p, 0, bytes);
     return p;
 }
 
@@ -56,7 +62,7 @@ static size_t align_up(size_t n)
 hop_status hop_arena_reserve(hop_arena *a, size_t bytes, hop_error *err)
 {
     hop_arena_free(a);
-    a->base = hop_alloc(bytes);
+    a->base = hop_alloc_raw(bytes);
     if (!a->base) return hop_fail(err, HOP_ENOMEM, "cannot reserve %zu bytes of scratch memory", bytes);
     a->size = align_up(bytes);
     return HOP_OK;

@@ -61,12 +61,12 @@ static size_t for_threads(size_t floats, int threads)
     return floats * (size_t)(threads > 0 ? threads : 1) + 16;
 }
 
-size_t hop_scan_forward_scratch(const hop_scan *c, int threads)
+size_t hop_scan_scratch(const hop_scan *c, int threads)
 {
     return for_threads(forward_floats(c), threads);
 }
 
-size_t hop_scan_scratch(const hop_scan *c, int threads)
+size_t hop_scan_backward_scratch(const hop_scan *c, int threads)
 {
     size_t forward = forward_floats(c), backward = backward_floats(c);
     return for_threads(forward > backward ? forward : backward, threads);

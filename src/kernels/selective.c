@@ -9,9 +9,14 @@ static int64_t blocks_of(const hop_selective *c)
     return (c->width + HOP__SELECT_WIDTH - 1) / HOP__SELECT_WIDTH;
 }
 
-/* Floats of one worker: A and the state; backward: A, dh, dA, a block's states, the kept ones. ref: doubles
- * of the state alone, or of all kept states, which are half as many. */
-static size_t worker_floats(const hop_selective *c)
+/* Floats of one worker: A and the state; ref: doubles of one channel's state. */
+static size_t forward_floats(const hop_selective *c)
+{
+    return (size_t)hop__round_up(2 * c->states * HOP__SELECT_WIDTH, 16);
+}
+
+/* A, dh, dA, a block's states, the kept ones; ref: doubles of all kept states, which are half as many. */
+static size_t backward_floats(const hop_selective *c)
 {
     const int64_t size = c->states * HOP__SELECT_WIDTH,
                   kept = (c->tokens + HOP__SCAN_BACK - 1) / HOP__SCAN_BACK;
@@ -27,8 +32,12 @@ static size_t part_floats(const hop_selective *c)
 
 size_t hop_selective_scratch(const hop_selective *c, int threads)
 {
-    return worker_floats(c) * (size_t)(threads > 0 ? threads : 1) + part_floats(c) * (size_t)blocks_of(c) +
-           16;
+    return forward_floats(c) * (size_t)hop__max(threads, 1) + 16;
+}
+
+size_t hop_selective_backward_scratch(const hop_selective *c, int threads)
+{
+    return backward_floats(c) * (size_t)hop__max(threads, 1) + part_floats(c) * (size_t)blocks_of(c) + 16;
 }
 
 typedef struct select_job {
@@ -51,7 +60,7 @@ static void run(hop__select_task t, float *scratch, hop_pool *pool)
 {
     const hop_selective *c = t.c;
     assert(c->tokens >= 0 && c->width > 0 && c->states > 0);
-    select_job s = {t, worker_floats(c)};
+    select_job s = {t, t.g ? backward_floats(c) : forward_floats(c)};
     s.task.scratch = (float *)(((uintptr_t)scratch + 63) & ~(uintptr_t)63);
     if (c->tokens * c->width * c->states < (1 << 14)) pool = NULL;
     if (t.g) s.task.part = s.task.scratch + s.per_worker * (size_t)hop_pool_threads(pool);

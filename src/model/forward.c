@@ -61,10 +61,10 @@ hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forw
     f->saved.path = o->checkpoint;
     int threads = hop_pool_threads(o->pool);
     size_t rows = (size_t)f->max_tokens * (size_t)m->config.d_model * sizeof(float);
-    f->x = hop_alloc(rows);
-    f->y = hop_alloc(rows);
-    f->normed = m->config.norm == HOP_NORM_NONE ? NULL : hop_alloc(rows);
-    f->finish = hop_alloc(sizeof(float) * hop__finish_floats(m, ROWS) * (size_t)threads);
+    f->x = hop_alloc_raw(rows);
+    f->y = hop_alloc_raw(rows);
+    f->normed = m->config.norm == HOP_NORM_NONE ? NULL : hop_alloc_raw(rows);
+    f->finish = hop_alloc_raw(sizeof(float) * hop__finish_floats(m, ROWS) * (size_t)threads);
     hop_status s = HOP_OK;
     if (!f->x || !f->y || !f->finish || (m->config.norm != HOP_NORM_NONE && !f->normed))
         s = hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens", (long long)f->max_tokens);

@@ -87,7 +87,7 @@ hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err)
         if (tie > 0 && tie <= KEPT_FLOATS / (room * s->shape_count)) s->each = tie;
         int64_t places = s->shape_count * s->each + 1;
         s->places = hop_alloc(sizeof *s->places * (size_t)places);
-        s->buffer = hop_alloc(sizeof(float) * (size_t)(room * places));
+        s->buffer = hop_alloc_raw(sizeof(float) * (size_t)(room * places));
         for (int64_t i = 0; s->places && i < places; i++)
             s->places[i] = (hop__place){.stream = -1, .data = s->buffer + i * room};
     }
