@@ -3,6 +3,7 @@
 #include "room.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 static const hop__field FIELDS[] = {
     {"n", offsetof(hop_task, twosum.n), false, 1, HOP__MAX_LENGTH},
@@ -31,58 +32,27 @@ static void sample(const hop_task *t, hop_rng *rng, int32_t *tokens)
 
 /* ---- solving ------------------------------------------------------------------------------- */
 
-static bool before(const int32_t *x, int32_t a, int32_t b)
+#define FEW 32 /* tokens that are looked through without a table */
+
+static bool occurs(const int32_t *tokens, int64_t count, int64_t wanted)
 {
-    return x[a] != x[b] ? x[a] < x[b] : a < b;
+    for (int64_t i = 0; i < count; i++)
+        if (tokens[i] == wanted) return true;
+    return false;
 }
 
-static void sift(int32_t *heap, int64_t root, int64_t count, const int32_t *x)
-{
-    int32_t moving = heap[root];
-    for (int64_t child; (child = 2 * root + 1) < count; root = child) {
-        if (child + 1 < count && before(x, heap[child], heap[child + 1])) child++;
-        if (!before(x, moving, heap[child])) break;
-        heap[root] = heap[child];
-    }
-    heap[root] = moving;
-}
-
-/* Positions ordered by token, then by position. Heap sort: no memory, and no input is slow. */
-static void sort_positions(int32_t *order, int64_t count, const int32_t *x)
-{
-    for (int64_t i = 0; i < count; i++) order[i] = (int32_t)i;
-    for (int64_t i = count / 2; i-- > 0;) sift(order, i, count, x);
-    for (int64_t last = count - 1; last > 0; last--) {
-        int32_t largest = order[0];
-        order[0] = order[last];
-        order[last] = largest;
-        sift(order, 0, last, x);
-    }
-}
-
-/* `targets` first holds the sorted positions. They fill 31 bits, so the answer of position p goes to the sign
- * of targets[p] until no more of them is wanted. Tokens are met in rising order, so their partners mod - x
- * fall, and one finger from each end finds every pair of groups. */
+/* Every token in turn: has its partner been here? From a table, or, for few tokens and where there is no
+ * memory for one, from the tokens themselves. */
 static int64_t solve(const hop_task *t, const int32_t *tokens, int32_t *targets)
 {
-    int64_t n = t->length, above = n; /* order[above] on: tokens larger than any partner still to come */
-    sort_positions(targets, n, tokens);
-    for (int64_t begin = 0, end; begin < n; begin = end) {
-        int64_t x = tokens[targets[begin] & INT32_MAX], partner = x ? t->twosum.mod - x : 0;
-        for (end = begin; end < n && tokens[targets[end] & INT32_MAX] == x;) end++;
-        int64_t first = begin; /* of the partner's group, if it has one */
-        if (x) {
-            while (above > 0 && tokens[targets[above - 1] & INT32_MAX] > partner) above--;
-            for (first = above; first > 0 && tokens[targets[first - 1] & INT32_MAX] == partner;) first--;
-            if (first == above) continue;
-        }
-        int32_t earliest = targets[first] & INT32_MAX;
-        for (int64_t i = begin; i < end; i++) {
-            int32_t p = targets[i] & INT32_MAX;
-            if (earliest <= p) targets[p] |= INT32_MIN;
-        }
+    int64_t n = t->length, mod = t->twosum.mod;
+    bool *seen = n > FEW ? calloc((size_t)mod, sizeof *seen) : NULL;
+    for (int64_t i = 0; i < n; i++) {
+        int64_t x = tokens[i], partner = (mod - x) % mod;
+        if (seen) seen[x] = true;
+        targets[i] = seen ? seen[partner] : occurs(tokens, i + 1, partner);
     }
-    for (int64_t i = 0; i < n; i++) targets[i] = targets[i] < 0;
+    free(seen);
     return n;
 }
 
