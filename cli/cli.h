@@ -57,8 +57,6 @@ int sizes_of_network(const common_args *a, const size_args *s, const hop_model *
                      bool *known);
 /* "hops 3, m 16, fan 8,8"; "khop, n 32, alphabet 4, hops 2" */
 void sizes_print(hop_text *out, const hop_task *t);
-/* The members of an open object: "name" and the sizes. Not for funccomp. */
-void sizes_write(hop_json_writer *w, const hop_task *t);
 
 /* ---- errors and output --------------------------------------------------------------------- */
 
@@ -86,45 +84,6 @@ hop_status sink_close(sink *s, bool keep, hop_error *err);
 
 /* As many threads as --threads says. */
 int pool_open(const common_args *a, hop_pool **pool);
-
-/* ---- instances ----------------------------------------------------------------------------- */
-
-/* A prompt and, where they are known, the answers to it. */
-typedef struct instance {
-    int32_t *tokens, *targets; /* owned, `count` long each; targets: the answer wanted at a token, -1: none */
-    int64_t count, capacity;
-    int64_t asked; /* targets that are not -1; 0: the answers are not known */
-} instance;
-
-hop_status instance_reserve(instance *i, int64_t count, hop_error *err);
-hop_status instance_sample(instance *i, const hop_task *t, uint64_t seed, uint64_t number, hop_error *err);
-/* "tokens", and "answer" (to be said at the last token) or "targets" (a list, null where nothing is asked).
- */
-hop_status instance_read(instance *i, const hop_json *line, hop_error *err);
-/* Puts the answers of the solver there, if the tokens are an input of the task. */
-void instance_solve(instance *i, const hop_task *t);
-bool instance_ends_in_answer(const instance *i); /* one answer, at the last token */
-void instance_free(instance *i);
-/* The object that `task` writes and `run --input` and `task --check` read. */
-void instance_write(hop_json_writer *w, const hop_task *t, const instance *i);
-/* A list of numbers, null for those below 0. */
-void write_answers(hop_json_writer *w, const char *key, const int32_t *list, int64_t count);
-
-/* A file of JSON values, one a line; "-" is standard input. Blank lines are skipped. */
-typedef struct jsonl {
-    FILE *file;
-    const char *name;
-    char *line;
-    size_t capacity;
-    int64_t number; /* of the line read last, from 1 */
-} jsonl;
-
-hop_status jsonl_open(jsonl *j, const char *path, hop_error *err);
-/* The next line; doc->root is NULL at the end. Errors name file and line. */
-hop_status jsonl_next(jsonl *j, hop_json_doc *doc, hop_error *err);
-/* Puts "FILE:LINE: " before the reason. */
-hop_status jsonl_fail(const jsonl *j, hop_status s, hop_error *err);
-void jsonl_close(jsonl *j);
 
 /* ---- terminal.c ---------------------------------------------------------------------------- */
 

@@ -1,7 +1,6 @@
 /* hopbound play: runs a network as the proof's communication game, in this process or over the ranks of
  * mpirun, and compares it with the plain pass under the same arithmetic. */
 #include "play.h"
-#include "evaluate.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -54,11 +53,10 @@ typedef struct playing {
     hop_pool *pool;
     hop_task task;
     bool sized;
-    jsonl in;
+    hop_jsonl in;
     bool ended;
     bool together; /* all ranks know how it ends */
-    instance one;
-    int32_t *answers;
+    hop_instance one;
     seats seats;
     hop_game *game;
     hop_forward *forward; /* under the game's arithmetic */
@@ -90,21 +88,22 @@ static hop_status next_instance(playing *p, hop_error *err)
         return HOP_OK;
     }
     if (!p->in.file)
-        return instance_sample(&p->one, &p->task, (uint64_t)a->common.seed.integer, (uint64_t)number, err);
+        return hop_instance_sample(&p->one, &p->task, (uint64_t)a->common.seed.integer, (uint64_t)number,
+                                   err);
     hop_json_doc doc = {0};
-    hop_status s = jsonl_next(&p->in, &doc, err);
+    hop_status s = hop_jsonl_next(&p->in, &doc, err);
     if (s != HOP_OK) return s;
     p->ended = !doc.root;
     if (p->ended) return HOP_OK;
-    s = instance_read(&p->one, doc.root, err);
+    s = hop_instance_read(&p->one, doc.root, err);
     hop_json_free(&doc);
     if (s == HOP_OK) s = check_tokens(p, err);
     if (s == HOP_OK && p->game && p->one.count != p->result.tokens)
         s = hop_fail(err, HOP_EFORMAT,
                      "%lld tokens where the first instance has %lld: a game is of one length",
                      (long long)p->one.count, (long long)p->result.tokens);
-    if (s != HOP_OK) return jsonl_fail(&p->in, s, err);
-    if (p->one.asked == 0 && p->sized) instance_solve(&p->one, &p->task);
+    if (s != HOP_OK) return hop_jsonl_fail(&p->in, s, err);
+    if (p->one.asked == 0 && p->sized) hop_instance_solve(&p->one, &p->task);
     return HOP_OK;
 }
 
@@ -113,7 +112,7 @@ static int fail_at_instance(const playing *p, hop_error *err)
 {
     bool signal = err->status == HOP_ESTOPPED || terminal_stopped();
     if (signal && p->transport->rank > 0) return EXIT_FAILED;
-    if (p->in.file && !signal) jsonl_fail(&p->in, err->status, err);
+    if (p->in.file && !signal) hop_jsonl_fail(&p->in, err->status, err);
     return fail_error(&p->args->common, err);
 }
 
@@ -163,16 +162,14 @@ static int open_game(playing *p)
     o.progress = &c->progress;
     o.instances = p->in.file && !a->count.given ? 0 : a->count.integer;
     if (hop_game_new(&p->game, p->model, &o, &err) != HOP_OK) return fail_at_instance(p, &err);
-    p->answers = malloc(sizeof *p->answers * (size_t)tokens);
-    if (!p->answers) return fail(c, EXIT_FAILED, "answers: out of memory");
     return compares(p) ? open_passes(p) : EXIT_DONE;
 }
 
 static void score(playing *p)
 {
-    const instance *i = &p->one;
+    const hop_instance *i = &p->one;
     int64_t right = 0;
-    for (int64_t t = 0; t < i->count; t++) right += i->targets[t] >= 0 && p->answers[t] == i->targets[t];
+    for (int64_t t = 0; t < i->count; t++) right += i->targets[t] >= 0 && i->answers[t] == i->targets[t];
     p->result.with_answer += i->asked > 0;
     p->result.correct += i->asked > 0 && right == i->asked;
 }
@@ -180,9 +177,9 @@ static void score(playing *p)
 /* How far the logits are from `run`'s wherever an answer is wanted; where none is known, at the end. */
 static hop_status measure(playing *p, hop_error *err)
 {
-    const instance *i = &p->one;
+    const hop_instance *i = &p->one;
     int64_t vocab = hop_model_config(p->model)->vocab;
-    bool several = i->asked > 0 && !instance_ends_in_answer(i);
+    bool several = i->asked > 0 && !hop_instance_ends_in_answer(i);
     float *logits =
         p->ordinary ? hop_alloc(sizeof(float) * (size_t)(vocab * (several ? i->count : 1))) : NULL;
     if (p->ordinary && !logits)
@@ -206,7 +203,7 @@ static hop_status play_one(playing *p, hop_error *err)
     bool same = true;
     hop_status s = hop_game_play(p->game, p->one.tokens, err);
     if (s == HOP_OK) s = hop_game_count(p->game, err);
-    if (s == HOP_OK) s = hop_game_answers(p->game, p->one.targets, p->answers, err);
+    if (s == HOP_OK) s = hop_game_answers(p->game, p->one.targets, p->one.answers, err);
     if (s == HOP_OK && p->forward)
         s = hop_forward_hidden(p->forward, p->one.tokens, p->one.count, p->hidden, err);
     if (s == HOP_OK && !p->args->no_compare.flag) s = hop_game_compare(p->game, p->hidden, &same, err);
@@ -325,7 +322,8 @@ static int ask_network(playing *p)
     if (code != EXIT_DONE) return code;
     if (!p->sized && !a->input.text)
         return fail(&a->common, EXIT_USAGE, "--task: missing, and %.200s names none", a->common.operand);
-    if (generated_tokens(p->model, &generate, &err) != HOP_OK) return fail_error(&a->common, &err);
+    if (hop_generated_tokens(hop_model_config(p->model), &generate, &err) != HOP_OK)
+        return fail_error(&a->common, &err);
     if (generate)
         return fail(&a->common, EXIT_FAILED,
                     "%.200s: it generates its answer; the game is of one forward pass", a->common.operand);
@@ -347,7 +345,7 @@ static int prepare(playing *p)
     if (code != EXIT_DONE) return code;
     if (a->input.text && strcmp(a->input.text, "-") == 0 && p->transport->ranks > 1)
         return fail(c, EXIT_USAGE, "--input: ranks do not share standard input; give a file");
-    if (a->input.text && jsonl_open(&p->in, a->input.text, &err) != HOP_OK) return fail_error(c, &err);
+    if (a->input.text && hop_jsonl_open(&p->in, a->input.text, &err) != HOP_OK) return fail_error(c, &err);
     if (next_instance(p, &err) != HOP_OK) return fail_error(c, &err);
     if (p->ended) return fail(c, EXIT_FAILED, "%.200s: no instance in it", a->input.text);
     return open_game(p);
@@ -359,9 +357,8 @@ static void playing_free(playing *p)
     hop_forward_free(p->forward);
     hop_forward_free(p->ordinary);
     hop_free(p->hidden);
-    free(p->answers);
-    instance_free(&p->one);
-    jsonl_close(&p->in);
+    hop_instance_free(&p->one);
+    hop_jsonl_close(&p->in);
     hop_pool_free(p->pool);
     hop_model_free(p->model);
     free(p);

@@ -159,17 +159,17 @@ static hop_status save_counterexample(const prove_args *a, const hop_proof *p, c
 {
     if (!p->counterexample || !a->counterexample.text) return HOP_OK;
     hop_json_writer w = {0};
-    instance one = {0};
-    hop_status s = instance_reserve(&one, t->length, err);
+    hop_instance one = {0};
+    hop_status s = hop_instance_reserve(&one, t->length, err);
     if (s == HOP_OK) {
         memcpy(one.tokens, p->counterexample, (size_t)t->length * sizeof *one.tokens);
         hop_task_solve(t, one.tokens, one.targets);
-        instance_write(&w, t, &one);
+        hop_instance_write(&one, t, &w);
         hop_text_add(&w.text, "\n");
         s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", a->counterexample.text)
                           : hop_file_write(a->counterexample.text, w.text.s, w.text.len, err);
     }
-    instance_free(&one);
+    hop_instance_free(&one);
     hop_text_free(&w.text);
     return s;
 }

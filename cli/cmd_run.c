@@ -1,7 +1,6 @@
 /* hopbound run: evaluates a network on sampled instances or on a file of them, in batches, so that memory
  * does not grow with their number. */
 #include "cli.h"
-#include "evaluate.h"
 #include "seats.h"
 
 #include <stdlib.h>
@@ -77,12 +76,13 @@ typedef struct evaluation {
     bool sized; /* the task is known */
     int64_t starts[HOP_MAX_PLAYERS];
     hop_cuts cuts;    /* with --message-bits */
-    int64_t generate; /* tokens, by networks that think aloud */
+    int64_t generate; /* tokens; 0: it answers at once */
     hop_pool *pool;
-    jsonl in; /* its file is NULL when instances are sampled */
+    hop_jsonl in; /* its file is NULL when instances are sampled */
     bool ended;
-    predictor predictor;
-    prediction slots[PREDICTION_BATCH];
+    hop_eval *eval; /* from the first batch on */
+    hop_instance slots[HOP_EVAL_BATCH];
+    int64_t lines[HOP_EVAL_BATCH]; /* of the file, where the slots are from */
     int64_t filled;
     int64_t instances, with_answer, correct, tokens;
     int64_t targets, targets_correct;
@@ -94,18 +94,18 @@ typedef struct evaluation {
 
 /* ---- taking instances ---------------------------------------------------------------------- */
 
-static hop_status read_one(evaluation *e, prediction *s, hop_error *err)
+static hop_status read_one(evaluation *e, hop_instance *s, hop_error *err)
 {
     hop_json_doc doc = {0};
-    hop_status got = jsonl_next(&e->in, &doc, err);
+    hop_status got = hop_jsonl_next(&e->in, &doc, err);
     if (got != HOP_OK) return got;
     e->ended = !doc.root;
     if (e->ended) return HOP_OK;
-    got = instance_read(&s->one, doc.root, err);
+    got = hop_instance_read(s, doc.root, err);
     hop_json_free(&doc);
-    if (got != HOP_OK) return jsonl_fail(&e->in, got, err);
-    s->line = e->in.number;
-    if (s->one.asked == 0 && e->sized) instance_solve(&s->one, &e->task);
+    if (got != HOP_OK) return hop_jsonl_fail(&e->in, got, err);
+    e->lines[e->filled] = e->in.number;
+    if (s->asked == 0 && e->sized) hop_instance_solve(s, &e->task);
     return HOP_OK;
 }
 
@@ -114,20 +114,19 @@ static hop_status fill(evaluation *e, hop_error *err)
     bool limited = !e->in.file || e->args->count.given;
     int64_t tokens = 0;
     e->filled = 0;
-    while (e->filled < PREDICTION_BATCH && tokens < BATCH_TOKENS && !e->ended) {
+    while (e->filled < HOP_EVAL_BATCH && tokens < BATCH_TOKENS && !e->ended) {
         int64_t number = e->instances + e->filled;
-        prediction *s = &e->slots[e->filled];
+        hop_instance *s = &e->slots[e->filled];
         if (limited && number >= e->args->count.integer) {
             e->ended = true;
             break;
         }
-        hop_status got = e->in.file
-                             ? read_one(e, s, err)
-                             : instance_sample(&s->one, &e->task, (uint64_t)e->args->common.seed.integer,
-                                               (uint64_t)number, err);
+        hop_status got = e->in.file ? read_one(e, s, err)
+                                    : hop_instance_sample(s, &e->task, (uint64_t)e->args->common.seed.integer,
+                                                          (uint64_t)number, err);
         if (got != HOP_OK) return got;
         if (e->ended) break;
-        tokens += s->one.count;
+        tokens += s->count;
         e->filled++;
     }
     return HOP_OK;
@@ -142,44 +141,44 @@ static void write_null(hop_json_writer *w, const char *key)
 }
 
 /* Members "predictions" and "targets": what the network says at each token, null where it was not asked. */
-static void write_several(hop_json_writer *w, const prediction *x)
+static void write_several(hop_json_writer *w, const hop_instance *x)
 {
     hop_json_key(w, "predictions");
     hop_json_begin_array(w);
-    for (int64_t t = 0; t < x->one.count; t++)
-        if (x->answers[t] == NOT_READ)
+    for (int64_t t = 0; t < x->count; t++)
+        if (x->answers[t] == HOP_NOT_ASKED)
             hop_json_put_null(w);
         else
             hop_json_put_int(w, x->answers[t]);
     hop_json_end_array(w);
-    if (x->one.asked)
-        write_answers(w, "targets", x->one.targets, x->one.count);
+    if (x->asked)
+        hop_answers_write(w, "targets", x->targets, x->count);
     else
         write_null(w, "targets");
 }
 
-static void write_single(hop_json_writer *w, const prediction *x)
+static void write_single(hop_json_writer *w, const hop_instance *x)
 {
-    int64_t last = x->one.count - 1;
+    int64_t last = x->count - 1;
     hop_json_integer(w, "prediction", x->answers[last]);
-    if (x->one.asked)
-        hop_json_integer(w, "answer", x->one.targets[last]);
+    if (x->asked)
+        hop_json_integer(w, "answer", x->targets[last]);
     else
         write_null(w, "answer");
 }
 
-static bool write_prediction(evaluation *e, const prediction *x)
+static bool write_prediction(evaluation *e, const hop_instance *x)
 {
     hop_json_writer *w = &e->line;
     w->comma = false; /* lines are documents of their own */
     hop_json_begin_object(w);
     hop_json_integer(w, "index", e->instances);
-    (prediction_has_several(&e->predictor, x) ? write_several : write_single)(w, x);
-    if (x->one.asked)
-        hop_json_boolean(w, "correct", prediction_correct(x));
+    (hop_eval_reads_several(e->eval, x) ? write_several : write_single)(w, x);
+    if (x->asked)
+        hop_json_boolean(w, "correct", hop_instance_correct(x));
     else
         write_null(w, "correct");
-    if (x->chain) write_answers(w, "chain", x->chain, e->predictor.generate);
+    if (x->chain) hop_answers_write(w, "chain", x->chain, e->generate);
     hop_json_end_object(w);
     hop_text_add(&w->text, "\n");
     return sink_write(&e->predictions, &w->text);
@@ -189,17 +188,17 @@ static bool write_prediction(evaluation *e, const prediction *x)
 static hop_status score_batch(evaluation *e, hop_error *err)
 {
     for (int64_t i = 0; i < e->filled; i++) {
-        const prediction *s = &e->slots[i];
+        const hop_instance *s = &e->slots[i];
         if (s->status != HOP_OK) {
             *err = s->err;
             if (!e->in.file) return s->status;
-            jsonl at = {.name = e->in.name, .number = s->line};
-            return jsonl_fail(&at, s->status, err);
+            hop_jsonl at = {.name = e->in.name, .number = e->lines[i]};
+            return hop_jsonl_fail(&at, s->status, err);
         }
-        e->tokens += s->one.count + e->predictor.generate;
-        e->with_answer += s->one.asked > 0;
-        e->correct += prediction_correct(s);
-        e->targets += s->one.asked;
+        e->tokens += s->count + e->generate;
+        e->with_answer += s->asked > 0;
+        e->correct += hop_instance_correct(s);
+        e->targets += s->asked;
         e->targets_correct += s->right;
         if (e->keep && !write_prediction(e, s)) return HOP_OK; /* closing the sink says why */
         e->instances++;
@@ -207,47 +206,46 @@ static hop_status score_batch(evaluation *e, hop_error *err)
     return HOP_OK;
 }
 
-static bool asks_everywhere(const hop_task *t)
-{
-    return t->kind == HOP_TASK_TWOSUM || t->kind == HOP_TASK_RECALL;
-}
-
 /* The players of the first instance, whose length all must have. */
 static int take_seats(evaluation *e)
 {
     const run_args *a = e->args;
     seats s;
-    int code =
-        seats_from_options(&a->common, &a->seats, e->sized ? &e->task : NULL, e->slots[0].one.count, &s);
+    int code = seats_from_options(&a->common, &a->seats, e->sized ? &e->task : NULL, e->slots[0].count, &s);
     if (code != EXIT_DONE) return code;
     e->cuts = seats_cuts(&s, e->starts, (int)a->message_bits.integer);
-    e->predictor.cuts = &e->cuts;
-    e->predictor.cut_tokens = e->slots[0].one.count;
     return EXIT_DONE;
+}
+
+/* The first batch is there: its first instance says how many tokens players hold. */
+static hop_status open_eval(evaluation *e, hop_error *err)
+{
+    const run_args *a = e->args;
+    int64_t bits = a->precision.integer;
+    hop_eval_options o = {.pool = e->pool,
+                          .bits = bits == ALL_BITS ? 0 : (int)bits,
+                          .progress = &a->common.progress,
+                          .everywhere = e->sized && hop_task_asks_everywhere(&e->task),
+                          .checkpoint = a->checkpoint.text};
+    if (a->message_bits.given) {
+        e->usage = take_seats(e) != EXIT_DONE;
+        if (e->usage) return HOP_ERANGE;
+        o.cuts = &e->cuts;
+        o.cut_tokens = e->slots[0].count;
+    }
+    hop_status s = hop_eval_open(&e->eval, e->model, &o, err);
+    if (s == HOP_OK)
+        hop_eval_start(e->eval, "instances", e->in.file && !a->count.given ? 0 : (double)a->count.integer);
+    return s;
 }
 
 static hop_status evaluate(evaluation *e, hop_error *err)
 {
-    const run_args *a = e->args;
-    int64_t bits = a->precision.integer;
-    e->predictor = (predictor){.model = e->model,
-                               .pool = e->pool,
-                               .bits = bits == ALL_BITS ? 0 : (int)bits,
-                               .progress = &a->common.progress,
-                               .label = "instances",
-                               .total = e->in.file && !a->count.given ? 0 : (double)a->count.integer,
-                               .everywhere = e->sized && asks_everywhere(&e->task),
-                               .generate = e->generate,
-                               .checkpoint = a->checkpoint.text};
     hop_status s = HOP_OK;
     while (s == HOP_OK && !e->ended && !e->predictions.error) {
         s = fill(e, err);
-        if (s == HOP_OK && e->filled && a->message_bits.given && !e->predictor.cuts &&
-            take_seats(e) != EXIT_DONE) {
-            e->usage = true;
-            return HOP_ERANGE;
-        }
-        if (s == HOP_OK && e->filled) s = predictor_run(&e->predictor, e->slots, e->filled, err);
+        if (s == HOP_OK && e->filled && !e->eval) s = open_eval(e, err);
+        if (s == HOP_OK && e->filled) s = hop_eval_run(e->eval, e->slots, e->filled, err);
         if (s == HOP_OK) s = score_batch(e, err);
     }
     return s;
@@ -255,10 +253,10 @@ static hop_status evaluate(evaluation *e, hop_error *err)
 
 static void evaluation_free(evaluation *e)
 {
-    predictor_close(&e->predictor);
-    for (int i = 0; i < PREDICTION_BATCH; i++) prediction_free(&e->slots[i]);
+    hop_eval_close(e->eval);
+    for (int i = 0; i < HOP_EVAL_BATCH; i++) hop_instance_free(&e->slots[i]);
     hop_text_free(&e->line.text);
-    jsonl_close(&e->in);
+    hop_jsonl_close(&e->in);
 }
 
 /* ---- the verb ------------------------------------------------------------------------------ */
@@ -326,7 +324,7 @@ static int report(const evaluation *e, double seconds)
 static int stopped(const evaluation *e, const hop_error *err)
 {
     const common_args *a = &e->args->common;
-    const char *kept = e->predictor.path;
+    const char *kept = e->eval ? hop_eval_kept(e->eval) : "";
     if (err->status == HOP_ESTOPPED && e->args->checkpoint.text && *kept && access(kept, F_OK) == 0)
         return fail(a, EXIT_FAILED, "stopped: by a signal; the same command resumes from %s", kept);
     return fail_error(a, err);
@@ -337,7 +335,7 @@ static int run(evaluation *e)
 {
     const run_args *a = e->args;
     hop_error err = {0};
-    if (a->input.text && jsonl_open(&e->in, a->input.text, &err) != HOP_OK)
+    if (a->input.text && hop_jsonl_open(&e->in, a->input.text, &err) != HOP_OK)
         return fail_error(&a->common, &err);
     e->keep = a->predictions.text != NULL;
     if (e->keep && sink_open(&e->predictions, a->predictions.text, &err) != HOP_OK)
@@ -362,7 +360,8 @@ static int ask_network(evaluation *e)
     if (code != EXIT_DONE) return code;
     if (!e->sized && !a->input.text)
         return fail(&a->common, EXIT_USAGE, "--task: missing, and %.200s names none", a->common.operand);
-    if (generated_tokens(e->model, &e->generate, &err) != HOP_OK) return fail_error(&a->common, &err);
+    if (hop_generated_tokens(hop_model_config(e->model), &e->generate, &err) != HOP_OK)
+        return fail_error(&a->common, &err);
     if (e->generate && a->precision.integer != ALL_BITS)
         return fail(&a->common, EXIT_USAGE, "--precision: a network that generates runs in float32 only");
     if (a->message_bits.given && (a->precision.integer != ALL_BITS || a->checkpoint.text || e->generate))
@@ -424,9 +423,9 @@ const verb verb_run = {
     .operand_help = "the network: config.json and model.safetensors",
     .description =
         "The answer is read at the last token: the largest logit. Tasks that ask at several tokens are read "
-        "at each of them, and an instance is correct when all its answers are. A network that was built to "
-        "generate (kind cot) continues the prompt with the likeliest token, again and again; the last is the "
-        "answer.\n\n"
+        "at each of them, and an instance is correct when all its answers are. A network whose config.json "
+        "says `generate` (kind cot) continues the prompt with the likeliest token, as many times; the last is "
+        "the answer.\n\n"
         "Sizes of sampled instances are those the network was made for, unless the options say others. A "
         "line of --input without answers gets the right ones from the solver when its tokens fit the task; "
         "else it is only predicted. Accuracy is over the instances whose answers are known; it does not "

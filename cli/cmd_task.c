@@ -70,7 +70,7 @@ static void write_funccomp(hop_text *out, const hop_funccomp *t, const int32_t *
 }
 
 /* A line of tokens and a line of targets, - where nothing is asked; columns as wide as the largest token. */
-static void write_lines(hop_text *out, const hop_task *t, const instance *i)
+static void write_lines(hop_text *out, const hop_task *t, const hop_instance *i)
 {
     int width = snprintf(NULL, 0, "%lld", (long long)(t->vocab - 1));
     hop_text_add(out, "  tokens ");
@@ -84,7 +84,7 @@ static void write_lines(hop_text *out, const hop_task *t, const instance *i)
     hop_text_add(out, "\n");
 }
 
-static void write_readable(hop_text *out, const hop_task *t, const instance *i, int64_t number)
+static void write_readable(hop_text *out, const hop_task *t, const hop_instance *i, int64_t number)
 {
     hop_text_printf(out, "instance %lld (", (long long)number);
     sizes_print(out, t);
@@ -99,7 +99,7 @@ static void write_readable(hop_text *out, const hop_task *t, const instance *i, 
 static hop_status sample_all(const task_args *a, const hop_task *t, int format, sink *out, hop_error *err)
 {
     hop_json_writer w = {0};
-    instance one = {0};
+    hop_instance one = {0};
     hop_status s = HOP_OK;
     bool going = true;
     if (format == FORMAT_JSON) {
@@ -114,13 +114,13 @@ static hop_status sample_all(const task_args *a, const hop_task *t, int format, 
     hop_progress_tick(&a->common.progress, "instances", 0,
                       (double)a->count.integer); /* the rate counts from here */
     for (int64_t i = 0; s == HOP_OK && going && i < a->count.integer; i++) {
-        s = instance_sample(&one, t, (uint64_t)a->common.seed.integer, (uint64_t)i, err);
+        s = hop_instance_sample(&one, t, (uint64_t)a->common.seed.integer, (uint64_t)i, err);
         if (s != HOP_OK) break;
         if (format == FORMAT_TEXT) {
             write_readable(&w.text, t, &one, i);
         } else {
             if (format == FORMAT_JSONL) w.comma = false; /* lines are documents of their own */
-            instance_write(&w, t, &one);
+            hop_instance_write(&one, t, &w);
             if (format == FORMAT_JSONL) hop_text_add(&w.text, "\n");
         }
         going = sink_write(out, &w.text);
@@ -133,7 +133,7 @@ static hop_status sample_all(const task_args *a, const hop_task *t, int format, 
         hop_text_add(&w.text, "\n");
         sink_write(out, &w.text);
     }
-    instance_free(&one);
+    hop_instance_free(&one);
     hop_text_free(&w.text);
     return s;
 }
@@ -205,12 +205,12 @@ static hop_status sizes_of_line(const hop_json *line, const hop_task *sizes, hop
     return named || (first && sizes->kind == HOP_TASK_FUNCCOMP) ? hop_task_read(out, line, err) : HOP_OK;
 }
 
-static hop_status check_line(const hop_json *line, const hop_task *sizes, instance *one, bool *right,
+static hop_status check_line(const hop_json *line, const hop_task *sizes, hop_instance *one, bool *right,
                              hop_error *err)
 {
     hop_task t;
     hop_status s = sizes_of_line(line, sizes, &t, err);
-    if (s == HOP_OK) s = instance_read(one, line, err);
+    if (s == HOP_OK) s = hop_instance_read(one, line, err);
     if (s == HOP_OK && one->asked == 0)
         s = hop_fail(err, HOP_EFORMAT, "%s: missing", t.kind == HOP_TASK_FUNCCOMP ? "answer" : "targets");
     if (s == HOP_OK) s = hop_task_check(&t, one->tokens, one->count, err);
@@ -226,17 +226,18 @@ static hop_status check_line(const hop_json *line, const hop_task *sizes, instan
     return check_chain(line, chain, t.funccomp.hops, right, err);
 }
 
-static hop_status check_all(const task_args *a, const hop_task *sizes, jsonl *in, tally *sum, hop_error *err)
+static hop_status check_all(const task_args *a, const hop_task *sizes, hop_jsonl *in, tally *sum,
+                            hop_error *err)
 {
-    instance one = {0};
+    hop_instance one = {0};
     hop_json_doc doc = {0};
     hop_status s;
-    while ((s = jsonl_next(in, &doc, err)) == HOP_OK && doc.root) {
+    while ((s = hop_jsonl_next(in, &doc, err)) == HOP_OK && doc.root) {
         bool right = false;
         s = check_line(doc.root, sizes, &one, &right, err);
         hop_json_free(&doc);
         if (s != HOP_OK) {
-            s = jsonl_fail(in, s, err);
+            s = hop_jsonl_fail(in, s, err);
             break;
         }
         sum->checked++;
@@ -248,7 +249,7 @@ static hop_status check_all(const task_args *a, const hop_task *sizes, jsonl *in
             break;
         }
     }
-    instance_free(&one);
+    hop_instance_free(&one);
     return s;
 }
 
@@ -283,11 +284,11 @@ static int report_checked(const task_args *a, const tally *sum)
 static int check(const task_args *a, const hop_task *sizes)
 {
     hop_error err = {0};
-    jsonl in;
+    hop_jsonl in;
     tally sum = {0};
-    if (jsonl_open(&in, a->check.text, &err) != HOP_OK) return fail_error(&a->common, &err);
+    if (hop_jsonl_open(&in, a->check.text, &err) != HOP_OK) return fail_error(&a->common, &err);
     hop_status s = check_all(a, sizes, &in, &sum, &err);
-    jsonl_close(&in);
+    hop_jsonl_close(&in);
     return s == HOP_OK ? report_checked(a, &sum) : fail_error(&a->common, &err);
 }
 

@@ -1,6 +1,5 @@
 /* One network of the ladder: built, written, read back, proved, run. */
 #include "ladder.h"
-#include "evaluate.h"
 
 #include <math.h>
 #include <string.h>
@@ -88,22 +87,21 @@ static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, cons
     return HOP_OK;
 }
 
-/* Right answers out of `count`, computed in `bits` bits (0: float32). */
+/* Right answers out of the job's, computed in `bits` bits (0: float32). */
 static hop_status run_network(ladder *l, const hop_model *m, const hop_task *t, const ladder_job *job,
                               int bits, int64_t *correct, hop_error *err)
 {
     const common_args *a = &l->args->common;
     char label[48];
-    predictor p = {.model = m,
-                   .pool = l->pool,
-                   .bits = bits,
-                   .progress = &a->progress,
-                   .label = label,
-                   .generate = strcmp(job->kind, "cot") == 0 ? t->funccomp.hops + 1 : 0};
+    hop_eval *e;
+    const hop_eval_options o = {.pool = l->pool, .bits = bits, .progress = &a->progress};
     snprintf(label, sizeof label, bits ? "%d hops: %s, %d bits" : "%d hops: %s", t->funccomp.hops, job->name,
              bits);
-    hop_status s = predictor_sampled(&p, t, job->count, (uint64_t)a->seed.integer, correct, err);
-    predictor_close(&p);
+    hop_status s = hop_eval_open(&e, m, &o, err);
+    if (s != HOP_OK) return s;
+    hop_eval_start(e, label, (double)job->count);
+    s = hop_eval_sampled(e, t, job->count, (uint64_t)a->seed.integer, correct, err);
+    hop_eval_close(e);
     return s;
 }
 

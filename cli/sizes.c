@@ -257,10 +257,3 @@ void sizes_print(hop_text *out, const hop_task *t)
         if (SIZES[i].kind == t->kind)
             hop_text_printf(out, ", %s %lld", SIZES[i].name, (long long)size_get(t, &SIZES[i]));
 }
-
-void sizes_write(hop_json_writer *w, const hop_task *t)
-{
-    hop_json_string(w, "name", hop_task_name(t->kind));
-    for (size_t i = 0; i < SIZE_COUNT; i++)
-        if (SIZES[i].kind == t->kind) hop_json_integer(w, SIZES[i].name, size_get(t, &SIZES[i]));
-}

@@ -6,6 +6,7 @@
 #include <hopbound/bounds.h>
 #include <hopbound/config.h>
 #include <hopbound/construct.h>
+#include <hopbound/eval.h>
 #include <hopbound/exact.h>
 #include <hopbound/hf.h>
 #include <hopbound/json.h>

@@ -108,6 +108,7 @@ int64_t hop_task_values(const hop_task *t, int64_t position); /* tokens that may
 void hop_task_sample(const hop_task *t, hop_rng *rng, int32_t *tokens);
 /* targets[length]: the answer wanted at each position, -1 where none is. Returns how many are. */
 int64_t hop_task_solve(const hop_task *t, const int32_t *tokens, int32_t *targets);
+bool hop_task_asks_everywhere(const hop_task *t); /* at many tokens; else at the last only */
 hop_status hop_task_check(const hop_task *t, const int32_t *tokens, int64_t count, hop_error *err);
 double hop_task_log10_inputs(const hop_task *t);
 int64_t hop_task_inputs(const hop_task *t); /* -1: more than 2^62 */
@@ -115,6 +116,7 @@ int64_t hop_task_inputs(const hop_task *t); /* -1: more than 2^62 */
  * "alphabet": .., ..} */
 hop_status hop_task_read(hop_task *t, const hop_json *v, hop_error *err);
 void hop_task_write(const hop_task *t, hop_json_writer *w);
+void hop_task_write_members(const hop_task *t, hop_json_writer *w); /* into an object that is open */
 
 #ifdef __cplusplus
 }

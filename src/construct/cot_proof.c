@@ -243,7 +243,8 @@ static void out_of_scope(const hop_model *m, const hop_task *task, char *why, si
         snprintf(why, size, "the analysis of chains covers one full layer with two heads");
     if (mixer.rope_theta != 0 || mixer.scale < 0)
         snprintf(why, size, "the analysis of chains covers neither RoPE nor negative scales");
-    if (hop__generated(m) != task->funccomp.hops + 1)
+    int64_t generated;
+    if (hop_generated_tokens(c, &generated, NULL) != HOP_OK || generated != task->funccomp.hops + 1)
         snprintf(why, size, "the analysis of chains covers %d generated tokens for %d hops",
                  task->funccomp.hops + 1, task->funccomp.hops);
 }

@@ -20,16 +20,53 @@ void hop_proof_free(hop_proof *p)
     *p = (hop_proof){0};
 }
 
-static hop_status check_fit(const hop_model *m, const hop_task *task, hop_error *err)
+/* A network and a task, and the way to ask. */
+typedef struct subject {
+    const hop_model *model;
+    const hop_task *task;
+    const hop_prove_options *options;
+    int64_t generates;
+    hop_eval *eval;
+} subject;
+
+static hop_status check_fit(const subject *u, hop_error *err)
 {
-    const hop_config *c = hop_model_config(m);
-    if (c->vocab < task->vocab)
+    const hop_config *c = hop_model_config(u->model);
+    if (c->vocab < u->task->vocab)
         return hop_fail(err, HOP_EDOMAIN, "the task needs %lld tokens, the vocabulary has %lld",
-                        (long long)task->vocab, (long long)c->vocab);
-    int64_t length = task->length + (hop__generated(m) ? hop__generated(m) - 1 : 0);
+                        (long long)u->task->vocab, (long long)c->vocab);
+    int64_t length = u->task->length + (u->generates ? u->generates - 1 : 0);
     if (c->max_positions < length)
         return hop_fail(err, HOP_EDOMAIN, "the task is %lld tokens long, the network takes %lld",
                         (long long)length, (long long)c->max_positions);
+    return HOP_OK;
+}
+
+static hop_status keep_wrong(hop__found *f, const hop_instance *x, hop_error *err)
+{
+    int64_t p = 0;
+    while (x->targets[p] < 0 || x->answers[p] == x->targets[p]) p++;
+    f->tokens = hop_alloc(sizeof *f->tokens * (size_t)x->count);
+    if (!f->tokens) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    memcpy(f->tokens, x->tokens, sizeof *f->tokens * (size_t)x->count);
+    f->position = p;
+    f->expected = x->targets[p];
+    f->got = x->answers[p] == HOP_NOT_ASKED ? -1 : x->answers[p]; /* it generates, and was silent there */
+    return HOP_OK;
+}
+
+hop_status hop__find_wrong(hop__found *found, const hop_instance *batch, int64_t count, int64_t first,
+                           hop_error *err)
+{
+    for (int64_t i = 0; i < count; i++) {
+        if (batch[i].status != HOP_OK) {
+            if (err) *err = batch[i].err;
+            return batch[i].status;
+        }
+        if (batch[i].right == batch[i].asked) continue;
+        found->number = first + i;
+        return keep_wrong(found, &batch[i], err);
+    }
     return HOP_OK;
 }
 
@@ -38,46 +75,36 @@ static void refute(hop_proof *p, const hop__found *f)
     p->verdict = HOP_REFUTED;
     p->by_interval = false;
     p->counterexample = f->tokens;
-    p->position = f->reply.position;
-    p->expected = f->reply.expected;
-    p->got = f->reply.got;
+    p->position = f->position;
+    p->expected = f->expected;
+    p->got = f->got;
 }
 
-static hop_status by_enumeration(hop_proof *p, const hop_model *m, const hop_task *task,
-                                 const hop_prove_options *o, hop_error *err)
+static hop_status by_enumeration(hop_proof *p, const subject *u, hop_error *err)
 {
-    hop__found found = {0};
-    hop_status s = hop__enumerate(&found, &p->enumerated, m, task, o, !p->by_interval, err);
+    hop__found found;
+    hop_status s = hop__enumerate(&found, &p->enumerated, u->eval, u->task, err);
     if (s != HOP_OK) return s;
-    if (!found.tokens) {
-        p->by_enumeration = true;
-        p->verdict = HOP_PROVED;
-        return HOP_OK;
-    }
-    if (found.confirmed) {
-        snprintf(p->why, sizeof p->why, "input %lld of the enumeration is answered %lld, not %lld",
-                 (long long)found.number, (long long)found.reply.got, (long long)found.reply.expected);
-        p->by_enumeration = true;
-        refute(p, &found);
-        return HOP_OK;
-    }
-    hop_free(found.tokens);
-    p->verdict = HOP_UNDECIDED; /* step and forward disagree: the input sits on the edge of rounding */
-    snprintf(p->why, sizeof p->why, "input %lld is wrong token by token but right as a whole",
-             (long long)found.number);
+    p->by_enumeration = true;
+    p->verdict = HOP_PROVED;
+    if (!found.tokens) return HOP_OK;
+    snprintf(p->why, sizeof p->why, "input %lld of the enumeration is answered %lld, not %lld",
+             (long long)found.number, (long long)found.got, (long long)found.expected);
+    refute(p, &found);
     return HOP_OK;
 }
 
-/* Which reasoning fits the network; each one checks for itself that it applies. */
-static hop__analyse_fn *analysis_for(const hop_model *m, const hop_task *task)
+/* Which reasoning fits the network; each one checks for itself that it applies, but that the network is not
+ * asked for what it says at once when it generates is for this one to see to. */
+static hop__analyse_fn *analysis_for(const subject *u)
 {
-    const hop_config *c = hop_model_config(m);
+    const hop_config *c = hop_model_config(u->model);
     bool full = false;
+    if (u->generates) return hop__prove_cot;
     for (int64_t r = 0; r < c->pattern.run_count; r++)
         full = full || strcmp(c->pattern.runs[r].mixer, "full") == 0;
-    if (task->kind == HOP_TASK_TWOSUM) return hop__prove_twosum;
+    if (u->task->kind == HOP_TASK_TWOSUM) return hop__prove_twosum;
     if (c->bidirectional) return hop__prove_encoder;
-    if (hop__generated(m)) return hop__prove_cot;
     return full ? hop__prove_chain : hop__prove_linear;
 }
 
@@ -89,20 +116,19 @@ static hop__analyse_fn *analysis_for(const hop_model *m, const hop_task *task)
 #define LAYER_WORK     4000.0
 #define SEEDED_WORK    16.0
 
-static bool affordable(const hop_model *m, const hop_task *task, int64_t inputs)
+static bool affordable(const subject *u, int64_t inputs)
 {
-    const hop_config *c = hop_model_config(m);
-    double tokens = (double)(task->length + hop__generated(m)) + (c->seeded ? SEEDED_WORK : 0);
-    double one = (double)c->pattern.layers * LAYER_WORK + tokens * (double)hop_model_parameters(m);
+    const hop_config *c = hop_model_config(u->model);
+    double tokens = (double)(u->task->length + u->generates) + (c->seeded ? SEEDED_WORK : 0);
+    double one = (double)c->pattern.layers * LAYER_WORK + tokens * (double)hop_model_parameters(u->model);
     return (double)inputs * one <= ENUMERATE_WORK;
 }
 
-static hop_status prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
-                        hop_error *err)
+static hop_status prove(hop_proof *p, const subject *u, hop_error *err)
 {
-    int64_t inputs = hop_task_inputs(task);
-    bool few =
-        inputs >= 0 && (o->enumerate_limit ? inputs <= o->enumerate_limit : affordable(m, task, inputs));
+    const hop_prove_options *o = u->options;
+    int64_t inputs = hop_task_inputs(u->task);
+    bool few = inputs >= 0 && (o->enumerate_limit ? inputs <= o->enumerate_limit : affordable(u, inputs));
     if (o->method == HOP_PROVE_ENUMERATE && inputs < 0)
         return hop_fail(err, HOP_EDOMAIN, "there are 10^%.1f inputs: too many to enumerate", p->log10_inputs);
 
@@ -111,19 +137,16 @@ static hop_status prove(hop_proof *p, const hop_model *m, const hop_task *task, 
     bool proved = false;
     hop_status s = HOP_OK;
     if (o->method != HOP_PROVE_ENUMERATE) {
-        s = analysis_for(m, task)(p, m, task, o, &proved, hints, &hint_count, err);
+        s = analysis_for(u)(p, u->model, u->task, o, &proved, hints, &hint_count, err);
         if (s != HOP_OK) return s;
         p->by_interval = proved;
         p->verdict = proved ? HOP_PROVED : HOP_UNDECIDED;
     }
-    if (o->method == HOP_PROVE_ENUMERATE || (o->method == HOP_PROVE_AUTO && few)) {
-        s = by_enumeration(p, m, task, o, err);
-        if (s != HOP_OK || p->verdict != HOP_UNDECIDED) return s;
-        p->by_interval = false;
-    }
+    if (o->method == HOP_PROVE_ENUMERATE || (o->method == HOP_PROVE_AUTO && few))
+        return by_enumeration(p, u, err);
     if (p->verdict == HOP_UNDECIDED) {
-        hop__found found = {0};
-        s = hop__search(&found, m, task, o, hints, hint_count, err);
+        hop__found found;
+        s = hop__search(&found, u->eval, u->task, o, hints, hint_count, err);
         if (s == HOP_OK && found.tokens) {
             refute(p, &found);
             p->by_search = true;
@@ -137,8 +160,15 @@ hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, con
 {
     *p = (hop_proof){
         .verdict = HOP_UNDECIDED, .log10_inputs = hop_task_log10_inputs(task), .readout_margin = NAN};
-    hop_status s = check_fit(m, task, err);
-    if (s == HOP_OK) s = prove(p, m, task, o, err);
+    subject u = {.model = m, .task = task, .options = o};
+    const hop_eval_options ask = {.pool = o->pool, .progress = o->progress, .until_wrong = true};
+    hop_status s = hop_eval_open(&u.eval, m, &ask, err); /* what `run` refuses has no verdict */
+    if (s == HOP_OK) {
+        u.generates = hop_eval_generates(u.eval);
+        s = check_fit(&u, err);
+    }
+    if (s == HOP_OK) s = prove(p, &u, err);
+    hop_eval_close(u.eval);
     if (s != HOP_OK) hop_proof_free(p);
     if (s == HOP_OK && p->verdict == HOP_PROVED) p->why[0] = 0;
     return s;

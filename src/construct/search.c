@@ -2,19 +2,16 @@
  * address, with all other entries random or, in every other try, as unlike the right value as can be. */
 #include "prove.h"
 
-#include <stdlib.h>
-
-#define WORK        20000000 /* tokens to run at the most, so that the search ends in seconds at any size */
-#define MOST_TRIES  4096
-#define LEAST_TRIES 16
+#define WORK         20000000 /* tokens to run at the most, so that the search ends in seconds at any size */
+#define MOST_TRIES   4096
+#define LEAST_TRIES  16
+#define BATCH_TOKENS ((int64_t)1 << 18)
 
 typedef struct hunt {
     const hop_task *task;
     const hop_prove_options *options;
     const hop__hint *hints; /* of funccomp networks */
     int hint_count;
-    hop__asker asker;
-    int32_t *tokens;
 } hunt;
 
 /* Position of the entry that hop l (1-based) reads when the chain stands at i. */
@@ -25,10 +22,8 @@ static int64_t entry(const hop_funccomp *t, int l, int64_t w, int64_t i)
 
 /* Makes the chain arrive at i_{player-1} = h.i (for the read-out: at the answer h.i), and w be h.w if it is
  * given. */
-static void aim(const hunt *u, const hop__hint *h)
+static void aim(const hop_funccomp *t, const hop__hint *h, int32_t *z)
 {
-    const hop_funccomp *t = &u->task->funccomp;
-    int32_t *z = u->tokens;
     int last = h->player - 1; /* the hop whose result must be h.i; 0: z_0 itself */
     if (h->w >= 0) z[t->length - 1] = (int32_t)h->w;
     if (last < 0) return;
@@ -43,63 +38,52 @@ static void aim(const hunt *u, const hop__hint *h)
 }
 
 /* Every entry of the function asked for, but the right one, gets the value farthest from the right one's. */
-static void oppose(const hunt *u, const hop__hint *h)
+static void oppose(const hop_funccomp *t, const hop__hint *h, int32_t *z)
 {
-    const hop_funccomp *t = &u->task->funccomp;
     if (h->player < 1 || h->player > t->hops) return;
     int64_t chain[HOP_MAX_HOPS + 1];
-    hop_funccomp_solve(t, u->tokens, chain);
-    int64_t right = entry(t, h->player, u->tokens[t->length - 1], chain[h->player - 1]);
+    hop_funccomp_solve(t, z, chain);
+    int64_t right = entry(t, h->player, z[t->length - 1], chain[h->player - 1]);
     int64_t values = hop_funccomp_values(t, right), first = t->start[h->player];
     for (int64_t p = first; p < first + t->size[h->player - 1]; p++)
-        if (p != right) u->tokens[p] = (int32_t)(values - 1 - u->tokens[right]);
+        if (p != right) z[p] = (int32_t)(values - 1 - z[right]);
 }
 
-static hop_status try_one(hunt *u, int64_t number, hop__found *found, hop_error *err)
+/* Input number k of the search, whose tokens have room. */
+static void make_input(const hunt *u, int64_t k, hop_instance *x)
 {
     hop_rng rng;
-    hop_rng_init(&rng, u->options->seed, (uint64_t)number);
-    hop_task_sample(u->task, &rng, u->tokens);
-    if (u->task->kind == HOP_TASK_FUNCCOMP && u->hint_count && number % 4 != 3) {
-        const hop__hint *h = &u->hints[number / 4 % u->hint_count];
-        aim(u, h);
-        if (number % 2) oppose(u, h);
+    hop_rng_init(&rng, u->options->seed, (uint64_t)k);
+    hop_task_sample(u->task, &rng, x->tokens);
+    if (u->task->kind == HOP_TASK_FUNCCOMP && u->hint_count && k % 4 != 3) {
+        const hop__hint *h = &u->hints[k / 4 % u->hint_count];
+        aim(&u->task->funccomp, h, x->tokens);
+        if (k % 2) oppose(&u->task->funccomp, h, x->tokens);
     }
-    found->number = number;
-    hop_status s = hop__ask(&u->asker, u->tokens, &found->reply, err);
-    found->confirmed = s == HOP_OK && !found->reply.right;
-    return s;
+    x->asked = hop_task_solve(u->task, x->tokens, x->targets);
 }
 
-static hop_status try_all(hunt *u, hop__found *found, hop_error *err)
+static int64_t clamp(int64_t x, int64_t least, int64_t most)
 {
-    int64_t tries = WORK / u->task->length;
-    tries = tries < LEAST_TRIES ? LEAST_TRIES : tries > MOST_TRIES ? MOST_TRIES : tries;
-    for (int64_t k = 0; k < tries; k++) {
-        hop_status s = try_one(u, k, found, err);
-        if (s != HOP_OK) return s;
-        if (found->confirmed) {
-            found->tokens = u->tokens;
-            u->tokens = NULL;
-            return HOP_OK;
-        }
-        if (!hop_progress_tick(u->options->progress, "search for a counter-example", (double)(k + 1),
-                               (double)tries))
-            return hop_fail(err, HOP_ESTOPPED, "stopped on request");
-    }
-    return HOP_OK;
+    return x < least ? least : x > most ? most : x;
 }
 
-hop_status hop__search(hop__found *found, const hop_model *m, const hop_task *task,
-                       const hop_prove_options *o, const hop__hint *hints, int hint_count, hop_error *err)
+hop_status hop__search(hop__found *found, hop_eval *eval, const hop_task *task, const hop_prove_options *o,
+                       const hop__hint *hints, int hint_count, hop_error *err)
 {
     hunt u = {.task = task, .options = o, .hints = hints, .hint_count = hint_count};
+    int64_t tries = clamp(WORK / task->length, LEAST_TRIES, MOST_TRIES),
+            most = clamp(BATCH_TOKENS / task->length, 1, HOP_EVAL_BATCH);
+    hop_instance *batch;
     *found = (hop__found){0};
-    u.tokens = hop_alloc(sizeof(int32_t) * (size_t)task->length);
-    hop_status s = u.tokens ? hop__asker_open(&u.asker, m, task, o->pool, err)
-                            : hop_fail(err, HOP_ENOMEM, "out of memory");
-    if (s == HOP_OK) s = try_all(&u, found, err);
-    hop__asker_close(&u.asker);
-    hop_free(u.tokens);
+    hop_eval_start(eval, "search for a counter-example", (double)tries);
+    hop_status s = hop_instances_new(&batch, most, task->length, err);
+    for (int64_t from = 0; s == HOP_OK && !found->tokens && from < tries; from += most) {
+        int64_t count = from + most < tries ? most : tries - from;
+        for (int64_t i = 0; i < count; i++) make_input(&u, from + i, &batch[i]);
+        s = hop_eval_run(eval, batch, count, err);
+        if (s == HOP_OK) s = hop__find_wrong(found, batch, count, from, err);
+    }
+    hop_instances_free(batch, most);
     return s;
 }

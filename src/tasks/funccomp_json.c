@@ -1,5 +1,5 @@
 /* The sizes of a function composition task as JSON: what config.json, instances and reports carry. */
-#include <hopbound/tasks.h>
+#include "room.h"
 
 #include <string.h>
 
@@ -38,9 +38,8 @@ hop_status hop_funccomp_read(hop_funccomp *t, const hop_json *v, hop_error *err)
     return s == HOP_OK ? hop_funccomp_init(t, (int)hops, m, fan, err) : s;
 }
 
-void hop_funccomp_write(const hop_funccomp *t, hop_json_writer *w)
+void hop__funccomp_write_members(const hop_funccomp *t, hop_json_writer *w)
 {
-    hop_json_begin_object(w);
     hop_json_string(w, "name", "funccomp");
     hop_json_integer(w, "hops", t->hops);
     hop_json_integer(w, "m", t->m);
@@ -48,5 +47,11 @@ void hop_funccomp_write(const hop_funccomp *t, hop_json_writer *w)
     hop_json_begin_array(w);
     for (int l = 1; l < t->hops; l++) hop_json_put_int(w, t->fan[l]);
     hop_json_end_array(w);
+}
+
+void hop_funccomp_write(const hop_funccomp *t, hop_json_writer *w)
+{
+    hop_json_begin_object(w);
+    hop__funccomp_write_members(t, w);
     hop_json_end_object(w);
 }

@@ -181,4 +181,5 @@ const hop__task_ops hop__recall_ops = {
     .check = check,
     .log10_inputs = log10_inputs,
     .inputs = inputs,
+    .everywhere = true,
 };

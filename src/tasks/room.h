@@ -25,9 +25,13 @@ typedef struct hop__task_ops {
     hop_status (*check)(const hop_task *t, const int32_t *tokens, hop_error *err); /* NULL: ranges are all */
     double (*log10_inputs)(const hop_task *t);
     int64_t (*inputs)(const hop_task *t);
+    bool everywhere; /* answers are wanted at many tokens, not only at the last */
 } hop__task_ops;
 
 extern const hop__task_ops hop__twosum_ops, hop__recall_ops, hop__khop_ops;
+
+/* "name", "hops", "m", "fan" into an open object. */
+void hop__funccomp_write_members(const hop_funccomp *t, hop_json_writer *w);
 
 /* *product *= base^exponent; false, with *product -1, when that is more than HOP__MAX_INPUTS. base >= 1. */
 bool hop__count_power(int64_t *product, int64_t base, int64_t exponent);

@@ -146,16 +146,21 @@ hop_status hop_task_read(hop_task *t, const hop_json *v, hop_error *err)
     return s;
 }
 
-void hop_task_write(const hop_task *t, hop_json_writer *w)
+void hop_task_write_members(const hop_task *t, hop_json_writer *w)
 {
     const hop__field *f = ops_of(t)->fields;
     if (!f) {
-        hop_funccomp_write(&t->funccomp, w);
+        hop__funccomp_write_members(&t->funccomp, w);
         return;
     }
-    hop_json_begin_object(w);
     hop_json_string(w, "name", hop_task_name(t->kind));
     for (; f->name; f++) hop_json_integer(w, f->name, field_get(t, f));
+}
+
+void hop_task_write(const hop_task *t, hop_json_writer *w)
+{
+    hop_json_begin_object(w);
+    hop_task_write_members(t, w);
     hop_json_end_object(w);
 }
 
@@ -170,6 +175,11 @@ int64_t hop_task_values(const hop_task *t, int64_t position)
 void hop_task_sample(const hop_task *t, hop_rng *rng, int32_t *tokens)
 {
     ops_of(t)->sample(t, rng, tokens);
+}
+
+bool hop_task_asks_everywhere(const hop_task *t)
+{
+    return ops_of(t)->everywhere;
 }
 
 int64_t hop_task_solve(const hop_task *t, const int32_t *tokens, int32_t *targets)

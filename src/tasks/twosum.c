@@ -78,4 +78,5 @@ const hop__task_ops hop__twosum_ops = {
     .solve = solve,
     .log10_inputs = log10_inputs,
     .inputs = inputs,
+    .everywhere = true,
 };

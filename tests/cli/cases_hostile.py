@@ -24,6 +24,23 @@ def missing_files_and_directories_are_exit_1():
 
 
 @case
+def a_pipe_is_read_but_not_waited_for_when_nobody_writes_to_it():
+    build()
+    os.mkfifo("pipe")
+    began = time.monotonic()
+    for verb in (["run", "net", "--input", "pipe"], ["play", "net", "--input", "pipe"], ["task", "--check", "pipe"]):
+        one_line(hopbound(*verb), 1, rf"{verb[0]}: pipe: a pipe that nobody writes to")
+    one_line(hopbound("run", "net", "--input", "/dev/zero"), 1, r"run: /dev/zero: neither a file nor a pipe; - is standard input")
+    check(time.monotonic() - began < 20, why="too slow")
+    good("task", "--hops", 2, "--m", 2, "--fan", 2, "--count", 7, "--format", "jsonl", "-o", "t.jsonl")
+    for pause in ("0", "3"):  # a writer may be slow
+        writer = subprocess.Popen(["sh", "-c", f"exec >pipe; sleep {pause}; cat t.jsonl"])
+        got = good_json("run", "net", "--input", "pipe")
+        check(writer.wait() == 0 and got["correct"] == got["instances"] == 7, why=str(got))
+    check(good_json("run", "net", "--input", "/dev/stdin", stdin=read("t.jsonl"))["correct"] == 7)
+
+
+@case
 def outputs_that_cannot_be_written_are_exit_1():
     build()
     write("file", "x")

@@ -74,9 +74,22 @@ def a_chain_of_thought_is_generated_and_proved():
     one_line(hopbound("run", "net", "--checkpoint", "x"), 2, r"run: --checkpoint: a network that generates")
     config = read("net/config.json").decode()
     check('"generate"' in config, why=config)
-    for bad in ('"generate": 0', '"generate": "x"', '"generate": 99999999', '"given": 3'):
+    for bad in ('"generate": 0', '"generate": "3"', '"generate": 99999999', '"generate": -4', '"generate": 2.5'):
         write("net/config.json", re.sub(r'"generate": *\d+', bad, config))
-        one_line(hopbound("run", "net"), 1, r"run: .*generate")
+        for verb in ("run", "prove", "play"):
+            one_line(hopbound(verb, "net"), 1, rf"{verb}: its construction: generate: ")
+    write("net/config.json", re.sub(r'"generate": *\d+', '"given": 3', config))  # it answers at once, whatever its kind
+    check(good_json("run", "net", "--count", 50)["correct"] < 50)
+    check(good_json("prove", "net", code=10)["verdict"] == "refuted")
+
+
+@case
+def a_network_that_generates_does_so_whatever_kind_it_calls_itself():
+    net = os.path.join(harness.DATA, "false_proofs/generate-kind")
+    got = good_json("run", net, "--count", 200)
+    check(got["correct"] == 200 and got["generated"] == 3, why=str(got))
+    check(good_json("prove", net)["verdict"] == "proved")
+    one_line(hopbound("play", net), 1, r"play: .*generates its answer")
 
 
 @case

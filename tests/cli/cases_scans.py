@@ -1,9 +1,7 @@
 """core decay, delta, dplr, mlstm, selective: against recurrences computed here, plainly and in double precision."""
 import math, os, random, struct
 from cases_core import FORMS, isas, load, rand, save
-from harness import case, check, good, good_json, hopbound, one_line, read
-
-DATA = os.environ.get("HOPBOUND_TEST_DATA") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data")
+from harness import DATA, case, check, good, good_json, hopbound, one_line, read
 
 
 # ---- the recurrences -------------------------------------------------------------------------

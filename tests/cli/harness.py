@@ -4,6 +4,7 @@ import json, os, re, shutil, subprocess, sys, tempfile, traceback
 PROGRAM = None
 CASES = []
 TIMEOUT = 300
+DATA = os.environ.get("HOPBOUND_TEST_DATA") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "data")
 
 
 class Skip(Exception):
