@@ -145,7 +145,7 @@ static int64_t bits_for(int64_t tables)
 
 /* By default up to where a protocol is obvious: all of z_L in the states, or of what w can ask for in a
  * message. */
-static int choose_cells(const exact_args *a, const hop_game *g, exact_table *t)
+static int choose_cells(const exact_args *a, const hop_exact_game *g, exact_table *t)
 {
     list before = {0}, after = {0}, message = {0};
     const int64_t all = bits_for(g->count[0]), asked = g->m * bits_for(g->answers);
@@ -291,9 +291,9 @@ static int decide_and_report(const exact_args *a, exact_table *t, hop_output *pr
 static int cmd_exact(common_args *common)
 {
     const exact_args *a = (const exact_args *)common;
-    hop_game g;
+    hop_exact_game g;
     hop_error err = {0};
-    if (hop_game_init(&g, (int)a->hops.integer, a->m.integer, a->fan.integer, &err) != HOP_OK)
+    if (hop_exact_game_init(&g, (int)a->hops.integer, a->m.integer, a->fan.integer, &err) != HOP_OK)
         return fail_error(common, &err);
     exact_table *t = calloc(1, sizeof *t);
     if (!t) return fail(common, EXIT_FAILED, "out of memory");

@@ -6,9 +6,9 @@
 /* One hop, m 2, no full layer, two state bits: z_1 sends its table, z_0 its entry. */
 static hop_protocol *by_hand(void)
 {
-    hop_game g;
+    hop_exact_game g;
     hop_protocol *p = NULL;
-    assert_int_equal(hop_game_init(&g, 1, 2, 2, NULL), HOP_OK);
+    assert_int_equal(hop_exact_game_init(&g, 1, 2, 2, NULL), HOP_OK);
     assert_int_equal(hop_protocol_new(&p, &g, (hop_bits){.after = 2}, NULL), HOP_OK);
     for (uint32_t z = 0; z < 4; z++) p->after[0][z] = z;
     for (uint32_t table = 0; table < 4; table++)
@@ -20,13 +20,13 @@ static hop_protocol *by_hand(void)
 static void the_game_answers_the_worked_example(void **state)
 {
     (void)state;
-    hop_game g;
-    assert_int_equal(hop_game_init(&g, 2, 2, 2, NULL), HOP_OK);
+    hop_exact_game g;
+    assert_int_equal(hop_exact_game_init(&g, 2, 2, 2, NULL), HOP_OK);
     assert_int_equal(g.count[0], 256);
     assert_int_equal(g.count[1], 4);
     const int64_t x[] = {3 + 4 * (0 + 4 * (2 + 4 * 1)), 1 + 2 * 0, 0,
                          1}; /* z_2 = 3 0 2 1, z_1 = 1 0, z_0 = 0, w = 1 */
-    assert_int_equal(hop_game_answer(&g, x), 1);
+    assert_int_equal(hop_exact_game_answer(&g, x), 1);
 }
 
 static void games_that_cannot_be_listed_are_refused(void **state)
@@ -35,9 +35,9 @@ static void games_that_cannot_be_listed_are_refused(void **state)
     const int64_t bad[][3] = {{1, 1, 2}, {1, 9, 2}, {2, 2, 5},        {2, 2, 1},
                               {3, 2, 2}, {0, 2, 2}, {1, INT64_MAX, 2}};
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
-        hop_game g;
+        hop_exact_game g;
         hop_error err = {0};
-        assert_int_equal(hop_game_init(&g, (int)bad[i][0], bad[i][1], bad[i][2], &err), HOP_EDOMAIN);
+        assert_int_equal(hop_exact_game_init(&g, (int)bad[i][0], bad[i][1], bad[i][2], &err), HOP_EDOMAIN);
         assert_true(err.text[0] != 0);
     }
 }
@@ -210,9 +210,9 @@ static void P5_is_silent_about_a_stack_without_a_full_layer(void **state)
 static void a_protocol_fits_up_to_tables_of_2_to_the_28_entries(void **state)
 {
     (void)state;
-    hop_game g;
+    hop_exact_game g;
     hop_protocol *p = NULL;
-    assert_int_equal(hop_game_init(&g, 2, 2, 2, NULL), HOP_OK);
+    assert_int_equal(hop_exact_game_init(&g, 2, 2, 2, NULL), HOP_OK);
     assert_true(hop_protocol_fits(&g, (hop_bits){.message = 9}));              /* w: 2 * 2^27 */
     assert_false(hop_protocol_fits(&g, (hop_bits){.message = 9, .after = 1})); /* w: 2 * 2^28 */
     assert_false(hop_protocol_fits(&g, (hop_bits){.message = 24, .after = 24}));

@@ -38,19 +38,19 @@ typedef struct hop_bits {
 } hop_bits;
 
 /* Who holds what. Players are numbered in prompt order: 0 holds z_L, the last holds w. */
-typedef struct hop_game {
+typedef struct hop_exact_game {
     int hops, players;
     int64_t m, fan;                    /* fan: n_1, for two hops */
     int64_t count[HOP_EXACT_PLAYERS];  /* inputs of a player */
     int64_t tokens[HOP_EXACT_PLAYERS]; /* and how many tokens write one down */
     int64_t answers;                   /* N_{L-1} */
-} hop_game;
+} hop_exact_game;
 
 /* HOP_EDOMAIN for sizes that are no task, or so large that the inputs cannot be listed (above 2^24). */
-hop_status hop_game_init(hop_game *g, int hops, int64_t m, int64_t fan, hop_error *err);
+hop_status hop_exact_game_init(hop_exact_game *g, int hops, int64_t m, int64_t fan, hop_error *err);
 /* The right answer to inputs x[players]. x[0] is the number of the table z_L, its entry 0 the lowest digit.
  */
-int64_t hop_game_answer(const hop_game *g, const int64_t *x);
+int64_t hop_exact_game_answer(const hop_exact_game *g, const int64_t *x);
 
 /* A protocol is its players' tables. Each is indexed by what that player knows then, and by nothing else:
  *   before[p]    [state in][input]                                       -> state out, < 2^before
@@ -60,7 +60,7 @@ int64_t hop_game_answer(const hop_game *g, const int64_t *x);
  * Before's state in is 0 for player 0. The replies heard are one number, player 0's in the lowest bits.
  * Tables of players who have nobody after them are NULL. */
 typedef struct hop_protocol {
-    hop_game game;
+    hop_exact_game game;
     hop_bits bits;
     uint32_t *before[HOP_EXACT_PLAYERS];
     uint32_t *reply[HOP_EXACT_PLAYERS][HOP_EXACT_PLAYERS];
@@ -68,9 +68,9 @@ typedef struct hop_protocol {
 } hop_protocol;
 
 /* Whether no table would have more than 2^28 entries. */
-bool hop_protocol_fits(const hop_game *g, hop_bits bits);
+bool hop_protocol_fits(const hop_exact_game *g, hop_bits bits);
 /* All tables zero. HOP_ENOMEM; HOP_ERANGE when it does not fit. */
-hop_status hop_protocol_new(hop_protocol **out, const hop_game *g, hop_bits bits, hop_error *err);
+hop_status hop_protocol_new(hop_protocol **out, const hop_exact_game *g, hop_bits bits, hop_error *err);
 void hop_protocol_free(hop_protocol *p);
 /* Plays it on every input. HOP_OK: right on all. HOP_EDOMAIN, naming the input: wrong on it, or a message
  * longer than its bits. */

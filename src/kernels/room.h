@@ -2,7 +2,9 @@
  * entry points (which reserve scratch and split work) and the bodies (which use them) must agree on.
  *
  * A table entry does one task in the calling thread. Splitting work over the pool is done by the entry
- * points, by sizes that depend on the shapes only: so bits never depend on the number of threads. */
+ * points. A task may be larger or smaller for other numbers of threads, but it computes whole elements of the
+ * output, and each element's sum in an order that depends on the shapes only: so bits never depend on the
+ * number of threads. */
 #ifndef HOP_KERNELS_ROOM_H
 #define HOP_KERNELS_ROOM_H
 

@@ -1,12 +1,12 @@
-/* The labels of an encoding, what ties them together, and how they are named. exact_encode.h says what and
+/* The labels of an encoding, what ties them together, and how they are named. encode.h says what and
  * why. */
-#include "exact_encode.h"
+#include "encode.h"
 
 #include <stdlib.h>
 
 /* ---- shapes -------------------------------------------------------------------------------- */
 
-int hop__first_open(const hop_game *g, hop_bits bits, hop__mode mode)
+int hop__first_open(const hop_exact_game *g, hop_bits bits, hop__mode mode)
 {
     int open = g->players - 1;
     while (open > 1 && (mode == HOP__RELAXED || (double)g->count[open - 1] * (1 << bits.before) <=
@@ -68,14 +68,14 @@ bool hop__has_reply(const hop__encoding *e, int from, int to)
            (to == e->game->players - 1 || !hop__chain_is_free(e, to));
 }
 
-int64_t hop__inputs_before(const hop_game *g, int from, int to)
+int64_t hop__inputs_before(const hop_exact_game *g, int from, int to)
 {
     int64_t r = 1;
     for (int p = from; p < to; p++) r *= g->count[p];
     return r;
 }
 
-int64_t hop__index(const hop_game *g, const int64_t *x, int from, int to)
+int64_t hop__index(const hop_exact_game *g, const int64_t *x, int from, int to)
 {
     int64_t at = 0;
     for (int p = to - 1; p >= from; p--) at = at * g->count[p] + x[p];
@@ -136,7 +136,7 @@ static hop__label *labels_new(hop__encoding *e, int64_t count, int bits)
 
 static void make_labels(hop__encoding *e)
 {
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     const int last = g->players - 1;
     e->start = labels_new(e, g->count[0], hop__start_bits(e));
     for (int p = 1; p < last; p++) {
@@ -178,7 +178,7 @@ static void tie_state(hop__encoding *e, const int64_t *x, int p, int64_t start)
 
 static void tie_states(hop__encoding *e)
 {
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     const int first = hop__restricted(e) ? 0 : 1;
     const int64_t starts = first ? (int64_t)1 << hop__start_bits(e) : 1;
     for (int p = 1; p < g->players - 1 && e->bits.before; p++) {
@@ -200,7 +200,7 @@ static void name_in_order(hop__encoding *e, const hop__label *l, int64_t count, 
 
 static void name_labels(hop__encoding *e)
 {
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     const int last = g->players - 1;
     name_in_order(e, e->start, g->count[0], 1);
     for (int p = 1; p < last; p++) name_in_order(e, e->before[p], hop__states(e, p) * g->count[p], 1);
@@ -248,7 +248,7 @@ static void make_affine(hop__encoding *e, const hop__label *t, int bits, int low
 
 static void make_tables_affine(hop__encoding *e)
 {
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     const int before = e->bits.before, after = e->bits.after;
     for (int p = 1; p < g->players; p++)
         for (int64_t x = 0; x < g->count[p]; x++) {
@@ -282,7 +282,7 @@ static void pick_labels(hop__encoding *e, const hop__label *l, int64_t stride)
 
 static void pick_all(hop__encoding *e)
 {
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     const int last = g->players - 1;
     pick_labels(e, e->start, 1);
     for (int j = 1; j <= last; j++) {
@@ -302,7 +302,7 @@ static void pick_all(hop__encoding *e)
 /* Messages that have no labels, because whoever sends them may be taken to say all. */
 static void describe_reductions(hop__encoding *e)
 {
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     hop_text *out = &e->f->comment;
     for (int p = e->open; p < g->players - 1; p++)
         hop_text_printf(
@@ -331,7 +331,7 @@ static void describe(hop__encoding *e)
         [HOP__AFFINE] = "Satisfiable only if there is a protocol (with affine tables; z_L with at most one "
                         "bit set are enough).",
         [HOP__PICKED] = "Satisfiable only if there is a protocol (with messages that are bits of z_L)."};
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     hop_text *out = &e->f->comment;
     hop_text_printf(
         out,
@@ -345,7 +345,7 @@ static void describe(hop__encoding *e)
     if (e->mode == HOP__DIRECT) describe_reductions(e);
 }
 
-hop_status hop__encoding_new(hop__encoding **out, const hop_game *g, hop_bits bits, hop__mode mode,
+hop_status hop__encoding_new(hop__encoding **out, const hop_exact_game *g, hop_bits bits, hop__mode mode,
                              hop_error *err)
 {
     hop__encoding *e = calloc(1, sizeof *e);

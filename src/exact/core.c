@@ -26,21 +26,21 @@
  *    them would undo the order.
  * 4. In (0, w), among the r that are equal in that order, r*_w may be the first: its value there, 0, is the
  *    least, so it becomes r = 0. Then F[0][w][u][0][0] = 0, and F[0][w][u][0][1] is 0 or 1. */
-#include "exact_encode.h"
+#include "encode.h"
 
 #include <math.h>
 #include <stdlib.h>
 
 typedef struct core {
     hop__cnf *f;
-    const hop_game *g;
+    const hop_exact_game *g;
     hop_bits bits;
     int values, boxes;
     hop__label *F; /* [a][w][u][r][b] */
     int *pair;     /* [w][box][z_2(w,0) + values z_2(w,1)]: the box makes it */
 } core;
 
-double hop__core_clauses(const hop_game *g, hop_bits b)
+double hop__core_clauses(const hop_exact_game *g, hop_bits b)
 {
     if (g->hops != 2 || g->m != 2 || b.before >= 2) return INFINITY; /* 4 functions z_1 */
     double boxes = ldexp(1, b.before + 2 * b.after), replies = ldexp(1, b.message),
@@ -180,7 +180,7 @@ static void describe(const core *c)
         (long long)c->g->fan, c->bits.before, c->bits.message, c->bits.after, 1 << c->bits.before);
 }
 
-void hop__core_encode(hop__cnf *f, const hop_game *g, hop_bits bits)
+void hop__core_encode(hop__cnf *f, const hop_exact_game *g, hop_bits bits)
 {
     core c = {.f = f,
               .g = g,

@@ -1,7 +1,7 @@
 /* Decides cells: which formulas are put to the solver, in which order, for how long.
  *
  * An impossible cell is shown by any formula that every protocol satisfies, a possible one by any formula
- * whose models are protocols; exact_encode.h has both kinds, and none is best everywhere. They take turns
+ * whose models are protocols; encode.h has both kinds, and none is best everywhere. They take turns
  * with growing shares of time. A protocol is believed only after it was played on all inputs. */
 #include <hopbound/exact.h>
 
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "exact_encode.h"
-#include "exact_solver.h"
-#include "exact_theory.h"
+#include "encode.h"
+#include "solver.h"
+#include "theory.h"
 
 #define MAX_CELLS   4096
 #define MAX_BITS    24
@@ -21,7 +21,7 @@
 
 struct hop_exact {
     hop_exact_options o;
-    hop_game game;
+    hop_exact_game game;
     double deadline;
     char solver[64];
     hop_exact_cell *cells;
@@ -66,7 +66,7 @@ static const struct {
 /* Clauses it takes here; infinity where it has nothing to say. */
 static double cost(const hop_exact *x, formula k, hop_bits b)
 {
-    const hop_game *g = &x->game;
+    const hop_exact_game *g = &x->game;
     bool silent = b.message == 0;
     switch (k) {
     case CUT: /* as many states as tables: nothing to refute */
@@ -281,7 +281,7 @@ hop_status hop_exact_new(hop_exact **out, const hop_exact_options *o, hop_error 
     if (s == HOP_OK) {
         x->o = *o;
         x->deadline = o->budget > 0 ? hop_now() + o->budget : 0;
-        s = hop_game_init(&x->game, o->hops, o->m, o->fan, err);
+        s = hop_exact_game_init(&x->game, o->hops, o->m, o->fan, err);
     }
     if (s == HOP_OK) s = hop__solver_version(x->solver, sizeof x->solver, err);
     if (s == HOP_OK && o->proof_dir && strlen(o->proof_dir) > 700)

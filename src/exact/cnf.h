@@ -1,6 +1,6 @@
 /* Clauses, and labels made of variables. Shared by the encoders of exact. */
-#ifndef HOPBOUND_BOUNDS_EXACT_CNF_H
-#define HOPBOUND_BOUNDS_EXACT_CNF_H
+#ifndef HOPBOUND_EXACT_CNF_H
+#define HOPBOUND_EXACT_CNF_H
 
 #include <stdio.h>
 #include <hopbound/base.h>

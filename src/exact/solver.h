@@ -1,8 +1,8 @@
 /* CaDiCaL as a child process. */
-#ifndef HOPBOUND_BOUNDS_EXACT_SOLVER_H
-#define HOPBOUND_BOUNDS_EXACT_SOLVER_H
+#ifndef HOPBOUND_EXACT_SOLVER_H
+#define HOPBOUND_EXACT_SOLVER_H
 
-#include "exact_cnf.h"
+#include "cnf.h"
 
 typedef enum hop__sat { HOP__SAT_UNKNOWN, HOP__SAT_YES, HOP__SAT_NO } hop__sat;
 

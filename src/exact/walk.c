@@ -1,6 +1,6 @@
 /* A player's table, applied to every input: for each value that the labels it looks at may have, if they have
  * it then the table's entry there is what it sends. And the way back, from a model to a protocol's tables. */
-#include "exact_encode.h"
+#include "encode.h"
 
 #include <string.h>
 
@@ -50,7 +50,7 @@ static void leaf(walk *w)
     hop__encoding *e = w->e;
     const hop__label *entry = &e->after[w->p][hop__after_at(e, &w->view, w->p)];
     if (w->p == e->game->players - 1)
-        hop__label_force(e->f, w->guard, w->n, entry, (int)hop_game_answer(e->game, w->view.x));
+        hop__label_force(e->f, w->guard, w->n, entry, (int)hop_exact_game_answer(e->game, w->view.x));
     else
         hop__label_equal(e->f, w->guard, w->n, entry,
                          &e->chain[w->p][hop__index(e->game, w->view.x, 0, w->p + 1)]);
@@ -88,7 +88,7 @@ void hop__encode_player(hop__encoding *e, int p)
     }
 }
 
-double hop__encoding_clauses(const hop_game *g, hop_bits bits, hop__mode mode)
+double hop__encoding_clauses(const hop_exact_game *g, hop_bits bits, hop__mode mode)
 {
     const hop__encoding e = {.game = g, .bits = bits, .mode = mode, .open = hop__first_open(g, bits, mode)};
     double total = 0;
@@ -136,7 +136,7 @@ static uint32_t first_value(const reading *r, const hop__label *l, int64_t x)
 static void read_reply(const reading *r, int i, int j)
 {
     const hop__encoding *e = r->e;
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     int64_t x[HOP_EXACT_PLAYERS] = {0}, at = 0;
     hop__view v = {.x = x};
     for (x[i] = 0; x[i] < g->count[i]; x[i]++)
@@ -186,7 +186,7 @@ static void read_after(const reading *r, int p)
 hop_status hop__encoding_protocol(const hop__encoding *e, const signed char *model, hop_protocol **out,
                                   hop_error *err)
 {
-    const hop_game *g = e->game;
+    const hop_exact_game *g = e->game;
     hop_status s = hop_protocol_new(out, g, e->bits, err);
     if (s != HOP_OK) return s;
     reading r = {e, model, *out};

@@ -4,7 +4,7 @@
  * any moment. Whoever kills this process should not have to clean up after it: the child dies with it, and
  * the formula lies in a file that has lost its name before the child starts. Only a proof needs names, in a
  * fresh directory beside where it will be, so that a finished one is moved there in one step. */
-#include "exact_solver.h"
+#include "solver.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* A growing formula in conjunctive normal form, and numbers written as variables in it. */
-#include "exact_cnf.h"
+#include "cnf.h"
 
 #include <stdlib.h>
 #include <string.h>

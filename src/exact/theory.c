@@ -1,6 +1,6 @@
 /* P2, P4 and P5 in the bits of a cell. Everything is raised to powers of two and compared as integers: a
- * hop_game's tables are at most 2^24, and every left side below is at most the number of tables. */
-#include "exact_theory.h"
+ * hop_exact_game's tables are at most 2^24, and every left side below is at most the number of tables. */
+#include "theory.h"
 
 static hop_answer verdict(bool impossible)
 {
@@ -16,13 +16,13 @@ static bool exceeds(int64_t base, int64_t exponent, int64_t bits)
 }
 
 /* No messages: the state bits must tell all tables z_L apart, Q >= N log2 N. */
-hop_answer hop__exact_p2(const hop_game *g, hop_bits b)
+hop_answer hop__exact_p2(const hop_exact_game *g, hop_bits b)
 {
     return verdict(b.message == 0 && exceeds(g->answers, g->answers, (int64_t)b.before + b.after));
 }
 
 /* Two hops: n_1 |V| log2(m n_1) > n_1 M + |V| B + A for |V| = 1 or v = ceil(m / 2^(A/m)). */
-hop_answer hop__exact_p4(const hop_game *g, hop_bits b)
+hop_answer hop__exact_p4(const hop_exact_game *g, hop_bits b)
 {
     if (g->hops != 2) return HOP_ANSWER_SILENT;
     int64_t v = 1, mm = 1;
@@ -39,7 +39,7 @@ hop_answer hop__exact_p4(const hop_game *g, hop_bits b)
 }
 
 /* One hop, one full layer and no linear one: M >= m log2 m. */
-hop_answer hop__exact_p5(const hop_game *g, hop_bits b)
+hop_answer hop__exact_p5(const hop_exact_game *g, hop_bits b)
 {
     return verdict(g->hops == 1 && b.before == 0 && b.after == 0 && exceeds(g->m, g->m, b.message));
 }

@@ -27,16 +27,16 @@
  * question. Such players are called open. When player 1 can hear, in all its tokens together, as many bits as
  * its state has, that state may be any function of z_L and its own input: z_L knows what player 1 asks with,
  * hence its input, computes the state and sends it. */
-#ifndef HOPBOUND_BOUNDS_EXACT_ENCODE_H
-#define HOPBOUND_BOUNDS_EXACT_ENCODE_H
+#ifndef HOPBOUND_EXACT_ENCODE_H
+#define HOPBOUND_EXACT_ENCODE_H
 
 #include <hopbound/exact.h>
-#include "exact_cnf.h"
+#include "cnf.h"
 
 typedef enum hop__mode { HOP__DIRECT, HOP__RELAXED, HOP__AFFINE, HOP__PICKED } hop__mode;
 
 typedef struct hop__encoding {
-    const hop_game *game;
+    const hop_exact_game *game;
     hop_bits bits;
     hop__mode mode;
     int open; /* players open .. players - 2 are */
@@ -57,18 +57,18 @@ typedef struct hop__view {
     int64_t chain;                    /* state in, after it */
 } hop__view;
 
-hop_status hop__encoding_new(hop__encoding **out, const hop_game *g, hop_bits bits, hop__mode mode,
+hop_status hop__encoding_new(hop__encoding **out, const hop_exact_game *g, hop_bits bits, hop__mode mode,
                              hop_error *err);
 void hop__encoding_free(hop__encoding *e);
 /* Clauses it will take, counted without making them. */
-double hop__encoding_clauses(const hop_game *g, hop_bits bits, hop__mode mode);
+double hop__encoding_clauses(const hop_exact_game *g, hop_bits bits, hop__mode mode);
 /* The protocol in a model of a DIRECT or AFFINE formula. */
 hop_status hop__encoding_protocol(const hop__encoding *e, const signed char *model, hop_protocol **out,
                                   hop_error *err);
 
 /* ---- shared by its files --------------------------------------------------------------------- */
 
-int hop__first_open(const hop_game *g, hop_bits bits, hop__mode mode);
+int hop__first_open(const hop_exact_game *g, hop_bits bits, hop__mode mode);
 bool hop__restricted(const hop__encoding *e); /* AFFINE or PICKED */
 /* Values of the state that leaves player 0 before the epoch. */
 int hop__start_bits(const hop__encoding *e);
@@ -81,8 +81,8 @@ int hop__reply_bits(const hop__encoding *e, int to);
 bool hop__has_reply(const hop__encoding *e, int from, int to); /* one that is a label */
 /* The state that leaves p after the epoch has no table: it may be anything. */
 bool hop__chain_is_free(const hop__encoding *e, int p);
-int64_t hop__inputs_before(const hop_game *g, int from, int to); /* product of count[from .. to - 1] */
-int64_t hop__index(const hop_game *g, const int64_t *x, int from,
+int64_t hop__inputs_before(const hop_exact_game *g, int from, int to); /* product of count[from .. to - 1] */
+int64_t hop__index(const hop_exact_game *g, const int64_t *x, int from,
                    int to); /* of x[from .. to-1]; x[from] fastest */
 int64_t hop__reply_at(const hop__encoding *e, const hop__view *v, int from, int to);
 int64_t hop__after_at(const hop__encoding *e, const hop__view *v, int p);
@@ -91,16 +91,16 @@ int64_t hop__after_size(const hop__encoding *e, int p);
  */
 void hop__encode_player(hop__encoding *e, int p);
 
-/* ---- pigeonholes (exact_cut.c) ---------------------------------------------------------------- */
+/* ---- pigeonholes (cut.c) ---------------------------------------------------------------- */
 
 /* Without messages all that is ever known of z_L is the `states` bits that leave it, so no two tables may
  * leave the same; the first 2^states + 1 of them are asked to. */
-double hop__cut_clauses(const hop_game *g, int states);
-void hop__cut_encode(hop__cnf *f, const hop_game *g, int states);
+double hop__cut_clauses(const hop_exact_game *g, int states);
+void hop__cut_encode(hop__cnf *f, const hop_exact_game *g, int states);
 
-/* Two hops, m = 2: the part of RELAXED in which w does not know i_1 when it asks (exact_core.c). Infinity
+/* Two hops, m = 2: the part of RELAXED in which w does not know i_1 when it asks (core.c). Infinity
  * where there need be no such part. */
-double hop__core_clauses(const hop_game *g, hop_bits bits);
-void hop__core_encode(hop__cnf *f, const hop_game *g, hop_bits bits);
+double hop__core_clauses(const hop_exact_game *g, hop_bits bits);
+void hop__core_encode(hop__cnf *f, const hop_exact_game *g, hop_bits bits);
 
 #endif

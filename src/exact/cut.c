@@ -1,12 +1,12 @@
 /* The cut behind z_L, as a pigeonhole formula that propagation alone refutes. */
-#include "exact_encode.h"
+#include "encode.h"
 
 static int64_t least(int64_t a, int64_t b)
 {
     return a < b ? a : b;
 }
 
-double hop__cut_clauses(const hop_game *g, int states)
+double hop__cut_clauses(const hop_exact_game *g, int states)
 {
     if (states > 20) return 1e18;
     double labels = (double)((int64_t)1 << states),
@@ -14,7 +14,7 @@ double hop__cut_clauses(const hop_game *g, int states)
     return tables * (1 + tables * labels / 6 + labels / 2);
 }
 
-static void describe(hop__cnf *f, const hop_game *g, int64_t tables, int64_t labels)
+static void describe(hop__cnf *f, const hop_exact_game *g, int64_t tables, int64_t labels)
 {
     hop_text_printf(
         &f->comment,
@@ -27,7 +27,7 @@ static void describe(hop__cnf *f, const hop_game *g, int64_t tables, int64_t lab
         (long long)labels, g->hops);
 }
 
-void hop__cut_encode(hop__cnf *f, const hop_game *g, int states)
+void hop__cut_encode(hop__cnf *f, const hop_exact_game *g, int states)
 {
     const int64_t labels = (int64_t)1 << states, tables = least(g->count[0], labels + 1);
     describe(f, g, tables, labels);

@@ -18,15 +18,15 @@ static int64_t power(int64_t base, int64_t exponent)
     return r <= MAX_INPUTS ? r : MAX_INPUTS + 1;
 }
 
-hop_status hop_game_init(hop_game *g, int hops, int64_t m, int64_t fan, hop_error *err)
+hop_status hop_exact_game_init(hop_exact_game *g, int hops, int64_t m, int64_t fan, hop_error *err)
 {
-    *g = (hop_game){0};
+    *g = (hop_exact_game){0};
     if (hops < 1 || hops > 2) return hop_fail(err, HOP_EDOMAIN, "hops %d: only 1 and 2 can be decided", hops);
     if (m < 2 || m > 1 << 20) return hop_fail(err, HOP_EDOMAIN, "m %lld: outside 2..2^20", (long long)m);
     if (hops == 2 && (fan < 2 || fan > 1 << 20))
         return hop_fail(err, HOP_EDOMAIN, "fan %lld: outside 2..2^20", (long long)fan);
     int64_t size = m, inputs = 1;
-    hop_game game = {.hops = hops, .players = hops + 2, .m = m, .fan = hops == 2 ? fan : 1};
+    hop_exact_game game = {.hops = hops, .players = hops + 2, .m = m, .fan = hops == 2 ? fan : 1};
     for (int l = 1; l <= hops; l++) {
         int p = hops - l;
         game.count[p] = power(size, size);
@@ -53,7 +53,7 @@ static int64_t entry(int64_t table, int64_t size, int64_t index)
     return table % size;
 }
 
-int64_t hop_game_answer(const hop_game *g, const int64_t *x)
+int64_t hop_exact_game_answer(const hop_exact_game *g, const int64_t *x)
 {
     int64_t i1 = entry(x[g->hops - 1], g->m, x[g->hops]); /* z_1(z_0) */
     if (g->hops == 1) return i1;
@@ -68,7 +68,7 @@ static bool table_fits(int64_t inputs, int64_t bits)
     return bits <= 28 && inputs <= MAX_ENTRIES >> bits;
 }
 
-bool hop_protocol_fits(const hop_game *g, hop_bits b)
+bool hop_protocol_fits(const hop_exact_game *g, hop_bits b)
 {
     bool fits = b.before < 28 && b.after < 28 && b.message < 28;
     for (int j = 0; j < g->players && fits; j++) {
@@ -95,7 +95,7 @@ static uint32_t *table_new(int64_t inputs, int bits)
     return hop_alloc((size_t)(inputs << bits) * sizeof(uint32_t));
 }
 
-hop_status hop_protocol_new(hop_protocol **out, const hop_game *g, hop_bits bits, hop_error *err)
+hop_status hop_protocol_new(hop_protocol **out, const hop_exact_game *g, hop_bits bits, hop_error *err)
 {
     *out = NULL;
     if (!hop_protocol_fits(g, bits)) return hop_fail(err, HOP_ERANGE, "protocol: tables too large");
@@ -168,9 +168,9 @@ static int64_t play(const hop_protocol *p, const int64_t *x)
 hop_status hop_protocol_check(const hop_protocol *p, hop_error *err)
 {
     int64_t x[HOP_EXACT_PLAYERS] = {0};
-    const hop_game *g = &p->game;
+    const hop_exact_game *g = &p->game;
     for (;;) {
-        int64_t got = play(p, x), want = hop_game_answer(g, x);
+        int64_t got = play(p, x), want = hop_exact_game_answer(g, x);
         if (got != want)
             return hop_fail(
                 err, HOP_EDOMAIN, "protocol: on inputs %lld, %lld, %lld, %lld it %s %lld, not %lld",
@@ -194,7 +194,7 @@ static void write_table(hop_json_writer *w, const char *key, const uint32_t *t, 
 
 static void write_player(hop_json_writer *w, const hop_protocol *p, int j)
 {
-    const hop_game *g = &p->game;
+    const hop_exact_game *g = &p->game;
     int64_t known = g->count[j] * state_values(p, j);
     char holds[8];
     snprintf(holds, sizeof holds, j == g->players - 1 ? "w" : "z_%d", g->hops - j);
