@@ -133,11 +133,14 @@ static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *
     return s;
 }
 
-/* What the layers could do, were they wide enough. */
-static hop_status find_reach(audit_hops *h, const hop_question *q, hop_error *err)
+/* What the layers could do, were they wide enough. P1 gives each layer weights of its own. */
+static hop_status find_reach(audit_hops *h, const audit *u, const hop_question *q, hop_error *err)
 {
     hop_arch longer = for_p1(h);
-    return hop_reach_find(&h->reach, &longer, q->n, false, q->progress, err);
+    if (!u->plan.tied) return hop_reach_find(&h->reach, &longer, q->n, false, q->progress, err);
+    h->reach.why_able =
+        strdup("layers share their weights, and what such layers can do no theorem here says");
+    return h->reach.why_able ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");
 }
 
 /* The theorem that speaks of the shortest length, if it speaks of this one. */
@@ -171,7 +174,7 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, h
     h->arch.width = u->plan.hidden;
     for (int64_t i = 0; i < u->plan.count; i++) see_layer(h, u, &u->layers[i]);
     hop_question q = {.arch = &h->arch, .n = u->n, .progress = &a->common.progress};
-    hop_status s = find_reach(h, &q, err);
+    hop_status s = find_reach(h, u, &q, err);
     if (s == HOP_OK) s = find_able(h, &q, err);
     /* The first number of hops of which T1 or T2 speaks. */
     int64_t asked = h->full + (h->linear > 0);

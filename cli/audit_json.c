@@ -194,6 +194,7 @@ int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
     hop_json_begin_object(&w);
     hop_json_string(&w, "model_type", p->model_type);
     hop_json_integer(&w, "layers", p->count);
+    if (p->loops > 1) hop_json_integer(&w, "loops", p->loops);
     hop_json_string(&w, "source", p->source);
     hop_json_string(&w, "pattern", p->pattern);
     hop_json_string(&w, "pattern_short", u->compressed.s);

@@ -103,6 +103,8 @@ static hop_status own_model(audit *u, const hop_json *root, hop_error *err)
     if (s == HOP_OK) s = hop_model_new(&m, &c, err);
     if (s == HOP_OK) {
         p->count = c.pattern.layers;
+        p->loops = 1;
+        p->tied = c.tie > 0 && c.tie < p->count;
         p->layers = calloc((size_t)p->count, sizeof *p->layers);
         p->pattern = calloc((size_t)p->count + 1, 1);
         u->layers = calloc((size_t)p->count, sizeof *u->layers);

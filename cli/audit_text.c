@@ -82,6 +82,13 @@ static void say_plan(hop_text *t, const audit *u)
     say_pattern(t, p->pattern);
     hop_text_add(t, ", ");
     say_things(t, p->count, "layer");
+    if (p->loops > 1) {
+        hop_text_add(t, " in a forward pass (");
+        say_count(t, p->count / p->loops);
+        hop_text_add(t, ", run ");
+        say_things(t, p->loops, "time");
+        hop_text_add(t, ")");
+    }
     hop_text_printf(t, ", from %s: ", p->source);
     const char *between = "";
 #define SAY(c, means)                             \
@@ -119,9 +126,16 @@ static void say_attention(hop_text *t, const audit *u, const hop_hf_attention *a
 static void say_windows(hop_text *t, const hop_hf_plan *p)
 {
     bool chunks = false, slides = false;
+    int64_t least = p->window;
     for (int64_t i = 0; i < p->count; i++) {
-        chunks = chunks || p->layers[i].chunked;
-        slides = slides || (p->layers[i].window && !p->layers[i].chunked);
+        const hop_hf_layer *l = &p->layers[i];
+        chunks = chunks || l->chunked;
+        slides = slides || (l->window && !l->chunked);
+        if (l->window && !l->chunked && l->window < least) least = l->window;
+    }
+    if (least < p->window) {
+        say_count(t, least);
+        hop_text_add(t, " to ");
     }
     if (p->window) say_things(t, p->window, "token");
     if (chunks) hop_text_add(t, slides ? "; some layers in chunks of their own" : ", in chunks");

@@ -114,8 +114,10 @@ const verb verb_audit = {
         "attention and a recurrence in one layer, h the same with a window, G a gated memory unit, C attention "
         "to another layer's cache, E experts and - an MLP without a mixer.\n\n"
         "What the file says is told apart from what its class assumes; the precision of states is mostly "
-        "chosen when a model is run, so it can be given. An architecture that is not known is not guessed: "
-        "the line names the keys that were looked for, exit 1.",
+        "chosen when a model is run, so it can be given. Nothing is guessed: a family that is not known is refused "
+        "unless the file lists its layers, and so are encoders, known keys of a wrong type, and keys of attention "
+        "whose rule is not known; the line names them, exit 1.\n\n"
+        "Layers that run several times in a forward pass are counted as often.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(audit_args),

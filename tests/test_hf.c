@@ -55,6 +55,16 @@ static void check_plans(const expectation *list, size_t count)
 }
 #define CHECK(list) check_plans(list, sizeof list / sizeof *list)
 
+static void refused(const char *text, hop_status status, const char *why)
+{
+    hop_hf_plan p;
+    hop_error err = {0};
+    hop_status s = read_plan(&p, text, &err);
+    if (s != status || !strstr(err.text, why))
+        fail_msg("%s\n%d %s, wanted %d %s", text, s, err.text, status, why);
+    if (p.layers || p.pattern || p.count) fail_msg("%s: the plan is not empty", text);
+}
+
 /* clang-format off */
 static void plain_decoders_attend_to_everything(void **state)
 {
@@ -85,11 +95,21 @@ static void plain_decoders_attend_to_everything(void **state)
          "FF", NULL, "mha", 32, 32, 128, 128, 8192, NULL, 0, 0, 0},
         {"{\"model_type\":\"longcat_flash\",\"num_layers\":2,\"hidden_size\":6144,\"num_attention_heads\":64,\"kv_lora_rank\":512}",
          "FFFF", NULL, "mla", 64, 0, 192, 128, 576, NULL, 0, 0, 0},
-        {"{\"model_type\":\"never_heard_of\",\"num_hidden_layers\":2.0,\"hidden_size\":64,\"num_attention_heads\":8,"
+        {"{\"model_type\":\"olmo2\",\"num_hidden_layers\":2.0,\"hidden_size\":64,\"num_attention_heads\":8,"
          "\"sliding_window\":null,\"rope_scaling\":{\"type\":\"linear\"},\"factor\":NaN}",
          "FF", "no hybrid key", "mha", 8, 8, 8, 8, 128, NULL, 0, 0, 0},
+        {"{\"model_type\":\"xglm\",\"num_layers\":2,\"attention_heads\":16,\"d_model\":1024}",
+         "FF", "no hybrid key", "mha", 16, 16, 64, 64, 2048, NULL, 0, 0, 0},
+        {"{\"model_type\":\"glm4_moe_lite\",\"num_hidden_layers\":2,\"hidden_size\":2048,\"num_attention_heads\":20,"
+         "\"kv_lora_rank\":512,\"qk_nope_head_dim\":192,\"qk_rope_head_dim\":64,\"v_head_dim\":256}",
+         "FF", "no hybrid key", "mla", 20, 0, 256, 256, 576, NULL, 0, 0, 0},
+        {"{\"model_type\":\"deepseek_v3\",\"num_hidden_layers\":1,\"num_attention_heads\":128}", /* the class's sizes */
+         "F", "no hybrid key", "mla", 128, 0, 192, 128, 576, NULL, 0, 0, 0},
+        {"{\"model_type\":\"deepseek_v2\",\"num_hidden_layers\":1,\"hidden_size\":1280,\"num_attention_heads\":10,"
+         "\"use_mla\":false,\"kv_lora_rank\":null}",
+         "F", "no hybrid key", "mha", 10, 10, 128, 128, 2560, NULL, 0, 0, 0},
         /* keys that only look like those of another mixer */
-        {"{\"model_type\":\"new_moe\",\"num_hidden_layers\":2,\"hidden_size\":64,\"num_attention_heads\":8,\"num_local_experts\":8,"
+        {"{\"model_type\":\"olmoe\",\"num_hidden_layers\":2,\"hidden_size\":64,\"num_attention_heads\":8,\"num_local_experts\":8,"
          "\"use_attn_bias\":true,\"sliding_window\":null,\"max_window_layers\":1,\"mlp_layer_types\":[\"dense\",\"sparse\"],"
          "\"compression_config\":{},\"global_step\":7,\"decoder_sparse_step\":1,\"hidden_act\":\"silu\"}",
          "FF", "no hybrid key", "mha", 8, 8, 8, 8, 128, NULL, 0, 0, 0},
@@ -109,6 +129,20 @@ static void windows_follow_each_familys_rule(void **state)
          "FFFS", NULL, "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 4096},
         {"{\"model_type\":\"mistral\",\"num_hidden_layers\":2," SIZES ",\"sliding_window\":null}",
          "FF", NULL, "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 0},
+        {"{\"model_type\":\"mistral\",\"num_hidden_layers\":2," SIZES "}", /* the class slides */
+         "SS", "default rule", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 4096},
+        {"{\"model_type\":\"mixtral\",\"num_hidden_layers\":2," SIZES "}", /* this one does not */
+         "FF", "no hybrid key", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 0},
+        {"{\"model_type\":\"qwen2_moe\",\"num_hidden_layers\":6," SIZES ",\"use_sliding_window\":true,\"max_window_layers\":4}",
+         "SFSFFF", NULL, "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 4096},
+        {"{\"model_type\":\"cohere2_moe\",\"num_hidden_layers\":7," SIZES ",\"first_k_dense_replace\":2,\"sliding_window_pattern\":3}",
+         "FFSSFSS", "first_k_dense_replace, sliding_window_pattern", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 4096},
+        {"{\"model_type\":\"smollm3\",\"num_hidden_layers\":4," SIZES ",\"use_sliding_window\":true,\"sliding_window\":64}",
+         "FFFS", "no_rope_layer_interval default 4", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 64},
+        {"{\"model_type\":\"exaone4\",\"num_hidden_layers\":4," SIZES "}",
+         "SSSF", "default rule", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 4096},
+        {"{\"model_type\":\"cwm\",\"num_hidden_layers\":5," SIZES "}",
+         "FSSSF", "default rule", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 8192},
         {"{\"model_type\":\"olmo3\",\"num_hidden_layers\":5," SIZES ",\"sliding_window\":4096}",
          "SSSFS", "default rule", "gqa", 32, 8, 128, 0, 2048, NULL, 0, 0, 4096},
         {"{\"model_type\":\"cohere2\",\"num_hidden_layers\":4," SIZES ",\"sliding_window\":4096,\"sliding_window_pattern\":2}",
@@ -132,6 +166,11 @@ static void windows_follow_each_familys_rule(void **state)
         {"{\"model_type\":\"gpt_neo\",\"num_layers\":4,\"num_heads\":12,\"hidden_size\":768,"
          "\"attention_types\":[[[\"global\",\"local\"],2]],\"window_size\":256}",
          "FSFS", "attention_types", "mha", 12, 12, 64, 0, 1536, NULL, 0, 0, 256},
+        {"{\"model_type\":\"gpt_neo\",\"num_layers\":3,\"num_heads\":12,\"hidden_size\":768}",
+         "FSF", "default rule", "mha", 12, 12, 64, 0, 1536, NULL, 0, 0, 256},
+        {"{\"model_type\":\"gpt_neo\",\"num_layers\":5,\"num_heads\":12,\"hidden_size\":768,"
+         "\"attention_types\":[[[\"local\"],1],[[\"global\",\"local\"],2]]}",
+         "SFSFS", "attention_types", "mha", 12, 12, 64, 0, 1536, NULL, 0, 0, 256},
         {"{\"model_type\":\"glm_moe_dsa\",\"num_hidden_layers\":2,\"hidden_size\":6144,\"num_attention_heads\":64,"
          "\"kv_lora_rank\":512,\"qk_nope_head_dim\":192,\"qk_rope_head_dim\":64,\"v_head_dim\":256,\"index_topk\":2048}",
          "SS", "model_type", "mla", 64, 0, 256, 256, 576, NULL, 0, 0, 0},
@@ -273,6 +312,72 @@ static void recurrences_have_the_state_of_their_definition(void **state)
 }
 /* clang-format on */
 
+static void attention_layers_between_recurrences_are_one_object_or_a_list(void **state)
+{
+    (void)state;
+#define GLA "\"model_type\":\"gla\",\"num_hidden_layers\":4,\"hidden_size\":256,\"num_heads\":2"
+    static const expectation list[] = {
+        {"{" GLA ",\"attn\":[]}", .pattern = "LLLL", .linear = "gla"},
+        {"{" GLA ",\"attn\":[{\"layers\":[1,3],\"num_heads\":4,\"window_size\":null}]}", .pattern = "LFLF",
+         .attention = "mha", .heads = 4, .linear = "gla"},
+        {"{" GLA ",\"attn\":{\"layers\":[1,3],\"num_heads\":4}}", .pattern = "LFLF", .attention = "mha",
+         .heads = 4, .linear = "gla"},
+    };
+    CHECK(list);
+    hop_hf_plan p;
+    hop_error err = {0};
+    const char *text =
+        "{" GLA ",\"attn\":[{\"layers\":[0],\"num_heads\":4,\"window_size\":16},{\"layers\":[2],"
+        "\"num_heads\":8,\"num_kv_heads\":2},{\"layers\":[3],\"num_heads\":4,\"window_size\":8}]}";
+    assert_int_equal(read_plan(&p, text, &err), HOP_OK);
+    assert_string_equal(p.pattern, "SLFS");
+    assert_true(p.layers[0].window == 16 && p.layers[2].window == 0 && p.layers[3].window == 8);
+    assert_int_equal(p.window, 16);
+    assert_true(p.attention.heads == 8 && p.attention.kv_heads == 2 && p.sliding.heads == 4);
+    hop_hf_free(&p);
+    refused("{" GLA ",\"attn\":[{\"layers\":[1],\"num_heads\":4},{\"layers\":[1],\"num_heads\":4}]}",
+            HOP_EDOMAIN, "layer 1 stands in two");
+    refused("{" GLA ",\"attn\":[{\"layers\":[1],\"num_heads\":4},{\"layers\":[2],\"num_heads\":8}]}",
+            HOP_EUNKNOWN, "heads that differ");
+    refused("{" GLA ",\"attn\":[{\"layers\":[4],\"num_heads\":4}]}", HOP_EDOMAIN, "no layer 4");
+    refused("{" GLA ",\"attn\":[{\"num_heads\":4}]}", HOP_EFORMAT, "attn.0.layers: absent");
+    refused("{" GLA ",\"attn\":[{\"layers\":1,\"num_heads\":4}]}", HOP_EFORMAT, "attn.0.layers: not a list");
+    refused("{" GLA ",\"attn\":[{\"layers\":[1]}]}", HOP_EFORMAT, "attn.0.num_heads: absent");
+    refused("{" GLA ",\"attn\":[7]}", HOP_EFORMAT, "attn.0.layers: absent");
+    refused("{" GLA ",\"attn\":[{\"layers\":[1],\"num_heads\":4,\"window_size\":0}]}", HOP_EDOMAIN,
+            "window_size: 0");
+}
+
+static void layers_that_run_several_times_are_in_the_plan_as_often(void **state)
+{
+    (void)state;
+    hop_hf_plan p;
+    hop_error err = {0};
+    const char *text = "{\"model_type\":\"ouro\",\"num_hidden_layers\":3," SIZES ",\"total_ut_steps\":2,"
+                       "\"layer_types\":[\"full_attention\",\"sliding_attention\",\"full_attention\"],"
+                       "\"sliding_window\":16}";
+    assert_int_equal(read_plan(&p, text, &err), HOP_OK);
+    assert_string_equal(p.pattern, "FSFFSF");
+    assert_true(p.count == 6 && p.loops == 2 && p.tied && p.layers[4].window == 16);
+    hop_hf_free(&p);
+    assert_int_equal(read_plan(&p, "{\"model_type\":\"ouro\",\"num_hidden_layers\":1," SIZES "}", &err),
+                     HOP_OK);
+    assert_true(p.count == 4 && p.loops == 4); /* the class's */
+    hop_hf_free(&p);
+    assert_int_equal(read_plan(&p, "{\"model_type\":\"llama\",\"num_hidden_layers\":1," SIZES "}", &err),
+                     HOP_OK);
+    assert_true(p.loops == 1 && !p.tied);
+    hop_hf_free(&p);
+    refused("{\"model_type\":\"ouro\",\"num_hidden_layers\":2," SIZES ",\"total_ut_steps\":0}", HOP_EDOMAIN,
+            "total_ut_steps: 0");
+    refused("{\"model_type\":\"ouro\",\"num_hidden_layers\":10000," SIZES ",\"total_ut_steps\":10000}",
+            HOP_EDOMAIN, "total_ut_steps: 10000");
+    refused("{\"model_type\":\"ouro\",\"num_hidden_layers\":10000," SIZES "}", HOP_EDOMAIN,
+            "num_hidden_layers");
+    refused("{\"model_type\":\"llama\",\"num_hidden_layers\":2," SIZES ",\"num_loops\":3}", HOP_EUNKNOWN,
+            "num_loops");
+}
+
 static void borrowed_caches_and_sparse_layers_are_marked(void **state)
 {
     (void)state;
@@ -378,24 +483,26 @@ static void what_is_assumed_is_told_from_what_is_declared(void **state)
     hop_hf_free(&p);
 }
 
-static void refused(const char *text, hop_status status, const char *why)
-{
-    hop_hf_plan p;
-    hop_error err = {0};
-    hop_status s = read_plan(&p, text, &err);
-    if (s != status || !strstr(err.text, why))
-        fail_msg("%s\n%d %s, wanted %d %s", text, s, err.text, status, why);
-    if (p.layers || p.pattern || p.count) fail_msg("%s: the plan is not empty", text);
-}
-
 static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
 {
     (void)state;
 #define PLAIN "\"num_hidden_layers\":4,\"hidden_size\":64,\"num_attention_heads\":8"
     refused("{}", HOP_EUNKNOWN, "none of num_hidden_layers");
-    refused("{\"model_type\":\"resnet\",\"num_hidden_layers\":4}", HOP_EUNKNOWN, "num_attention_heads");
-    refused("{\"model_type\":\"new\"," PLAIN ",\"mamba_step\":2}", HOP_EUNKNOWN, "has mamba_step");
-    refused("{\"model_type\":\"new\"," PLAIN ",\"sliding_window\":2}", HOP_EUNKNOWN, "has sliding_window");
+    refused("{\"model_type\":\"resnet\",\"num_hidden_layers\":4}", HOP_EUNKNOWN, "no decoder");
+    refused("{\"model_type\":\"new\"," PLAIN "}", HOP_EUNKNOWN, "unknown family: model_type \"new\"");
+    refused("{\"model_type\":\"gemma2 vaultgemma\"," PLAIN "}", HOP_EUNKNOWN, "unknown family");
+    refused("{" PLAIN "}", HOP_EUNKNOWN, "unknown family: model_type \"\"");
+    refused("{\"model_type\":\"new\"," PLAIN ",\"layer_types\":[]}", HOP_EUNKNOWN, "unknown family");
+    refused("{\"model_type\":\"new\"," PLAIN ",\"linear_attn_config\":{\"kda_layers\":[]}}", HOP_EUNKNOWN,
+            "unknown layer plan");
+    refused("{\"model_type\":\"new\"," PLAIN ",\"attn_type_list\":[1,1,1,0]}", HOP_EUNKNOWN,
+            "has attn_type_list");
+    refused("{\"model_type\":\"new\"," PLAIN ",\"sparse_attention_config\":{\"use_sparse_attention\":false}}",
+            HOP_EUNKNOWN, "sparse_attention_config");
+    refused("{\"model_type\":\"llama\"," PLAIN ",\"mamba_step\":2}", HOP_EUNKNOWN, "has mamba_step");
+    refused("{\"model_type\":\"llama\"," PLAIN ",\"sliding_window\":2}", HOP_EUNKNOWN, "has sliding_window");
+    refused("{\"model_type\":\"llama\"," PLAIN ",\"use_sliding_window\":true}", HOP_EUNKNOWN,
+            "has use_sliding_window");
     refused("{\"model_type\":\"new\"," PLAIN ",\"layer_types\":[\"full_attention\",\"jet\",\"jet\",\"jet\"]}",
             HOP_EUNKNOWN, "\"jet\"");
     refused(
@@ -407,12 +514,46 @@ static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
             "no decoder");
     refused("{\"model_type\":\"gemma3_text\"," PLAIN ",\"use_bidirectional_attention\":true}", HOP_EUNKNOWN,
             "no decoder");
-    refused("{\"model_type\":\"new\"," PLAIN ",\"cross_attention_layers\":[3]}", HOP_EUNKNOWN,
+    refused("{\"model_type\":\"llama\"," PLAIN ",\"cross_attention_layers\":[3]}", HOP_EUNKNOWN,
             "has cross_attention_layers");
     refused("{\"model_type\":\"llama\"," PLAIN ",\"per_layer_config\":{\"0\":{}}}", HOP_EUNKNOWN,
             "per_layer_config");
     refused("{\"model_type\":\"minimax_m1\"," PLAIN "}", HOP_EUNKNOWN, "attn_type_list");
     refused("[]", HOP_EFORMAT, "not a JSON object");
+}
+
+static void what_looks_ahead_is_no_decoder_whatever_else_it_says(void **state)
+{
+    (void)state;
+    static const char *const types[] = {
+        "bert",    "megatron-bert",       "xlm-roberta",         "vit_mae",   "t5",
+        "whisper", "siglip_vision_model", "qwen2_audio_encoder", "paligemma", "clip"};
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "{\"model_type\":\"%s\"," PLAIN ",\"layer_types\":[\"full_attention\","
+                 "\"full_attention\",\"full_attention\",\"full_attention\"]}",
+                 types[i]);
+        refused(text, HOP_EUNKNOWN, "no decoder");
+    }
+    static const char *const keys[] = {"\"is_encoder_decoder\":true",
+                                       "\"is_causal\":false",
+                                       "\"bidirectional\":true",
+                                       "\"prefix_lm\":true",
+                                       "\"use_bidirectional_attention\":\"all\"",
+                                       "\"architectures\":[\"LlamaBidirectionalModel\"]"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        char text[300];
+        snprintf(text, sizeof text, "{\"model_type\":\"llama\"," PLAIN ",%s}", keys[i]);
+        refused(text, HOP_EUNKNOWN, "no decoder");
+        snprintf(text, sizeof text,
+                 "{\"model_type\":\"x\",%s,\"text_config\":{\"model_type\":\"llama\"," PLAIN "}}", keys[i]);
+        refused(text, HOP_EUNKNOWN, "no decoder");
+    }
+    static const expectation images = {"{\"model_type\":\"gemma4_text\",\"num_hidden_layers\":1,"
+                                       "\"use_bidirectional_attention\":\"vision\"}",
+                                       .pattern = "F", .attention = "gqa"};
+    check_plan(&images);
 }
 
 static void keys_of_foreign_attention_are_refused_in_every_family(void **state)
@@ -514,6 +655,9 @@ int main(void)
         cmocka_unit_test(block_sparse_layers_are_told_from_dense_ones),
         cmocka_unit_test(hybrids_follow_each_familys_rule),
         cmocka_unit_test(recurrences_have_the_state_of_their_definition),
+        cmocka_unit_test(attention_layers_between_recurrences_are_one_object_or_a_list),
+        cmocka_unit_test(layers_that_run_several_times_are_in_the_plan_as_often),
+        cmocka_unit_test(what_looks_ahead_is_no_decoder_whatever_else_it_says),
         cmocka_unit_test(borrowed_caches_and_sparse_layers_are_marked),
         cmocka_unit_test(chunks_are_told_from_windows),
         cmocka_unit_test(lengths_left_to_the_class_are_assumed),

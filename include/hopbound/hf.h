@@ -7,8 +7,9 @@
  *     if (hop_hf_load(&plan, "config.json", &err) == HOP_OK) printf("%s\n", plan.pattern); // "LLLFLLLF.."
  *     hop_hf_free(&plan);
  *
- * It never guesses: an architecture that it does not know is HOP_EUNKNOWN, and the text names the keys that
- * were looked for. What a file leaves to its class's defaults is used, and listed as assumed.
+ * It never guesses: a family that it does not know is HOP_EUNKNOWN unless the file itself lists its layers,
+ * and so is a network that looks ahead; a known key of a wrong type is HOP_EFORMAT. The text names the keys.
+ * What a file leaves to its class's defaults is used, and listed as assumed.
  */
 #ifndef HOPBOUND_HF_H
 #define HOPBOUND_HF_H
@@ -69,11 +70,13 @@ typedef struct hop_hf_note {
 } hop_hf_note;
 
 typedef struct hop_hf_plan {
-    char model_type[64]; /* "" when the file has none */
-    char source[96];     /* the key or rule that the plan comes from */
-    int64_t count;
+    char model_type[64];  /* "" when the file has none */
+    char source[96];      /* the key or rule that the plan comes from */
+    int64_t count;        /* layers that one forward pass goes through */
+    int64_t loops;        /* how often it goes through the stack: `count / loops` layers have weights */
     hop_hf_layer *layers; /* [count], owned */
     char *pattern;        /* [count + 1], owned: the letters */
+    bool tied;            /* layers share weights */
     bool in_sequence;     /* H: attention first, then the recurrence; else side by side */
     int64_t
         sparse_block; /* tokens in the blocks that sparse attention picks; 0: single tokens, or not known */

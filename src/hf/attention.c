@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#define KV_KEYS "num_key_value_heads|num_kv_heads|n_head_kv|num_key_value_head"
+#define KV_KEYS "num_key_value_heads|num_kv_heads|n_head_kv|num_key_value_head|num_attention_groups"
 
 #define HIDDEN_KEYS "hidden_size|d_model|n_embd|n_embed|embedding_dim|hidden_dim"
 
@@ -19,7 +19,8 @@ int64_t hop__hf_hidden_if_known(hop__hf *r)
 
 int64_t hop__hf_heads(hop__hf *r)
 {
-    return hop__hf_size(r, "num_attention_heads|n_head|n_heads|num_heads", r->family->assume.heads);
+    return hop__hf_size(r, "num_attention_heads|n_head|n_heads|num_heads|attention_heads",
+                        r->family->assume.heads);
 }
 
 /* Consecutive query heads share a key head, so their numbers divide. */
@@ -55,45 +56,69 @@ static int64_t head_dim(hop__hf *r, int64_t heads)
 }
 
 /* Keys and values of all heads come from one latent vector, which is what is kept, beside a rotary key. */
-static void latent(hop__hf *r, hop_hf_attention *a)
+typedef struct latent_sizes {
+    int64_t rank, rotary, plain, value; /* assumed; 0: the file has to say */
+} latent_sizes;
+
+static int64_t size_or_none(hop__hf *r, const char *key, int64_t assumed)
 {
-    int64_t heads = hop__hf_heads(r), rank = hop__hf_size(r, "kv_lora_rank", 512);
-    int64_t rotary = hop__hf_range(r, "qk_rope_head_dim", 0, HOP__HF_MAX_SIZE, 64);
-    int64_t plain = hop__hf_range(r, "qk_nope_head_dim", 0, HOP__HF_MAX_SIZE, 128);
-    bool narrow = strstr(r->family->names, " minicpm3 ") != NULL;
-    int64_t value = hop__hf_size(r, "v_head_dim", narrow ? hop__hf_hidden(r) / heads : 128);
-    if (!hop__hf_has(r, "qk_rope_head_dim")) hop__hf_assume(r, "qk_rope_head_dim = 64");
-    if (!hop__hf_has(r, "qk_nope_head_dim")) hop__hf_assume(r, "qk_nope_head_dim = 128");
-    if (rotary + plain < 1) hop__hf_fail(r, HOP_EDOMAIN, "qk_nope_head_dim: keys without a number");
-    *a = (hop_hf_attention){.kind = "mla",
-                            .heads = heads,
-                            .qk_dim = plain + rotary,
-                            .v_dim = value,
-                            .cache_elems = rank + rotary};
+    return hop__hf_has(r, key) ? hop__hf_range(r, key, 0, HOP__HF_MAX_SIZE, 0)
+                               : hop__hf_size(r, key, assumed);
 }
 
-void hop__hf_attention_usual(hop__hf *r)
+static void latent(hop__hf *r, latent_sizes assumed)
 {
-    if (hop__hf_has(r, "kv_lora_rank")) {
-        latent(r, &r->plan->attention);
-        return;
-    }
+    int64_t rank = hop__hf_size(r, "kv_lora_rank", assumed.rank);
+    int64_t rotary = size_or_none(r, "qk_rope_head_dim", assumed.rotary);
+    int64_t plain = size_or_none(r, "qk_nope_head_dim", assumed.plain);
+    if (rotary + plain < 1) hop__hf_fail(r, HOP_EDOMAIN, "qk_nope_head_dim: keys without a number");
+    r->plan->attention = (hop_hf_attention){.kind = "mla",
+                                            .heads = hop__hf_heads(r),
+                                            .qk_dim = plain + rotary,
+                                            .v_dim = hop__hf_size(r, "v_head_dim", assumed.value),
+                                            .cache_elems = rank + rotary};
+}
+
+static void grouped_by_keys(hop__hf *r)
+{
     int64_t heads = hop__hf_heads(r), kv = kv_heads(r, heads);
     grouped(r, &r->plan->attention, heads, kv, head_dim(r, heads));
 }
 
-/* Families that have no other attention. */
-void hop__hf_attention_latent(hop__hf *r)
+void hop__hf_attention_usual(hop__hf *r)
 {
-    latent(r, &r->plan->attention);
+    (hop__hf_has(r, "kv_lora_rank") ? hop__hf_attention_latent_given : grouped_by_keys)(r);
 }
 
-/* zamba: attention sees the embedding beside the hidden vector, and its output goes into the recurrence. */
+void hop__hf_attention_latent_given(hop__hf *r)
+{
+    latent(r, (latent_sizes){0});
+}
+
+/* Some files of these families say that theirs is the usual kind. */
+void hop__hf_attention_latent(hop__hf *r)
+{
+    bool usual = !hop__hf_flag(r, "use_mla", true);
+    if (!usual && hop__hf_is_null(r, "kv_lora_rank"))
+        hop__hf_fail(r, HOP_EUNKNOWN, "kv_lora_rank: null, and use_mla does not say false");
+    if (usual)
+        grouped_by_keys(r);
+    else
+        latent(r, (latent_sizes){512, 64, 128, 128});
+}
+
+void hop__hf_attention_minicpm3(hop__hf *r)
+{
+    latent(r, (latent_sizes){.value = hop__hf_hidden(r) / hop__hf_heads(r)});
+}
+
+/* zamba: attention sees the embedding beside the hidden vector, its output goes into the recurrence, and
+ * few blocks of weights serve all its layers. */
 void hop__hf_attention_doubled(hop__hf *r)
 {
     int64_t heads = hop__hf_heads(r), kv = kv_heads(r, heads);
     grouped(r, &r->plan->attention, heads, kv, 2 * hop__hf_hidden(r) / heads);
-    r->plan->in_sequence = true;
+    r->plan->in_sequence = r->plan->tied = true;
 }
 
 /* ---- older ways of saying it --------------------------------------------------------------- */
@@ -125,9 +150,12 @@ void hop__hf_attention_mpt(hop__hf *r)
     grouped(r, &r->plan->attention, heads, kv, hop__hf_hidden(r) / heads);
 }
 
+/* Its first version is told by its keys, and looks ahead. */
 void hop__hf_attention_chatglm(hop__hf *r)
 {
     int64_t heads = hop__hf_heads(r), kv = heads;
+    if (!hop__hf_has(r, "multi_query_attention|kv_channels"))
+        hop__hf_fail(r, HOP_EUNKNOWN, "chatglm: without multi_query_attention it is no decoder");
     if (hop__hf_flag(r, "multi_query_attention", false)) kv = hop__hf_size(r, "multi_query_group_num", 1);
     grouped(r, &r->plan->attention, heads, kv, head_dim(r, heads));
 }
@@ -140,15 +168,19 @@ static void with_value_dim(hop__hf *r, hop_hf_attention *a, int64_t value)
     a->cache_elems = hop__hf_mul(r, a->kv_heads, a->qk_dim + value);
 }
 
+/* mimo_v2, step3p5: layers with a window have heads of their own. */
 void hop__hf_attention_mimo(hop__hf *r)
 {
     hop_hf_attention *a = &r->plan->attention, *s = &r->plan->sliding;
+#define OTHER "attention_other_setting."
     hop__hf_attention_usual(r);
     with_value_dim(r, a, hop__hf_size(r, "v_head_dim", a->v_dim));
-    int64_t heads = hop__hf_size(r, "swa_num_attention_heads", a->heads);
-    int64_t kv = hop__hf_size(r, "swa_num_key_value_heads", a->kv_heads);
-    grouped(r, s, heads, kv, hop__hf_size(r, "swa_head_dim", a->qk_dim));
+    int64_t heads = hop__hf_size(
+        r, "swa_num_attention_heads|num_sliding_attention_heads|" OTHER "num_attention_heads", a->heads);
+    int64_t kv = hop__hf_size(r, "swa_num_key_value_heads|" OTHER "num_attention_groups", a->kv_heads);
+    grouped(r, s, heads, kv, hop__hf_size(r, "swa_head_dim|" OTHER "head_dim", a->qk_dim));
     with_value_dim(r, s, hop__hf_size(r, "swa_v_head_dim", a->v_dim));
+#undef OTHER
 }
 
 /* Global layers have wider heads, and fewer key heads where keys serve as values. */
@@ -172,11 +204,29 @@ void hop__hf_attention_deepseek_v4(hop__hf *r)
 
 /* ---- attention beside a recurrence, with keys of its own ----------------------------------- */
 
+/* What attn's members say, for the layers with a window and for those without. */
 void hop__hf_attention_fla(hop__hf *r)
 {
-    int64_t heads = hop__hf_size(r, "attn.num_heads|num_heads|num_attention_heads", r->family->assume.heads);
-    int64_t kv = hop__hf_size(r, "attn.num_kv_heads", -1);
-    grouped(r, &r->plan->attention, heads, kv ? kv : heads, hop__hf_hidden(r) / heads);
+    hop_hf_attention *full = &r->plan->attention, *slides = &r->plan->sliding, new;
+    char path[16];
+    for (int k = 0; hop__hf_spec(r, k, path); k++) {
+        int64_t heads = hop__hf_spec_size(r, path, "num_heads"),
+                kv = hop__hf_spec_size(r, path, "num_kv_heads");
+        hop_hf_attention *a = hop__hf_spec_size(r, path, "window_size") ? slides : full;
+        if (!heads) hop__hf_fail(r, HOP_EFORMAT, "%s.num_heads: absent", path);
+        grouped(r, &new, heads, kv ? kv : heads, hop__hf_hidden(r) / (heads ? heads : 1));
+        if (a->kind[0] && (a->heads != new.heads || a->kv_heads != new.kv_heads))
+            hop__hf_fail(r, HOP_EUNKNOWN, "%s.num_heads: heads that differ are not read", path);
+        *a = new;
+    }
+    if (!full->kind[0] && slides->kind[0]) {
+        *full = *slides;
+        *slides = (hop_hf_attention){0};
+    } else if (!full->kind[0]) { /* samba's class has an attn of its own */
+        int64_t heads = hop__hf_heads(r);
+        grouped(r, full, heads, heads, hop__hf_hidden(r) / heads);
+    }
+    if (slides->heads == full->heads && slides->kv_heads == full->kv_heads) *slides = (hop_hf_attention){0};
 }
 
 void hop__hf_attention_mamba_ssm(hop__hf *r)

@@ -3,6 +3,7 @@
 #include "room.h"
 
 #include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 /* `in` where the list names the layer, `out` elsewhere. */
@@ -15,22 +16,12 @@ static void from_indices(hop__hf *r, const hop_json *list, int64_t base, char in
 
 void hop__hf_plan_linear(hop__hf *r)
 {
-    hop__hf_fill(r, 'L');
-    hop__hf_source(r, "model_type");
+    hop__hf_all(r, 'L', "model_type");
 }
 
 void hop__hf_plan_parallel(hop__hf *r)
 {
-    hop__hf_fill(r, 'H');
-    hop__hf_source(r, "model_type");
-}
-
-void hop__hf_plan_interval(hop__hf *r)
-{
-    bool given = hop__hf_has(r, "full_attention_interval");
-    int64_t period = hop__hf_size(r, "full_attention_interval", 4);
-    for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, (i + 1) % period ? 'L' : 'F');
-    hop__hf_source(r, given ? "full_attention_interval" : "default rule");
+    hop__hf_all(r, 'H', "model_type");
 }
 
 /* A stack of fewer than four layers has its full one at the end. */
@@ -73,9 +64,8 @@ void hop__hf_plan_kimi(hop__hf *r)
 {
     const hop_json *linear = hop__hf_list(r, "linear_attn_config.kda_layers");
     const hop_json *full = hop__hf_list(r, "linear_attn_config.full_attn_layers");
-    if (!linear && !full) {
-        for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, (i + 1) % 4 ? 'L' : 'F');
-        hop__hf_source(r, "default rule");
+    if (!linear && !full) { /* the rule is that of the family's own class */
+        (r->family->period.letters ? hop__hf_plan_periodic : hop__hf_plan_needs_list)(r);
         return;
     }
     int64_t base = first_number(r, linear, full);
@@ -99,20 +89,16 @@ void hop__hf_plan_kimi(hop__hf *r)
 /* The last layer of each group attends, and so do all in a group that is not whole. */
 void hop__hf_plan_bailing(hop__hf *r)
 {
-    int64_t n = r->plan->count, group = hop__hf_size(r, "layer_group_size", -1);
-    if (group == 0) {
-        hop__hf_plan_full(r);
-        return;
-    }
+    int64_t n = r->plan->count, group = hop__hf_size(r, "layer_group_size", 0);
     for (int64_t i = 0; i < n; i++)
         hop__hf_letter(r, i, (i + 1) % group == 0 || i >= n / group * group ? 'F' : 'L');
     hop__hf_source(r, "layer_group_size");
 }
 
-void hop__hf_plan_minimax(hop__hf *r)
+/* bailing_moe: the same where the file has groups. */
+void hop__hf_plan_bailing_moe(hop__hf *r)
 {
-    for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, i % 2 ? 'L' : 'F');
-    hop__hf_source(r, "default rule");
+    (hop__hf_has(r, "layer_group_size") ? hop__hf_plan_bailing : hop__hf_plan_full)(r);
 }
 
 /* The classes of both families have the same default. */
@@ -163,8 +149,7 @@ void hop__hf_plan_bamba(hop__hf *r)
 
 void hop__hf_plan_granite(hop__hf *r)
 {
-    hop__hf_fill(r, 'L');
-    hop__hf_source(r, "default rule");
+    hop__hf_all(r, 'L', "default rule");
 }
 
 void hop__hf_plan_lfm2(hop__hf *r)
@@ -175,8 +160,7 @@ void hop__hf_plan_lfm2(hop__hf *r)
         hop__hf_source(r, "full_attn_idxs");
         return;
     }
-    hop__hf_fill(r, 'F'); /* the class takes all layers when it is told none */
-    hop__hf_source(r, "default rule");
+    hop__hf_all(r, 'F', "default rule"); /* the class takes all layers when it is told none */
 }
 
 void hop__hf_plan_hymba(hop__hf *r)
@@ -186,17 +170,54 @@ void hop__hf_plan_hymba(hop__hf *r)
     hop__hf_source(r, "global_attn_idx");
 }
 
-/* fla's models: attn is null, or names the layers that attend. */
+/* ---- fla ----------------------------------------------------------------------------------- */
+
+#define MOST_SPECS 64
+
+bool hop__hf_spec(hop__hf *r, int k, char path[16])
+{
+    const hop_json *attn = hop__hf_find(r, "attn");
+    if (!attn || r->status != HOP_OK) return false;
+    bool one = attn->type == HOP_JSON_OBJECT;
+    if (!one && (attn->type != HOP_JSON_ARRAY || attn->count > MOST_SPECS))
+        hop__hf_fail(r, HOP_EFORMAT, "attn: neither an object nor a list of up to %d", MOST_SPECS);
+    snprintf(path, 16, one ? "attn" : "attn.%d", k);
+    return r->status == HOP_OK && (size_t)k < (one ? 1 : attn->count);
+}
+
+int64_t hop__hf_spec_size(hop__hf *r, const char *path, const char *name)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s.%s", path, name);
+    return hop__hf_size(r, key, -1);
+}
+
+/* The layers of one specification, which attend, all of them or in one window. */
+static void read_spec(hop__hf *r, const char *path)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s.layers", path);
+    if (!hop__hf_has(r, key)) hop__hf_fail(r, HOP_EFORMAT, "%s: absent: which layers attend?", key);
+    bool marked[HOP_HF_MAX_LAYERS] = {false};
+    hop__hf_indices(r, hop__hf_list(r, key), 0, marked);
+    int64_t window = hop__hf_spec_size(r, path, "window_size");
+    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++) {
+        if (!marked[i]) continue;
+        if (r->plan->layers[i].letter != 'L')
+            hop__hf_fail(r, HOP_EDOMAIN, "attn: layer %lld stands in two of its members", (long long)i);
+        hop__hf_letter(r, i, window ? 'S' : 'F');
+        r->plan->layers[i].window = window;
+    }
+    if (window > r->plan->window) r->plan->window = window;
+    hop__hf_source(r, "attn.layers");
+}
+
+/* attn is null, or says which layers attend: an object, or a list of objects, each for layers of its own. */
 void hop__hf_plan_fla(hop__hf *r)
 {
-    const hop_json *list = hop__hf_list(r, "attn.layers");
-    if (!list) {
-        hop__hf_plan_linear(r);
-        return;
-    }
-    from_indices(r, list, 0, hop__hf_has(r, "attn.window_size") ? 'S' : 'F', 'L');
-    r->plan->window = hop__hf_range(r, "attn.window_size", 1, INT64_MAX / 2, 0);
-    hop__hf_source(r, "attn.layers");
+    char path[16];
+    hop__hf_plan_linear(r);
+    for (int k = 0; hop__hf_spec(r, k, path); k++) read_spec(r, path);
 }
 
 /* Without attn, the class takes the odd layers of its first 18. */
@@ -236,15 +257,15 @@ void hop__hf_plan_recurrent_gemma(hop__hf *r)
 }
 
 /* sliding_window is a number, or one a layer with null where the layer does not slide. */
-static int64_t phi4flash_window(hop__hf *r)
+static int64_t phi4flash_window(hop__hf *r, int64_t layer)
 {
     const hop_json *v = hop__hf_find(r, "sliding_window");
-    int64_t w;
+    int64_t w = 0;
     if (!v || v->type != HOP_JSON_ARRAY) return hop__hf_size(r, "sliding_window", 2047);
-    for (const hop_json *e = v->child; e; e = e->next)
-        if (hop_json_int(e, 1, HOP__HF_MAX_SIZE, &w)) return w;
-    hop__hf_fail(r, HOP_EFORMAT, "sliding_window: no layer has a window");
-    return 0;
+    v = hop_json_at(v, (size_t)layer);
+    if (v && v->type != HOP_JSON_NULL && !hop_json_int(v, 1, HOP__HF_MAX_SIZE, &w))
+        hop__hf_fail(r, HOP_EFORMAT, "sliding_window: entry %lld is no window", (long long)layer);
+    return w;
 }
 
 /* The first half alternates Mamba and windows; then one Mamba and one full layer, whose state and cache all
@@ -252,11 +273,18 @@ static int64_t phi4flash_window(hop__hf *r)
 void hop__hf_plan_phi4flash(hop__hf *r)
 {
     int64_t half = r->plan->count / 2, step = hop__hf_size(r, "mb_per_layer", 2);
+    const hop_json *list = hop__hf_find(r, "sliding_window");
     if (step != 2) hop__hf_fail(r, HOP_EUNKNOWN, "mb_per_layer: %lld is not 2", (long long)step);
-    for (int64_t i = 0; i < r->plan->count; i++) {
-        char letter = i % 2 == 0 ? (i < half + 2 ? 'L' : 'G') : i < half ? 'S' : i < half + 2 ? 'F' : 'C';
-        hop__hf_letter(r, i, letter);
+    if (hop__hf_is_null(r, "sliding_window"))
+        hop__hf_fail(r, HOP_EUNKNOWN, "sliding_window: null, not a window");
+    if (list && list->type == HOP_JSON_ARRAY && (int64_t)list->count != r->plan->count)
+        hop__hf_fail(r, HOP_EFORMAT, "sliding_window: %zu entries for %lld layers", list->count,
+                     (long long)r->plan->count);
+    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++) {
+        hop_hf_layer *l = &r->plan->layers[i];
+        bool slides = i % 2 && i < half && (l->window = phi4flash_window(r, i)) > 0;
+        l->letter = i % 2 == 0 ? (i < half + 2 ? 'L' : 'G') : slides ? 'S' : i < half + 2 ? 'F' : 'C';
+        if (l->window > r->plan->window) r->plan->window = l->window;
     }
-    r->plan->window = phi4flash_window(r);
     hop__hf_source(r, "mb_per_layer(default 2) + num_hidden_layers/2 rule");
 }

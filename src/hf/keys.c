@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 void hop__hf_fail(hop__hf *r, hop_status s, const char *fmt, ...)
@@ -60,7 +61,8 @@ static const hop_json *descend(const hop_json *from, const char *path, size_t si
         if (n >= sizeof key) return NULL;
         memcpy(key, path, n);
         key[n] = 0;
-        from = hop_json_get(from, key);
+        from = key[0] >= '0' && key[0] <= '9' ? hop_json_at(from, (size_t)strtoul(key, NULL, 10))
+                                              : hop_json_get(from, key);
         size_t step = n < size ? n + 1 : n;
         path += step;
         size -= step;
@@ -91,6 +93,13 @@ const hop_json *hop__hf_find(const hop__hf *r, const char *keys)
 bool hop__hf_has(const hop__hf *r, const char *keys)
 {
     return hop__hf_find(r, keys) != NULL;
+}
+
+bool hop__hf_is_null(const hop__hf *r, const char *key)
+{
+    for (const hop_json *v = r->text->child; v; v = v->next)
+        if (strcmp(v->key, key) == 0) return v->type == HOP_JSON_NULL;
+    return false;
 }
 
 /* ---- typed --------------------------------------------------------------------------------- */

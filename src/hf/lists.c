@@ -9,11 +9,6 @@ void hop__hf_letter(hop__hf *r, int64_t layer, char letter)
     r->plan->layers[layer].letter = letter;
 }
 
-void hop__hf_fill(hop__hf *r, char letter)
-{
-    for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, letter);
-}
-
 static bool length_fits(hop__hf *r, const char *name, size_t length)
 {
     int64_t n = r->plan->count;
@@ -110,25 +105,30 @@ static bool from_letters(hop__hf *r)
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
+/* What a number means is the family's. */
 static const struct number_list {
-    const char *key, *source;
+    const char *families, *key, *source;
     int64_t most;
     char zero, more; /* the letters of 0 and of what is above */
     bool sparse;     /* those above 0 pick or compress */
 } number_lists[] = {
-    {"attn_type_list", "attn_type_list (1=full,0=linear)", 1, 'L', 'F', false},
-    {"hybrid_layer_pattern", "hybrid_layer_pattern (0=full,1=sliding)", 1, 'F', 'S', false},
-    {"compress_ratios", "compress_ratios", 1 << 20, 'S', 'S', true},
-    {"sparse_attention_config.sparse_attention_freq", "sparse_attention_config.sparse_attention_freq", 1, 'F',
+    {" minimax_text_01 minimax_m1 minimax minimax_m2 ", "attn_type_list", "attn_type_list (1=full,0=linear)",
+     1, 'L', 'F', false},
+    {" mimo_v2 mimo_v2_flash ", "hybrid_layer_pattern", "hybrid_layer_pattern (0=full,1=sliding)", 1, 'F',
+     'S', false},
+    {" deepseek_v4 ", "compress_ratios", "compress_ratios", 1 << 20, 'S', 'S', true},
+    {" minimax_m2 minimax_m3 minimax_m3_text minimax_m3_vl_text ",
+     "sparse_attention_config.sparse_attention_freq", "sparse_attention_config.sparse_attention_freq", 1, 'F',
      'S', true},
 };
 
 static bool from_numbers(hop__hf *r, const struct number_list *l)
 {
     const hop_json *list = hop__hf_list(r, l->key);
+    if (list && !hop__hf_named(l->families, r->plan->model_type)) hop__hf_unknown_rule(r, l->key);
     if (!list || !length_fits(r, l->key, list->count)) return list != NULL;
     const hop_json *v = list->child;
-    for (int64_t i = 0; i < r->plan->count; i++, v = v->next) {
+    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++, v = v->next) {
         int64_t value;
         if (!hop_json_int(v, 0, l->most, &value)) {
             hop__hf_fail(r, HOP_EFORMAT, "%s: entry %lld is not a number from 0 to %lld", l->key,
@@ -144,13 +144,15 @@ static bool from_numbers(hop__hf *r, const struct number_list *l)
 
 bool hop__hf_plan_from_lists(hop__hf *r)
 {
+    const char *sparse = "sparse_attention_config.use_sparse_attention";
+    const size_t count = sizeof number_lists / sizeof *number_lists;
     if (from_names(r, "layer_types") || from_names(r, "layers_block_type") || from_letters(r)) return true;
-    if (!hop__hf_flag(r, "sparse_attention_config.use_sparse_attention", true)) {
-        hop__hf_fill(r, 'F');
-        hop__hf_source(r, "sparse_attention_config.use_sparse_attention");
+    if (!hop__hf_flag(r, sparse, true) &&
+        hop__hf_named(number_lists[count - 1].families, r->plan->model_type)) {
+        hop__hf_all(r, 'F', sparse);
         return true;
     }
-    for (size_t i = 0; i < sizeof number_lists / sizeof *number_lists; i++)
+    for (size_t i = 0; i < count; i++)
         if (from_numbers(r, &number_lists[i])) return true;
     if (hop__hf_has(r, "sparse_attention_config"))
         hop__hf_fail(

@@ -25,10 +25,21 @@ static const hop_json *language_model(const hop_json *root)
     return root;
 }
 
-static const hop__hf_family unknown_family = {.names = " "};
-static const hop__hf_family kimi_family = {" ", hop__hf_plan_kimi, hop__hf_linear_kda, NULL, {0}};
-static const hop__hf_family mamba_ssm_family = {
-    " ", hop__hf_plan_mamba_ssm, hop__hf_linear_mamba_ssm, hop__hf_attention_mamba_ssm, {0}};
+static void plan_unknown(hop__hf *r)
+{
+    hop__hf_fail(r, HOP_EUNKNOWN,
+                 "unknown family: model_type \"%s\", and none of layer_types, layers_block_type, "
+                 "hybrid_override_pattern, linear_attn_config, ssm_cfg says what its layers are",
+                 r->plan->model_type);
+}
+
+static const hop__hf_family unknown_family = {.names = " ", .plan = plan_unknown};
+static const hop__hf_family kimi_family = {
+    .names = " ", .plan = hop__hf_plan_kimi, .linear = hop__hf_linear_kda};
+static const hop__hf_family mamba_ssm_family = {.names = " ",
+                                                .plan = hop__hf_plan_mamba_ssm,
+                                                .linear = hop__hf_linear_mamba_ssm,
+                                                .attention = hop__hf_attention_mamba_ssm};
 
 static const hop__hf_family *find_family(const hop__hf *r)
 {
@@ -42,24 +53,16 @@ static const hop__hf_family *find_family(const hop__hf *r)
     return &unknown_family;
 }
 
-/* A model_type that is not known, and no list: full attention if all keys are those of full attention. */
-static void plan_unknown(hop__hf *r)
+/* A class that the file names must be one that predicts the next token, where nothing else is known. */
+static void refuse_foreign_class(hop__hf *r)
 {
-    const char *key = hop__hf_telltale(r), *type = r->plan->model_type;
-    if (!hop__hf_has(r, "num_attention_heads|n_head|n_heads"))
-        hop__hf_fail(r, HOP_EUNKNOWN,
-                     "unknown architecture: model_type \"%s\", and none of layer_types, layers_block_type, "
-                     "hybrid_override_pattern, attn_type_list, hybrid_layer_pattern, compress_ratios, "
-                     "linear_attn_config, ssm_cfg, num_attention_heads",
-                     type);
-    else if (key)
-        hop__hf_fail(
-            r, HOP_EUNKNOWN,
-            "unknown architecture: model_type \"%s\" has %.40s, whose rule is not known, and none of "
-            "layer_types, layers_block_type, hybrid_override_pattern, attn_type_list, linear_attn_config",
-            type, key);
-    hop__hf_assume(r, "all layers attend to everything: no key of another mixer");
-    hop__hf_plan_full(r);
+    static const char *const causal[] = {"CausalLM", "ConditionalGeneration", "LMHead", "LMModel"};
+    const hop_json *list = hop_json_get(r->root, "architectures"), *v = list ? list->child : NULL;
+    if (!v || v->type != HOP_JSON_STRING) return;
+    for (size_t i = 0; i < sizeof causal / sizeof *causal; i++)
+        if (strstr(v->string, causal[i])) return;
+    hop__hf_fail(r, HOP_EUNKNOWN, "unknown family: model_type \"%s\", and %.60s is not known to be a decoder",
+                 r->plan->model_type, v->string);
 }
 
 /* ---- how many layers ----------------------------------------------------------------------- */
@@ -87,7 +90,7 @@ static int64_t layer_count(hop__hf *r)
     if (r->family->assume.layers) return hop__hf_size(r, "num_hidden_layers", r->family->assume.layers);
     hop__hf_fail(
         r, HOP_EUNKNOWN,
-        "unknown architecture: model_type \"%s\", and no layer count: none of num_hidden_layers, "
+        "unknown family: model_type \"%s\", and no layer count: none of num_hidden_layers, "
         "num_blocks, n_layer, n_layers, num_layers, layer_types, layers_block_type, hybrid_override_pattern",
         r->plan->model_type);
     return 0;
@@ -139,6 +142,10 @@ static void share_caches(hop__hf *r)
 
 static int64_t window_length(hop__hf *r, const char *keys)
 {
+    char first[32];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(keys, "|"), keys);
+    if (hop__hf_is_null(r, first) && !hop__hf_has(r, keys))
+        hop__hf_fail(r, HOP_EDOMAIN, "%s: null, but there are layers that need one", first);
     int64_t w = hop__hf_range(r, keys, 1, INT64_MAX / 2, r->family->assume.window);
     if (w == 0)
         hop__hf_assume(r, "the window's length is not given");
@@ -169,7 +176,7 @@ static void set_windows(hop__hf *r)
     if (!slides && chunks) p->window = chunk;
     for (int64_t i = 0; i < p->count; i++) {
         hop_hf_layer *l = &p->layers[i];
-        l->window = !has_window(l) ? 0 : l->chunked ? chunk : p->window;
+        if (l->window == 0) l->window = !has_window(l) ? 0 : l->chunked ? chunk : p->window;
     }
 }
 
@@ -232,15 +239,11 @@ static void read_context(hop__hf *r)
 static void make_plan(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    if (r->family == &mamba_ssm_family || !hop__hf_plan_from_lists(r)) {
-        if (r->family == &unknown_family)
-            plan_unknown(r);
-        else
-            r->family->plan(r);
-    }
+    if (r->family == &mamba_ssm_family || !hop__hf_plan_from_lists(r)) r->family->plan(r);
     if (r->status != HOP_OK) return;
     overrule(r);
     set_windows(r);
+    hop__hf_refuse_unread(r);
     if (any(p, "LHh")) (r->family->linear ? r->family->linear : hop__hf_linear_by_keys)(r);
     if (any(p, "FSHhC")) (r->family->attention ? r->family->attention : hop__hf_attention_usual)(r);
     if (!any(p, "Sh")) p->sliding = (hop_hf_attention){0};
@@ -249,8 +252,30 @@ static void make_plan(hop__hf *r)
     share_caches(r);
     read_dtypes(r);
     read_context(r);
-    hop__hf_refuse_unread(r);
+    if (r->family == &unknown_family || r->family == &kimi_family) refuse_foreign_class(r);
+}
+
+/* The stack runs `loops` times, with the same weights and a cache of its own each time. */
+static void run_again(hop_hf_plan *p)
+{
+    for (int64_t i = p->count; i < p->count * p->loops; i++) p->layers[i] = p->layers[i - p->count];
+    p->tied = p->tied || p->loops > 1;
+    p->count *= p->loops;
     for (int64_t i = 0; i < p->count; i++) p->pattern[i] = p->layers[i].letter;
+}
+
+/* Looped models: how often the layers run in one forward pass. */
+static int64_t read_loops(hop__hf *r)
+{
+    const char *key = "total_ut_steps";
+    int64_t assumed = hop__hf_named(r->family->names, "ouro") ? 4 : 1;
+    int64_t most = HOP_HF_MAX_LAYERS / r->plan->count;
+    if (assumed > 1 && !hop__hf_has(r, key)) {
+        hop__hf_assume(r, "%s = %lld", key, (long long)assumed);
+        if (assumed > most)
+            hop__hf_fail(r, HOP_EDOMAIN, "num_hidden_layers: too many to run %lld times", (long long)assumed);
+    }
+    return hop__hf_range(r, key, 1, most, assumed);
 }
 
 static void read_type(hop__hf *r)
@@ -270,14 +295,17 @@ hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, hop_error *err)
     hop__hf r = {.root = root, .text = language_model(root), .plan = p, .err = err, .status = HOP_OK};
     read_type(&r);
     hop__hf_refuse(&r);
+    hop__hf_refuse_types(&r);
     r.family = find_family(&r);
     if (r.status == HOP_OK) p->count = layer_count(&r);
+    if (r.status == HOP_OK) p->loops = read_loops(&r);
     if (r.status == HOP_OK) {
-        p->layers = calloc((size_t)p->count, sizeof *p->layers);
-        p->pattern = calloc((size_t)p->count + 1, 1);
+        p->layers = calloc((size_t)(p->count * p->loops), sizeof *p->layers);
+        p->pattern = calloc((size_t)(p->count * p->loops) + 1, 1);
         if (!p->layers || !p->pattern) hop__hf_fail(&r, HOP_ENOMEM, "out of memory");
     }
     if (r.status == HOP_OK) make_plan(&r);
+    if (r.status == HOP_OK) run_again(p);
     if (r.status != HOP_OK) hop_hf_free(p);
     return r.status;
 }

@@ -1,5 +1,5 @@
 /* What cannot be read, or is of no use here, is refused loudly: networks that look ahead, layers that differ
- * one by one, and keys of attention whose rule is not known. */
+ * one by one, values of a wrong type, and keys of attention whose rule is not known. */
 #include "room.h"
 
 #include <stdio.h>
@@ -9,39 +9,181 @@ bool hop__hf_named(const char *names, const char *name)
 {
     char padded[80];
     snprintf(padded, sizeof padded, " %.70s ", name);
-    return strstr(names, padded) != NULL;
+    return !strchr(name, ' ') && strstr(names, padded) != NULL;
 }
 
-/* The theorems are about networks that read from left to right. */
-static const char ENCODERS[] = " bert roberta xlm-roberta distilbert albert electra deberta deberta-v2 "
-                               "modernbert eurobert nomic_bert mpnet "
-                               "camembert ernie esm vit clip siglip t5 mt5 umt5 bart mbart pegasus whisper "
-                               "m2m_100 marian led longformer big_bird ";
-
-/* Attention that looks both ways: by name, by what it was trained for, or by its own key. */
-static bool looks_ahead(const hop__hf *r)
+static bool is_off(const hop_json *v)
 {
-    const hop_json *both = hop__hf_find(r, "use_bidirectional_attention");
-    const hop_json *list = hop_json_get(r->root, "architectures");
-    if (both && both->type == HOP_JSON_BOOL && both->boolean) return true;
-    if (both && both->type == HOP_JSON_STRING && strcmp(both->string, "all") == 0) return true;
-    for (const hop_json *v = list && list->type == HOP_JSON_ARRAY ? list->child : NULL; v; v = v->next)
-        if (v->type == HOP_JSON_STRING && strstr(v->string, "MaskedLM")) return true;
-    return hop__hf_named(ENCODERS, r->plan->model_type);
+    return v->type == HOP_JSON_NULL || (v->type == HOP_JSON_BOOL && !v->boolean);
 }
+
+/* ---- no decoders --------------------------------------------------------------------------- */
+
+/* The theorems are about networks that read from left to right. Encoders, and what has one: of text, of
+ * images, of sound, of time series; and decoders that look ahead in their prompt. Those with "bert" in their
+ * name are known by it. */
+static const char NO_DECODERS[] =
+    " electra big_bird longformer canine luke mpnet ernie esm esmc funnel fnet yoso nystromformer mra "
+    "perceiver "
+    "deberta deberta-v2 xlm xlnet xmod lilt bros layoutlm layoutlmv2 layoutlmv3 layoutxlm markuplm tapas "
+    "splinter "
+    "dpr roformer data2vec-text openai_privacy_filter jina_embeddings_v3 "
+    "t5 mt5 umt5 longt5 switch_transformers t5gemma t5gemma2 bart mbart plbart mvp pegasus pegasus_x "
+    "bigbird_pegasus prophetnet xlm-prophetnet blenderbot blenderbot-small marian m2m_100 nllb-moe fsmt led "
+    "encoder-decoder vision-encoder-decoder speech-encoder-decoder rag gptsan gptsan-japanese "
+    "paligemma colpali pi0 cpmant diffusion_gemma diffusion_gemma_text llada Dream "
+    "vit vit_mae vit_msn vit_hybrid vitdet vitmatte vitpose vitpose_backbone vivit deit beit swin swinv2 "
+    "swin2sr "
+    "donut-swin dinov2 dinov2_with_registers dinov3_vit dinat nat ijepa vjepa2 clip clipseg chinese_clip "
+    "altclip "
+    "align siglip siglip2 groupvit owlvit owlv2 flava lxmert vilt bridgetower segformer seggpt sam sam2 sam3 "
+    "detr conditional_detr deformable_detr yolos levit mobilevit mobilevitv2 cvt pvt pvt_v2 hiera videomae "
+    "timesformer dpt glpn mask2former maskformer oneformer table-transformer timm_wrapper timm_backbone tvp "
+    "resnet convnext convnextv2 regnet efficientnet mobilenet_v1 mobilenet_v2 focalnet poolformer "
+    "florence2 pix2struct udop nougat "
+    "whisper wav2vec2 wav2vec2-conformer hubert wavlm unispeech unispeech-sat sew sew-d data2vec-audio "
+    "data2vec-vision speecht5 speech_to_text seamless_m4t seamless_m4t_v2 clap musicgen musicgen_melody "
+    "encodec "
+    "mimi dac vits audio-spectrogram-transformer moonshine "
+    "informer autoformer time_series_transformer patchtst patchtsmixer ";
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t n = strlen(s), m = strlen(end);
+    return n >= m && strcmp(s + n - m, end) == 0;
+}
+
+static bool is_no_decoder(const char *type)
+{
+    return hop__hf_named(NO_DECODERS, type) || (strstr(type, "bert") && !strstr(type, "decoder")) ||
+           ends_with(type, "_encoder") || ends_with(type, "_vision_model");
+}
+
+/* What the class is called tells what it does. */
+static bool class_looks_ahead(const hop__hf *r)
+{
+    static const char *const words[] = {"MaskedLM", "Bidirectional", "Diffusion", "ImageClassification",
+                                        "ForPreTraining"};
+    const hop_json *list = hop_json_get(r->root, "architectures");
+    for (const hop_json *v = list && list->type == HOP_JSON_ARRAY ? list->child : NULL; v; v = v->next)
+        for (size_t i = 0; i < sizeof words / sizeof *words && v->type == HOP_JSON_STRING; i++)
+            if (strstr(v->string, words[i])) return true;
+    return false;
+}
+
+/* A key that says so by being on, or, the last two, by being off; NULL: none. */
+static const char *key_looks_ahead(const hop__hf *r)
+{
+    static const char *const on[] = {"is_encoder_decoder",      "bidirectional",
+                                     "is_bidirectional",        "prefix_lm",
+                                     "attn_config.prefix_lm",   "position_encoding_2d",
+                                     "block_position_encoding", "use_bidirectional_attention"};
+    static const char *const off[] = {"is_causal", "causal"};
+    const hop__hf parts[] = {*r, {.text = r->root}};
+    for (int p = 0; p < 2; p++) {
+        for (size_t i = 0; i < sizeof on / sizeof *on; i++) {
+            const hop_json *v = hop__hf_find(&parts[p], on[i]);
+            bool vision =
+                v && v->type == HOP_JSON_STRING && strcmp(v->string, "vision") == 0; /* images only */
+            if (v && !is_off(v) && !vision) return on[i];
+        }
+        for (size_t i = 0; i < sizeof off / sizeof *off; i++) {
+            const hop_json *v = hop__hf_find(&parts[p], off[i]);
+            if (v && is_off(v)) return off[i];
+        }
+    }
+    return NULL;
+}
+
+#define NO_DECODER                                                                                       \
+    "\"%.60s\" is no decoder: it is an encoder, has one, or looks ahead; the theorems are about causal " \
+    "decoders"
 
 void hop__hf_refuse(hop__hf *r)
 {
-    const char *type = r->plan->model_type;
-    if (hop__hf_has(r, "per_layer_config"))
-        hop__hf_fail(r, HOP_EUNKNOWN,
-                     "per_layer_config: layers that override the file's sizes one by one are "
-                     "not read, and without them the plan would be wrong");
-    if (hop__hf_has(r, "block_configs"))
-        hop__hf_fail(r, HOP_EUNKNOWN, "block_configs: layers of different sizes are not read");
-    if (looks_ahead(r) || hop__hf_flag(r, "is_encoder_decoder", false))
-        hop__hf_fail(r, HOP_EUNKNOWN, "unknown: \"%s\" is no decoder, and the theorems are about decoders",
-                     type);
+    static const char *const differ[] = {"per_layer_config", "block_configs", "num_attention_heads_per_layer",
+                                         "num_key_value_heads_per_layer", "num_query_heads"};
+    const char *type = r->plan->model_type, *outer = NULL, *key = key_looks_ahead(r);
+    if (r->text != r->root) hop_json_read_string(r->root, "model_type", &outer, NULL);
+    if (is_no_decoder(type) || (outer && is_no_decoder(outer)) || class_looks_ahead(r))
+        hop__hf_fail(r, HOP_EUNKNOWN, NO_DECODER, outer && is_no_decoder(outer) ? outer : type);
+    else if (key)
+        hop__hf_fail(r, HOP_EUNKNOWN, "%s: " NO_DECODER, key, type);
+    if (hop__hf_flag(r, "use_cla", false)) hop__hf_unknown_rule(r, "use_cla");
+    for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
+        if (hop__hf_has(r, differ[i]))
+            hop__hf_fail(r, HOP_EUNKNOWN,
+                         "%s: layers of different sizes are not read, and without them the plan "
+                         "would be wrong",
+                         differ[i]);
+}
+
+/* ---- types --------------------------------------------------------------------------------- */
+
+/* Keys that rules read, by the type that they have in every family. Where a family does not need a key, a
+ * wrong value of it still tells that the file is not what it seems. */
+static const struct {
+    const char *what, *keys;
+    unsigned types; /* bits of hop_json_type */
+} key_types[] = {
+#define BIT(type) (1u << HOP_JSON_##type)
+    {"an integer",
+     " num_hidden_layers num_blocks n_layer n_layers num_layers hidden_size d_model n_embd n_embed "
+     "embedding_dim "
+     "num_attention_heads n_head n_heads num_heads attention_heads num_key_value_heads num_kv_heads "
+     "n_head_kv "
+     "num_attention_groups head_dim attention_head_dim kv_channels window_size sliding_window_size "
+     "attention_window_size attention_chunk_size max_window_layers full_attention_interval "
+     "global_attn_every_n_layers layer_group_size attn_layer_period attn_layer_offset no_rope_layer_interval "
+     "first_k_dense_replace prefix_dense_sliding_window_pattern dense_attention_every_n_layers index_topk "
+     "kv_lora_rank qk_rope_head_dim qk_nope_head_dim v_head_dim total_ut_steps num_kv_shared_layers "
+     "num_nextn_predict_layers num_mtp_layers mb_per_layer linear_num_key_heads linear_num_value_heads "
+     "linear_key_head_dim linear_value_head_dim linear_conv_kernel_dim mamba_n_heads mamba_d_state "
+     "mamba_n_groups mamba_d_conv mamba_num_heads mamba_head_dim ssm_state_size state_size conv_kernel "
+     "conv_L_cache lru_width conv1d_width n_groups head_size max_position_embeddings n_positions "
+     "multi_query_group_num swa_num_attention_heads swa_num_key_value_heads swa_head_dim global_head_dim ",
+     BIT(INT) | BIT(REAL)},
+    {"true or false",
+     " use_sliding_window multi_query new_decoder_architecture multi_query_attention attention_k_eq_v "
+     "use_short_conv use_mla is_encoder_decoder ",
+     BIT(BOOL) | BIT(INT)},
+    {"a list",
+     " layer_types layers_block_type attn_type_list hybrid_layer_pattern compress_ratios attn_layer_indices "
+     "full_attn_idxs global_attn_idx hybrid_layer_ids no_rope_layers attention_layers attention_types "
+     "block_types _block_types attn_layer_idx kv_reuse_group architectures ",
+     BIT(ARRAY)},
+    {"an object",
+     " text_config llm_config language_config thinker_config linear_attn_config sparse_attention_config "
+     "ssm_cfg "
+     "attn_cfg attn_config ",
+     BIT(OBJECT)},
+    {"an object or a list", " attn ", BIT(OBJECT) | BIT(ARRAY)},
+    {"a string", " model_type hybrid_override_pattern dtype torch_dtype mamba_ssm_dtype ", BIT(STRING)},
+    {"a number or letters", " sliding_window_pattern _sliding_window_pattern ",
+     BIT(INT) | BIT(REAL) | BIT(STRING)},
+    {"a number or a list", " sliding_window ", BIT(INT) | BIT(REAL) | BIT(ARRAY)},
+#undef BIT
+};
+
+void hop__hf_refuse_types(hop__hf *r)
+{
+    for (const hop_json *v = r->text->child; v; v = v->next)
+        for (size_t i = 0; i < sizeof key_types / sizeof *key_types; i++) {
+            int64_t whole;
+            bool real = v->type == HOP_JSON_REAL && !hop_json_int(v, INT64_MIN, INT64_MAX, &whole);
+            if (v->type == HOP_JSON_NULL || !hop__hf_named(key_types[i].keys, v->key)) continue;
+            if (real || !(key_types[i].types >> v->type & 1))
+                hop__hf_fail(r, HOP_EFORMAT, "%s: not %s", v->key, key_types[i].what);
+        }
+}
+
+/* ---- keys of other mixers ------------------------------------------------------------------ */
+
+void hop__hf_unknown_rule(hop__hf *r, const char *key)
+{
+    hop__hf_fail(r, HOP_EUNKNOWN,
+                 "unknown architecture: model_type \"%s\" has %.40s, whose rule is not known",
+                 r->plan->model_type, key);
 }
 
 /* Keys that say that a layer does something else than attend to everything. */
@@ -55,9 +197,9 @@ static const char *const TELLTALES[] = {
 const char *hop__hf_telltale(const hop__hf *r)
 {
     const hop_json *use = hop_json_get(r->text, "use_sliding_window");
-    bool slides = !(use && use->type == HOP_JSON_BOOL && !use->boolean);
+    bool slides = !(use && is_off(use));
     for (const hop_json *v = r->text->child; v; v = v->next) {
-        if (v->type == HOP_JSON_NULL || (v->type == HOP_JSON_BOOL && !v->boolean)) continue;
+        if (is_off(v)) continue;
         for (size_t i = 0; i < sizeof TELLTALES / sizeof *TELLTALES; i++)
             if (strstr(v->key, TELLTALES[i]) && (slides || !strstr(v->key, "window")) &&
                 strcmp(v->key, "max_window_layers") != 0) /* says nothing without a window */
@@ -65,8 +207,6 @@ const char *hop__hf_telltale(const hop__hf *r)
     }
     return NULL;
 }
-
-/* ---- attention whose rule is not known ----------------------------------------------------- */
 
 /* A family that is known without these is not known with them. The words are a key, or begin it before a
  * '_', also after "use_". Those of the second list say nothing where a list names every layer's kind. */
@@ -76,6 +216,8 @@ static const char SPARSE[] =
     "attention_topk attn_topk topk_attention topk_attn compressed_attention ";
 static const char LOCAL[] = " attention_chunk chunked_attention local_attention local_attn global_attention "
                             "global_attn attention_pattern cross_attention_layers ";
+/* Layers that run more than once. */
+static const char *const LOOPS[] = {"ut_steps", "loop", "recurrence", "recursion", "_cycles", "share_layer"};
 
 /* Keys that a family's rule needs not look at, whatever they say. */
 static const struct {
@@ -89,8 +231,16 @@ static bool begins_with_one_of(const char *words, const char *key)
     for (size_t n = 1; n < sizeof start && key[n - 1]; n++) {
         if (key[n] != 0 && key[n] != '_') continue;
         snprintf(start, sizeof start, "%.*s", (int)n, key);
-        if (!strchr(start, ' ') && hop__hf_named(words, start)) return true;
+        if (hop__hf_named(words, start)) return true;
     }
+    return false;
+}
+
+static bool loops(const hop_json *v)
+{
+    int64_t once;
+    for (size_t i = 0; i < sizeof LOOPS / sizeof *LOOPS; i++)
+        if (strstr(v->key, LOOPS[i])) return !hop_json_int(v, 0, 1, &once);
     return false;
 }
 
@@ -115,12 +265,8 @@ void hop__hf_refuse_unread(hop__hf *r)
     bool listed = hop__hf_named(" layer_types layers_block_type ", r->plan->source);
     for (int i = 0; i < 2; i++)
         for (const hop_json *v = parts[i]->child; v; v = v->next) {
-            bool off = v->type == HOP_JSON_NULL || (v->type == HOP_JSON_BOOL && !v->boolean);
-            bool foreign =
-                begins_with_one_of(SPARSE, v->key) || (!listed && begins_with_one_of(LOCAL, v->key));
-            if (foreign && !off && !was_read(r, v->key))
-                hop__hf_fail(r, HOP_EUNKNOWN,
-                             "unknown architecture: model_type \"%s\" has %.40s, whose rule is not known",
-                             r->plan->model_type, v->key);
+            bool foreign = begins_with_one_of(SPARSE, v->key) ||
+                           (!listed && begins_with_one_of(LOCAL, v->key)) || loops(v);
+            if (foreign && !is_off(v) && !was_read(r, v->key)) hop__hf_unknown_rule(r, v->key);
         }
 }

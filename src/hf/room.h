@@ -23,12 +23,20 @@ typedef struct hop__hf {
  * configuration class; 0: it has none that is sensible. */
 typedef struct hop__hf_family {
     const char *names;             /* model_types, blank between and around */
-    void (*plan)(hop__hf *r);      /* when no list says the plan; NULL: all full */
+    void (*plan)(hop__hf *r);      /* when no list says the plan */
     void (*linear)(hop__hf *r);    /* sizes of the state; NULL: found by the keys */
     void (*attention)(hop__hf *r); /* NULL: the usual keys */
     struct {
         int64_t layers, hidden, heads, kv_heads, head_dim, window;
     } assume;
+    /* Of `length` layers (or as many as one of `keys` says) the last, or the first, has the second of two
+     * letters. For windows_above and windows_below, `length` is max_window_layers. */
+    struct {
+        const char *keys;
+        int64_t length;
+        const char *letters;
+        bool first;
+    } period;
 } hop__hf_family;
 
 const hop__hf_family *hop__hf_family_find(const char *model_type); /* NULL: not known */
@@ -37,16 +45,20 @@ const hop__hf_family *hop__hf_family_find(const char *model_type); /* NULL: not 
 
 bool hop__hf_named(const char *names, const char *name); /* one of names with blanks between and around */
 void hop__hf_refuse(hop__hf *r);                         /* by what the file says of itself */
+void hop__hf_refuse_types(hop__hf *r);                   /* known keys with values of another type */
 /* A key that says that a layer does something else than attend to everything; NULL: none. */
 const char *hop__hf_telltale(const hop__hf *r);
+void hop__hf_unknown_rule(hop__hf *r, const char *key); /* fails: the file has a key that nobody can read */
 /* Keys of attention of an unknown kind, once every rule has read its own. */
 void hop__hf_refuse_unread(hop__hf *r);
 
 /* ---- keys (keys.c) ---------------------------------------------------------------------- */
 
-/* `keys`: alternatives with '|' between, the first that is present and not null counts; a '.' descends. */
+/* `keys`: alternatives with '|' between, the first that is present and not null counts; a '.' descends, into
+ * a list by a number. */
 const hop_json *hop__hf_find(const hop__hf *r, const char *keys);
 bool hop__hf_has(const hop__hf *r, const char *keys);
+bool hop__hf_is_null(const hop__hf *r, const char *key); /* there, and null: not left to the class */
 /* An integer in [1, HOP__HF_MAX_SIZE]; `assumed` > 0 when absent, 0: then it is an error that names the key,
  * -1: then it is 0 and nothing is noted. */
 int64_t hop__hf_size(hop__hf *r, const char *keys, int64_t assumed);
@@ -63,34 +75,35 @@ void hop__hf_assume(hop__hf *r, const char *fmt, ...) HOP_PRINTF(2, 3);
 void hop__hf_fail(hop__hf *r, hop_status s, const char *fmt, ...) HOP_PRINTF(3, 4);
 void hop__hf_source(hop__hf *r, const char *source);
 
-/* ---- plans (lists.c, plans.c, hybrids.c) --------------------------------------------------------
- */
+/* ---- plans (lists.c, plans.c, hybrids.c) --------------------------------------------------- */
 
 /* Plans written out in the file; false: there is none. */
 bool hop__hf_plan_from_lists(hop__hf *r);
 void hop__hf_letter(hop__hf *r, int64_t layer, char letter);
-void hop__hf_fill(hop__hf *r, char letter);
+void hop__hf_all(hop__hf *r, char letter, const char *source);
+/* fla's attn: the path of its k-th member, or false; a size of that member, 0 when absent. */
+bool hop__hf_spec(hop__hf *r, int k, char path[16]);
+int64_t hop__hf_spec_size(hop__hf *r, const char *path, const char *name);
 void hop__hf_plan_full(hop__hf *r);
+void hop__hf_plan_periodic(hop__hf *r);
 void hop__hf_plan_window(hop__hf *r);
 void hop__hf_plan_windows_above(hop__hf *r);
+void hop__hf_plan_windows_above_always(hop__hf *r);
+void hop__hf_plan_windows_below(hop__hf *r);
 void hop__hf_plan_windows_if_used(hop__hf *r);
-void hop__hf_plan_gemma2(hop__hf *r);
-void hop__hf_plan_gemma3(hop__hf *r);
-void hop__hf_plan_gemma3n(hop__hf *r);
-void hop__hf_plan_cohere2(hop__hf *r);
-void hop__hf_plan_olmo3(hop__hf *r);
+void hop__hf_plan_cohere2_moe(hop__hf *r);
 void hop__hf_plan_exaone4(hop__hf *r);
 void hop__hf_plan_llama4(hop__hf *r);
+void hop__hf_plan_smollm3(hop__hf *r);
 void hop__hf_plan_phi3small(hop__hf *r);
 void hop__hf_plan_gpt_neo(hop__hf *r);
 void hop__hf_plan_top_k(hop__hf *r);
 void hop__hf_plan_deepseek_v4(hop__hf *r);
 void hop__hf_plan_linear(hop__hf *r);
-void hop__hf_plan_interval(hop__hf *r);
 void hop__hf_plan_olmo_hybrid(hop__hf *r);
 void hop__hf_plan_kimi(hop__hf *r);
 void hop__hf_plan_bailing(hop__hf *r);
-void hop__hf_plan_minimax(hop__hf *r);
+void hop__hf_plan_bailing_moe(hop__hf *r);
 void hop__hf_plan_jamba(hop__hf *r);
 void hop__hf_plan_zamba(hop__hf *r);
 void hop__hf_plan_zamba2(hop__hf *r);
@@ -108,8 +121,10 @@ void hop__hf_plan_needs_list(hop__hf *r); /* the family always writes its plan o
 
 /* ---- sizes (attention.c, states.c, fla.c) ----------------------------------------- */
 
-void hop__hf_attention_usual(hop__hf *r); /* mha, gqa or mla */
-void hop__hf_attention_latent(hop__hf *r);
+void hop__hf_attention_usual(hop__hf *r);  /* mha, gqa or mla */
+void hop__hf_attention_latent(hop__hf *r); /* with DeepSeek's defaults */
+void hop__hf_attention_latent_given(hop__hf *r);
+void hop__hf_attention_minicpm3(hop__hf *r);
 void hop__hf_attention_doubled(hop__hf *r);
 void hop__hf_attention_falcon(hop__hf *r);
 void hop__hf_attention_bigcode(hop__hf *r);

@@ -2,8 +2,8 @@
 import json, os, time
 from harness import case, check, good, good_json, hopbound, one_line, write
 
-DATA = os.path.join(os.environ.get("HOPBOUND_TEST_DATA") or os.path.join(os.path.dirname(__file__), "../data"), "configs")
-DATA = os.path.abspath(DATA)
+TREE = os.path.abspath(os.environ.get("HOPBOUND_TEST_DATA") or os.path.join(os.path.dirname(__file__), "../data"))
+DATA, FAMILIES = os.path.join(TREE, "configs"), os.path.join(TREE, "families")
 KEYS = ("model_type", "layers", "pattern", "counts", "attention", "linear", "state_bytes_per_layer")
 
 
@@ -32,6 +32,42 @@ def every_fixture_is_read_as_expected():
             declared = not want["linear"].get("state_dtype", "(assumed)").endswith("(assumed)")
             check(declared == bool(got["linear"].get("state_dtype_declared_by")), why=f"{name}: declared or assumed")
             check(got["state_bytes_per_layer"] == want["linear"]["bytes_fp32_state_16bit_conv"], why=name)
+
+
+@case
+def families_are_read_by_their_own_rule_or_refused():
+    expected = json.load(open(os.path.join(FAMILIES, "expected.json")))
+    check(sorted(expected) == sorted(f[:-5] for f in os.listdir(FAMILIES) if f != "expected.json"))
+    for name, want in expected.items():
+        path = os.path.join(FAMILIES, name + ".json")
+        if "refused" in want:
+            one_line(hopbound("audit", path), 1, rf"audit: .*{name}\.json: .*{want['refused']}")
+        else:
+            got = good_json("audit", path, "--plan-only", keys=KEYS)
+            compare(name, "", {"window": None, "loops": None, **got}, {"window": None, "loops": None, **want})
+
+
+@case
+def a_list_of_attention_layers_is_no_stack_of_recurrences():
+    hops = good_json("audit", os.path.join(FAMILIES, "fla-attn-list-small.json"))["hops"]
+    check(hops["full_layers"] == 2 and hops["linear_layers"] == 2 and hops["unable"] is None, why=hops)
+    hops = good_json("audit", os.path.join(FAMILIES, "delta-net-windows-of-two-lengths.json"), "--n", 1024)["hops"]
+    check(hops["full_layers"] == 1, why=hops)  # the longer window covers the prompt, the shorter one does not
+    text = " ".join(good("audit", os.path.join(FAMILIES, "delta-net-windows-of-two-lengths.json")).out.split())
+    check("window 128 to 1,024 tokens" in text, why=text)
+
+
+@case
+def layers_that_run_again_are_counted_again_and_promise_nothing():
+    path = os.path.join(FAMILIES, "ouro-1.4b.json")
+    got = good_json("audit", path)
+    check(got["hops"]["full_layers"] == 96 and len(got["bytes_per_layer"]) == 96, why=got["hops"])
+    check(got["hops"]["able"] == got["hops"]["able_if_wide"] == 0 and "share their weights" in got["hops"]["why_able_if_wide"],
+          why=got["hops"])
+    text = " ".join(good("audit", path).out.split())
+    check("96 layers in a forward pass (24, run 4 times)" in text and "96 full-attention layers of 96" in text, why=text)
+    shared = good_json("audit", fixture("zamba-7b-v1"))["hops"]
+    check(shared["able_if_wide"] == 0 and shared["full_layers"] > 1, why=shared)
 
 
 def fixture(name):
@@ -116,8 +152,8 @@ def markdown_is_a_table_and_a_list():
 
 @case
 def unknown_architectures_are_not_guessed():
-    for keys, why in (({}, "num_hidden_layers"), ({"model_type": "resnet", "num_hidden_layers": 3}, "num_attention_heads"),
-                      ({"model_type": "plamo9", "num_hidden_layers": 3, "num_attention_heads": 4, "mamba_step": 2}, "mamba_step"),
+    for keys, why in (({}, "num_hidden_layers"), ({"model_type": "resnet", "num_hidden_layers": 3}, "no decoder"),
+                      ({"model_type": "plamo9", "num_hidden_layers": 3, "num_attention_heads": 4, "mamba_step": 2}, "unknown family"),
                       ({"model_type": "llama", "num_hidden_layers": 3, "per_layer_config": {"0": 1}}, "per_layer_config")):
         config(**keys)
         one_line(hopbound("audit", "."), 1, rf"audit: .*{why}")
@@ -159,6 +195,25 @@ def wrong_types_everywhere_never_crash():
                 if r.code:
                     one_line(r, 1, "audit: config")
             inner[key] = kept
+
+
+@case
+def a_known_key_of_a_wrong_type_is_refused_by_name():
+    wrong = {"integer": ("x", [4], {}, 2.5, True), "flag": ("yes", [True], {}, 0.5), "list": ("x", 4, {}, True),
+             "object": ("x", 4, [1], True), "string": (4, [1], {}, True)}
+    keys = {"integer": "num_hidden_layers hidden_size num_attention_heads num_key_value_heads head_dim sliding_window max_window_layers "
+                       "first_k_dense_replace total_ut_steps index_topk max_position_embeddings",
+            "flag": "use_sliding_window is_encoder_decoder", "list": "layer_types no_rope_layers attn_layer_indices",
+            "object": "linear_attn_config sparse_attention_config text_config", "string": "model_type hybrid_override_pattern dtype"}
+    for kind, names in keys.items():
+        for key in names.split():
+            for value in wrong[kind]:
+                if key == "sliding_window" and isinstance(value, list):
+                    continue  # one family has a window a layer
+                config(**{**SMALL, "model_type": "llama", "num_hidden_layers": 3, key: value})
+                one_line(hopbound("audit", "config.json"), 1, rf"audit: config\.json: {key}: ")
+    config(**{**SMALL, "model_type": "gla", "num_hidden_layers": 3, "attn": "all"})
+    one_line(hopbound("audit", "config.json"), 1, r"config\.json: attn: not an object or a list")
 
 
 SMALL = {"hidden_size": 64, "num_attention_heads": 2, "num_key_value_heads": 2, "head_dim": 64, "dtype": "bfloat16"}
@@ -257,7 +312,7 @@ def layers_that_borrow_a_cache_keep_no_bytes():
 
 @case
 def strings_of_the_file_cannot_break_the_page():
-    path = config(**{**SMALL, "model_type": "a`b|c\nd\x1b[2J<i>", "dtype": "x|y\n`z", "num_hidden_layers": 2})
+    path = config(**{**SMALL, "model_type": "a`b|c\nd\x1b[2J<i>", "dtype": "x|y\n`z", "layer_types": ["full_attention"] * 2})
     for args in ((), ("--format", "markdown")):
         out = good("audit", path, "--plan-only", *args).out
         check("\x1b" not in out and "\nd" not in out and "\n`z" not in out, why=out)

@@ -14,6 +14,7 @@ static void must(bool holds)
 static void must_make_sense(const hop_hf_plan *p)
 {
     must(p->count >= 1 && p->count <= HOP_HF_MAX_LAYERS && strlen(p->pattern) == (size_t)p->count);
+    must(p->loops >= 1 && p->count % p->loops == 0 && (p->loops == 1 || p->tied));
     must(p->source[0] && p->context >= 0 && p->hidden >= 0 && p->window >= 0 && p->index_topk >= 0);
     for (int64_t i = 0; i < p->count; i++) {
         char letter = p->layers[i].letter;
