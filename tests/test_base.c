@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static void the_generator_gives_the_published_philox_numbers(void **state)
@@ -181,6 +182,34 @@ static void a_pool_runs_every_task_exactly_once(void **state)
     assert_int_equal(hop_pool_threads(NULL), 1);
 }
 
+/* In place of the C library's: a process has one mask, and while a library had changed it, another thread's
+ * files would be open to all. */
+static int mask_changes;
+mode_t umask(mode_t mask)
+{
+    mask_changes++;
+    return (mode_t)syscall(SYS_umask, mask);
+}
+
+static void files_have_the_mode_of_the_process_and_leave_its_mask_alone(void **state)
+{
+    (void)state;
+    const mode_t masks[] = {022, 077, 027, 0};
+    char path[512];
+    test_path(path, sizeof path, "base_mode.txt");
+    for (int i = 0; i < 4; i++) {
+        mode_t before = umask(masks[i]);
+        struct stat st;
+        remove(path);
+        mask_changes = 0;
+        assert_int_equal(hop_file_write(path, "x", 1, NULL), HOP_OK);
+        assert_int_equal(mask_changes, 0);
+        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(st.st_mode & 0777, 0666 & ~masks[i]);
+        assert_int_equal(umask(before), masks[i]);
+    }
+}
+
 static void a_file_appears_only_when_it_is_committed(void **state)
 {
     (void)state;
@@ -311,6 +340,7 @@ int main(void)
         cmocka_unit_test(an_arena_hands_out_aligned_blocks_up_to_its_size),
         cmocka_unit_test(text_grows_and_stays_terminated),
         cmocka_unit_test(a_pool_runs_every_task_exactly_once),
+        cmocka_unit_test(files_have_the_mode_of_the_process_and_leave_its_mask_alone),
         cmocka_unit_test(a_file_appears_only_when_it_is_committed),
         cmocka_unit_test(a_full_disk_is_an_error_and_leaves_no_file),
         cmocka_unit_test(small_files_are_read_up_to_their_limit_and_no_further),

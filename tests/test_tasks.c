@@ -184,7 +184,7 @@ static void sizes_that_make_no_task_are_refused(void **state)
     } bad[] = {
         {0,            8,                      {0}                  },
         {-1,           8,                      {0}                  },
-        {HOP_MAX_HOPS, 2,                      {2, 2, 2}            },
+        {65,           2,                      {2, 2, 2}            },
         {2147483647,   2,                      {2}                  },
         {1,            1,                      {0}                  },
         {1,            0,                      {0}                  },

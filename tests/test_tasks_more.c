@@ -42,7 +42,7 @@ static const hop_task SIZES[] = {
     RECALL(1, 4, 9, 3),     RECALL(5, 3, 5, 2),
     RECALL(16, 30, 20, 16), RECALL(60, 60, 1 << 30, 1 << 30),
     KHOP(1, 2, 1),          KHOP(12, 2, 3),
-    KHOP(50, 5, 2),         KHOP(50, 5, 63),
+    KHOP(50, 5, 2),         KHOP(50, 5, 64),
     KHOP(33, 40, 4),
 };
 #define SIZE_COUNT (sizeof SIZES / sizeof SIZES[0])
@@ -296,7 +296,7 @@ static void sizes_that_make_no_task_are_refused_by_name(void **state)
         {KHOP(0, 2, 1), "n:"},
         {KHOP(4, 1, 1), "alphabet:"},
         {KHOP(4, 2, 0), "hops:"},
-        {KHOP(4, 2, 64), "hops:"},
+        {KHOP(4, 2, 65), "hops:"},
         {KHOP(4, most, 1), "alphabet:"},
         {KHOP(most + 1, 2, 1), "n:"},
         {{.kind = HOP_TASK_FUNCCOMP}, "funccomp"},
@@ -416,7 +416,7 @@ static void json_that_is_no_task_is_refused_and_leaves_nothing(void **state)
         {"{\"name\":\"two-sum\",\"n\":4.5,\"mod\":3}", "n"},
         {"{\"name\":\"recall\",\"pairs\":4,\"queries\":1,\"keys\":3,\"values\":2}", "keys"},
         {"{\"name\":\"recall\",\"pairs\":4,\"queries\":1,\"keys\":4}", "values: missing"},
-        {"{\"name\":\"khop\",\"n\":4,\"alphabet\":4,\"hops\":64}", "hops"},
+        {"{\"name\":\"khop\",\"n\":4,\"alphabet\":4,\"hops\":65}", "hops"},
         {"{\"name\":\"khop\",\"n\":4,\"alphabet\":4}", "hops: missing"},
         {"{\"name\":\"funccomp\",\"hops\":2,\"m\":2}", "fan"},
     };

@@ -58,6 +58,10 @@ hop_status hop_fail(hop_error *err, hop_status s, const char *fmt, ...) HOP_PRIN
 /* Puts "prefix: " before the text already there. */
 hop_status hop_fail_in(hop_error *err, hop_status s, const char *prefix);
 
+/* ---- hops ---------------------------------------------------------------------------------- */
+
+#define HOP_MAX_HOPS 64 /* of a task, and of a question about an architecture */
+
 /* ---- random numbers ------------------------------------------------------------------------ */
 
 /* Counter-based (Philox 4x32-10): the k-th number of a stream depends on (seed, stream, k) and on

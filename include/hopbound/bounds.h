@@ -53,8 +53,6 @@ typedef struct hop_arch {
 
 /* ---- one question, all theorems ------------------------------------------------------------ */
 
-#define HOP_MAX_HOPS 64 /* of a question */
-
 /* Impossible at n means: some sizes whose prompt has at most n tokens cannot be solved; possible at n: all of
  * them can. With sizes, it is these sizes that are meant. With neither, "impossible" means from speaks_from
  * on and "possible" up to the length that `why` gives; both can then be true of one architecture. */

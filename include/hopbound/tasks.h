@@ -16,8 +16,6 @@
 extern "C" {
 #endif
 
-#define HOP_MAX_HOPS 64
-
 /* L-sequential function composition, docs/THEORY.md section 2. Prompt: z_L, z_{L-1}, .., z_1, z_0, w. */
 typedef struct hop_funccomp {
     int hops;                        /* L >= 1 */
@@ -30,7 +28,7 @@ typedef struct hop_funccomp {
     int64_t vocab;                   /* N_{L-1}: tokens are 0 .. vocab-1, answers too */
 } hop_funccomp;
 
-/* `fan` holds n_1 .. n_{L-1}. HOP_EDOMAIN when a size is below 2, hops outside 1..HOP_MAX_HOPS-1, or the
+/* `fan` holds n_1 .. n_{L-1}. HOP_EDOMAIN when a size is below 2, hops outside 1..HOP_MAX_HOPS, or the
  * length would exceed 2^31. */
 hop_status hop_funccomp_init(hop_funccomp *t, int hops, int64_t m, const int64_t *fan, hop_error *err);
 

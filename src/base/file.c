@@ -99,17 +99,35 @@ static void output_forget(hop_output *o)
     *o = (hop_output){0};
 }
 
+#if POSIX
+/* A new file whose name ends in `digits` characters of our choice. Its mode is that of any file the process
+ * makes: mkstemp would make it private, and what the process's mask is cannot be asked without changing it.
+ */
+static int create_beside(char *name, int digits)
+{
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    char *end = name + strlen(name) - digits;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    hop_rng r;
+    hop_rng_init(&r, (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec, (uint64_t)getpid());
+    for (int tries = 0; tries < 1000; tries++) {
+        for (int i = 0; i < digits; i++) end[i] = letters[hop_rng_below(&r, sizeof letters - 1)];
+        int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        if (fd >= 0 || errno != EEXIST) return fd;
+    }
+    return -1;
+}
+#endif
+
 /* Opens a temporary file that nobody else uses, beside `path`. */
 static FILE *open_temp(hop_output *o)
 {
 #if POSIX
-    o->temp = copy_string(o->path, ".XXXXXX");
+    o->temp = copy_string(o->path, ".XXXXXXXX");
     if (!o->temp) return NULL;
-    int fd = mkstemp(o->temp);
+    int fd = create_beside(o->temp, 8);
     if (fd < 0) return NULL;
-    mode_t mask = umask(0);
-    umask(mask);
-    (void)!fchmod(fd, 0666 & ~mask); /* mkstemp makes private files; results are ordinary ones */
     FILE *f = fdopen(fd, "wb");
     if (!f) {
         close(fd);

@@ -35,8 +35,8 @@ static hop_status init_sizes(hop_funccomp *t, const int64_t *fan, hop_error *err
 hop_status hop_funccomp_init(hop_funccomp *t, int hops, int64_t m, const int64_t *fan, hop_error *err)
 {
     *t = (hop_funccomp){0};
-    if (hops < 1 || hops > HOP_MAX_HOPS - 1)
-        return hop_fail(err, HOP_EDOMAIN, "hops: %d is outside 1..%d", hops, HOP_MAX_HOPS - 1);
+    if (hops < 1 || hops > HOP_MAX_HOPS)
+        return hop_fail(err, HOP_EDOMAIN, "hops: %d is outside 1..%d", hops, HOP_MAX_HOPS);
     if (m < 2) return hop_fail(err, HOP_EDOMAIN, "m: %lld is below 2", (long long)m);
     if (m > MAX_LENGTH)
         return hop_fail(err, HOP_EDOMAIN, "m: %lld makes a prompt longer than 2^31 tokens", (long long)m);

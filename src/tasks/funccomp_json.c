@@ -29,7 +29,7 @@ hop_status hop_funccomp_read(hop_funccomp *t, const hop_json *v, hop_error *err)
     hop_status s = hop_json_read_string(v, "name", &name, err);
     if (s == HOP_OK && strcmp(name, "funccomp") != 0)
         s = hop_fail(err, HOP_EUNKNOWN, "name: unknown task \"%.40s\"", name);
-    if (s == HOP_OK) s = hop_json_read_int(v, "hops", 1, HOP_MAX_HOPS - 1, &hops, err);
+    if (s == HOP_OK) s = hop_json_read_int(v, "hops", 1, HOP_MAX_HOPS, &hops, err);
     if (s == HOP_OK) s = hop_json_read_int(v, "m", 2, (int64_t)1 << 31, &m, err);
     if (s != HOP_OK) return s;
     if (hops == 0) return hop_fail(err, HOP_EFORMAT, "hops: missing");

@@ -7,7 +7,7 @@
 static const hop__field FIELDS[] = {
     {"n", offsetof(hop_task, khop.n), false, 1, HOP__MAX_LENGTH},
     {"alphabet", offsetof(hop_task, khop.alphabet), false, 2, HOP__MAX_LENGTH - 1},
-    {"hops", offsetof(hop_task, khop.hops), true, 1, HOP_MAX_HOPS - 1},
+    {"hops", offsetof(hop_task, khop.hops), true, 1, HOP_MAX_HOPS},
     {0},
 };
 

@@ -80,7 +80,7 @@ WRONG = [
     (["task", "--threads", "-2"], r"task: --threads: -2 is outside 0\.\.4096"),
     (["task", "--isa", "mmx"], r"task: --isa: unknown name"),
     (["task", "operand"], r"task: operand: takes no operand"),
-    (["task", "--hops", "0"], r"task: --hops: 0 is outside 1\.\.63"),
+    (["task", "--hops", "0"], r"task: --hops: 0 is outside 1\.\.64"),
     (["task", "--m", "1"], r"task: --m: 1 is outside"),
     (["task", "--fan", "2,,2"], r"task: --fan: .* list of integers"),
     (["task", "--fan", "2,"], r"task: --fan: a comma at the end"),
