@@ -8,17 +8,14 @@ typedef struct bench_args {
     opt_value time;
 } bench_args;
 
+/* clang-format off */
+#define AT(member) offsetof(bench_args, member)
 static const opt OPTIONS[] = {
-    {.name = "time",
-     .kind = OPT_REAL,
-     .at = offsetof(bench_args, time),
-     .initial = "0.3",
-     .min = 0,
-     .max = 3600,
-     .metavar = "SECONDS",
+    {"time", 0, OPT_REAL, AT(time), "SECONDS", "0.3", 0, 3600,
      .help = "repeat each measurement that long; the best run counts"},
-    {.name = NULL},
+    {0},
 };
+/* clang-format on */
 
 static int report(const bench_args *a, const hop_bench_row *rows, int count, double peak, int threads)
 {

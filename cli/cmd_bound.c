@@ -8,44 +8,23 @@
 
 #define MOST_TOKENS 1000000000000000000
 
+/* clang-format off */
+#define AT(member) offsetof(bound_args, member)
 static const opt OPTIONS[] = {
-    {.name = "hops",
-     .kind = OPT_TEXT,
-     .at = offsetof(bound_args, hops),
-     .initial = "2",
-     .metavar = "L",
-     .help =
-         "functions to compose, 1 to 64; auto finds the most that are possible and the fewest that are not"},
-    {.name = "n",
-     .kind = OPT_INT,
-     .at = offsetof(bound_args, n),
-     .min = 1,
-     .max = MOST_TOKENS,
-     .initial_help = "any",
-     .metavar = "N",
+    {"hops", 0, OPT_TEXT, AT(hops), "L", "2",
+     .help = "functions to compose, 1 to 64; auto finds the most that are possible and the fewest that are "
+             "not"},
+    {"n", 0, OPT_INT, AT(n), "N", NULL, 1, MOST_TOKENS, .initial_help = "any",
      .help = "length of the prompt; the sizes that say most at that length are searched"},
-    {.name = "m",
-     .kind = OPT_INT,
-     .at = offsetof(bound_args, m),
-     .min = 2,
-     .max = MOST_TOKENS,
-     .initial_help = "searched",
-     .metavar = "M",
+    {"m", 0, OPT_INT, AT(m), "M", NULL, 2, MOST_TOKENS, .initial_help = "searched",
      .help = "entries of the first function: ask about these sizes only"},
-    {.name = "fan",
-     .kind = OPT_LIST,
-     .at = offsetof(bound_args, fan),
-     .min = 2,
-     .max = MOST_TOKENS,
-     .initial_help = "searched",
-     .metavar = "N1,..",
+    {"fan", 0, OPT_LIST, AT(fan), "N1,..", NULL, 2, MOST_TOKENS, .initial_help = "searched",
      .help = "with --m: how many times larger each next function is: L-1 numbers, or one that is repeated"},
-    {.name = "curve",
-     .kind = OPT_FLAG,
-     .at = offsetof(bound_args, curve),
+    {"curve", 0, OPT_FLAG, AT(curve),
      .help = "P3's accuracy ceiling over state bits, for patterns without full layers"},
-    {.name = NULL},
+    {0},
 };
+/* clang-format on */
 
 /* ---- the question ---------------------------------------------------------------------------- */
 

@@ -12,37 +12,21 @@ typedef struct core_args {
     opt_value input, output, form, scale;
 } core_args;
 
+/* clang-format off */
+#define AT(member) offsetof(core_args, member)
 static const opt OPTIONS[] = {
-    {.name = "input",
-     .letter = 'i',
-     .kind = OPT_TEXT,
-     .at = offsetof(core_args, input),
-     .required = true,
-     .metavar = "FILE",
+    {"input", 'i', OPT_TEXT, AT(input), "FILE", .required = true,
      .help = "safetensors with the inputs, and with the expected outputs if there are any"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPT_TEXT,
-     .at = offsetof(core_args, output),
-     .metavar = "FILE",
-     .help = "safetensors to write the outputs to"},
-    {.name = "form",
-     .kind = OPT_CHOICE,
-     .at = offsetof(core_args, form),
-     .initial = "chunked",
-     .choices = FORMS,
-     .metavar = "NAME",
-     .help =
-         "how to compute: the whole sequence in blocks; the recurrence, over the whole sequence "
-         "(attention has none: token by token with the ref kernels); one token a call, through the state"},
-    {.name = "scale",
-     .kind = OPT_REAL,
-     .at = offsetof(core_args, scale),
-     .initial_help = "the file's, else K^(-1/2), or 1 for dplr",
-     .metavar = "S",
+    {"output", 'o', OPT_TEXT, AT(output), "FILE", .help = "safetensors to write the outputs to"},
+    {"form", 0, OPT_CHOICE, AT(form), "NAME", "chunked", .choices = FORMS,
+     .help = "how to compute: the whole sequence in blocks; the recurrence, over the whole sequence "
+             "(attention has none: token by token with the ref kernels); one token a call, through the "
+             "state"},
+    {"scale", 0, OPT_REAL, AT(scale), "S", .initial_help = "the file's, else K^(-1/2), or 1 for dplr",
      .help = "factor of the queries"},
-    {.name = NULL},
+    {0},
 };
+/* clang-format on */
 
 static const struct core {
     const char *name;

@@ -6,41 +6,17 @@ typedef struct mixers_args {
     opt_value d_model, heads, head_dim, tokens;
 } mixers_args;
 
+/* clang-format off */
+#define AT(member) offsetof(mixers_args, member)
 static const opt OPTIONS[] = {
-    {.name = "d-model",
-     .kind = OPT_INT,
-     .at = offsetof(mixers_args, d_model),
-     .initial = "64",
-     .min = 1,
-     .max = 1 << 20,
-     .metavar = "N",
-     .help = "width of the residual stream"},
-    {.name = "heads",
-     .kind = OPT_INT,
-     .at = offsetof(mixers_args, heads),
-     .initial = "1",
-     .min = 1,
-     .max = 1 << 16,
-     .metavar = "H",
-     .help = "heads"},
-    {.name = "head-dim",
-     .kind = OPT_INT,
-     .at = offsetof(mixers_args, head_dim),
-     .initial = "64",
-     .min = 1,
-     .max = 1 << 16,
-     .metavar = "D",
-     .help = "numbers in a head's key"},
-    {.name = "tokens",
-     .kind = OPT_INT,
-     .at = offsetof(mixers_args, tokens),
-     .initial = "1024",
-     .min = 1,
-     .max = (int64_t)1 << 31,
-     .metavar = "T",
+    {"d-model", 0, OPT_INT, AT(d_model), "N", "64", 1, 1 << 20, .help = "width of the residual stream"},
+    {"heads", 0, OPT_INT, AT(heads), "H", "1", 1, 1 << 16, .help = "heads"},
+    {"head-dim", 0, OPT_INT, AT(head_dim), "D", "64", 1, 1 << 16, .help = "numbers in a head's key"},
+    {"tokens", 0, OPT_INT, AT(tokens), "T", "1024", 1, (int64_t)1 << 31,
      .help = "give the state's size after that many tokens"},
-    {.name = NULL},
+    {0},
 };
+/* clang-format on */
 
 /* A mixer at the sizes that were asked for, or why it cannot be built there. */
 typedef struct entry {

@@ -12,39 +12,22 @@ typedef struct play_args {
     opt_value count, input, bits, no_compare;
 } play_args;
 
+/* clang-format off */
+#define AT(member) offsetof(play_args, member)
 static const opt OPTIONS[] = {
-    {.name = "count",
-     .letter = 'n',
-     .kind = OPT_INT,
-     .at = offsetof(play_args, count),
-     .initial = "4",
-     .min = 1,
-     .max = INT64_MAX,
-     .metavar = "N",
-     .help = "instances to sample; with --input, lines to read at most",
-     .initial_help = "4; with --input, all"},
-    {.name = "input",
-     .letter = 'i',
-     .kind = OPT_TEXT,
-     .at = offsetof(play_args, input),
-     .metavar = "FILE",
+    {"count", 'n', OPT_INT, AT(count), "N", "4", 1, INT64_MAX, .initial_help = "4; with --input, all",
+     .help = "instances to sample; with --input, lines to read at most"},
+    {"input", 'i', OPT_TEXT, AT(input), "FILE",
      .help = "read instances from FILE, as run does; all of one length; - is standard input"},
-    {.name = "bits",
-     .kind = OPT_INT,
-     .at = offsetof(play_args, bits),
-     .initial = "32",
-     .min = HOP_MIN_NUMBER_BITS,
-     .max = 32,
-     .metavar = "P",
-     .help =
-         "of a number in a message: float32's sign and exponent and P-9 bits of fraction; 16 is bfloat16"},
-    {.name = "no-compare",
-     .kind = OPT_FLAG,
-     .at = offsetof(play_args, no_compare),
-     .help =
-         "do not run the plain pass beside it, which needs the memory of the whole sequence in one process"},
-    {.name = NULL},
+    {"bits", 0, OPT_INT, AT(bits), "P", "32", HOP_MIN_NUMBER_BITS, 32,
+     .help = "of a number in a message: float32's sign and exponent and P-9 bits of fraction; 16 is "
+             "bfloat16"},
+    {"no-compare", 0, OPT_FLAG, AT(no_compare),
+     .help = "do not run the plain pass beside it, which needs the memory of the whole sequence in one "
+             "process"},
+    {0},
 };
+/* clang-format on */
 
 typedef struct playing {
     const play_args *args;

@@ -12,30 +12,20 @@ typedef struct prove_args {
     opt_value method, limit, counterexample;
 } prove_args;
 
+/* clang-format off */
+#define AT(member) offsetof(prove_args, member)
 static const opt OPTIONS[] = {
-    {.name = "method",
-     .kind = OPT_CHOICE,
-     .at = offsetof(prove_args, method),
-     .initial = "auto",
-     .choices = METHODS,
-     .metavar = "NAME",
-     .help = "interval arithmetic over the weights; running every input; auto does the first, and "
-             "the second too where there are few inputs"},
-    {.name = "limit",
-     .kind = OPT_INT,
-     .at = offsetof(prove_args, limit),
+    {"method", 0, OPT_CHOICE, AT(method), "NAME", "auto", .choices = METHODS,
+     .help = "interval arithmetic over the weights; running every input; auto does the first, and the second "
+             "too where there are few inputs"},
+    {"limit", 0, OPT_INT, AT(limit), "N", NULL, 1, INT64_MAX,
      .initial_help = "as many as take about ten seconds",
-     .min = 1,
-     .max = INT64_MAX,
-     .metavar = "N",
      .help = "auto also runs every input when there are at most N"},
-    {.name = "counterexample",
-     .kind = OPT_TEXT,
-     .at = offsetof(prove_args, counterexample),
-     .metavar = "FILE",
+    {"counterexample", 0, OPT_TEXT, AT(counterexample), "FILE",
      .help = "when refuted, write the input there, a line for `run --input` and `task --check`"},
-    {.name = NULL},
+    {0},
 };
+/* clang-format on */
 
 static const char *method_name(const hop_proof *p)
 {

@@ -16,58 +16,29 @@ typedef struct run_args {
     opt_value count, input, predictions, precision, checkpoint, message_bits;
 } run_args;
 
+/* clang-format off */
+#define AT(member) offsetof(run_args, member)
 static const opt OPTIONS[] = {
-    {.name = "count",
-     .letter = 'n',
-     .kind = OPT_INT,
-     .at = offsetof(run_args, count),
-     .initial = "100",
-     .min = 0,
-     .max = INT64_MAX,
-     .metavar = "N",
-     .help = "instances to sample; with --input, lines to read at most",
-     .initial_help = "100; with --input, all"},
-    {.name = "input",
-     .letter = 'i',
-     .kind = OPT_TEXT,
-     .at = offsetof(run_args, input),
-     .metavar = "FILE",
+    {"count", 'n', OPT_INT, AT(count), "N", "100", 0, INT64_MAX, .initial_help = "100; with --input, all",
+     .help = "instances to sample; with --input, lines to read at most"},
+    {"input", 'i', OPT_TEXT, AT(input), "FILE",
      .help = "read instances from FILE, an object a line with \"tokens\" and, if known, \"answer\" or "
              "\"targets\"; - is standard input"},
-    {.name = "predictions",
-     .letter = 'p',
-     .kind = OPT_TEXT,
-     .at = offsetof(run_args, predictions),
-     .metavar = "FILE",
-     .help = "write index, prediction, answer and correct of every instance, an object a line; "
-             "predictions and targets where there are several, chain where there is one"},
-    {.name = "precision",
-     .kind = OPT_INT,
-     .at = offsetof(run_args, precision),
-     .initial = "24",
-     .min = 1,
-     .max = ALL_BITS,
-     .metavar = "BITS",
-     .help = "cut tables, activations and attention weights to BITS significant "
-             "bits; 24 is all of float32"},
-    {.name = "checkpoint",
-     .kind = OPT_TEXT,
-     .at = offsetof(run_args, checkpoint),
-     .metavar = "FILE",
-     .help = "for networks of thousands of layers: when it is stopped, keep there how far it came, and go "
-             "on from there the next time; instances go one after another, those after the first in "
-             "FILE.1, .."},
-    {.name = "message-bits",
-     .kind = OPT_INT,
-     .at = offsetof(run_args, message_bits),
-     .min = HOP_MIN_NUMBER_BITS,
-     .max = 32,
-     .metavar = "P",
+    {"predictions", 'p', OPT_TEXT, AT(predictions), "FILE",
+     .help = "write index, prediction, answer and correct of every instance, an object a line; predictions "
+             "and targets where there are several, chain where there is one"},
+    {"precision", 0, OPT_INT, AT(precision), "BITS", "24", 1, ALL_BITS,
+     .help = "cut tables, activations and attention weights to BITS significant bits; 24 is all of float32"},
+    {"checkpoint", 0, OPT_TEXT, AT(checkpoint), "FILE",
+     .help = "for networks of thousands of layers: when it is stopped, keep there how far it came, and go on "
+             "from there the next time; instances go one after another, those after the first in FILE.1, .."},
+    {"message-bits", 0, OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32,
+     .initial_help = "do not",
      .help = "compute as `play --bits P` does, but without a message: softmax folded player by player, other "
-             "mixers token by token, what crosses between players rounded to P bits",
-     .initial_help = "do not"},
-    {.name = NULL},
+             "mixers token by token, what crosses between players rounded to P bits"},
+    {0},
 };
+/* clang-format on */
 
 typedef struct evaluation {
     const run_args *args;

@@ -13,38 +13,21 @@ typedef struct task_args {
     opt_value count, format, output, check;
 } task_args;
 
+/* clang-format off */
+#define AT(member) offsetof(task_args, member)
 static const opt OPTIONS[] = {
-    {.name = "count",
-     .letter = 'n',
-     .kind = OPT_INT,
-     .at = offsetof(task_args, count),
-     .initial = "1",
-     .min = 0,
-     .max = INT64_MAX,
-     .metavar = "N",
+    {"count", 'n', OPT_INT, AT(count), "N", "1", 0, INT64_MAX,
      .help = "how many instances to sample; the first of more are the same"},
-    {.name = "format",
-     .kind = OPT_CHOICE,
-     .at = offsetof(task_args, format),
-     .initial = "text",
-     .choices = FORMATS,
-     .metavar = "NAME",
-     .help = "text for people, json one object with all instances, jsonl an object a line; "
-             "--json alone means json"},
-    {.name = "output",
-     .letter = 'o',
-     .kind = OPT_TEXT,
-     .at = offsetof(task_args, output),
-     .initial_help = "standard output",
-     .metavar = "FILE",
+    {"format", 0, OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
+     .help = "text for people, json one object with all instances, jsonl an object a line; --json alone "
+             "means json"},
+    {"output", 'o', OPT_TEXT, AT(output), "FILE", .initial_help = "standard output",
      .help = "where the instances go"},
-    {.name = "check",
-     .kind = OPT_TEXT,
-     .at = offsetof(task_args, check),
-     .metavar = "FILE",
+    {"check", 0, OPT_TEXT, AT(check), "FILE",
      .help = "instead of sampling, check the answers in FILE, an instance a line; - is standard input"},
-    {.name = NULL},
+    {0},
 };
+/* clang-format on */
 
 /* ---- sampling ------------------------------------------------------------------------------ */
 

@@ -8,46 +8,20 @@
 
 static const char *const ISA_NAMES[] = {"ref", "scalar", "avx2", "avx512", NULL};
 
+/* clang-format off */
+#define AT(member) offsetof(common_args, member)
 const opt COMMON_OPTIONS[] = {
-    {.name = "json",
-     .kind = OPT_FLAG,
-     .at = offsetof(common_args, json),
-     .help = "print exactly one JSON object"},
-    {.name = "quiet",
-     .letter = 'q',
-     .kind = OPT_FLAG,
-     .at = offsetof(common_args, quiet),
-     .help = "no progress and no notes on standard error"},
-    {.name = "seed",
-     .kind = OPT_INT,
-     .at = offsetof(common_args, seed),
-     .initial = "0",
-     .min = 0,
-     .max = INT64_MAX,
-     .metavar = "N",
+    {"json", 0, OPT_FLAG, AT(json), .help = "print exactly one JSON object"},
+    {"quiet", 'q', OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error"},
+    {"seed", 0, OPT_INT, AT(seed), "N", "0", 0, INT64_MAX,
      .help = "of everything random; same seed, same bits, whatever --threads is"},
-    {.name = "threads",
-     .kind = OPT_INT,
-     .at = offsetof(common_args, threads),
-     .initial = "0",
-     .min = 0,
-     .max = 4096,
-     .metavar = "N",
-     .help = "threads to use; 0 is one per core"},
-    {.name = "isa",
-     .kind = OPT_CHOICE,
-     .at = offsetof(common_args, isa),
-     .choices = ISA_NAMES,
-     .initial_help = "the best this machine has",
-     .metavar = "NAME",
+    {"threads", 0, OPT_INT, AT(threads), "N", "0", 0, 4096, .help = "threads to use; 0 is one per core"},
+    {"isa", 0, OPT_CHOICE, AT(isa), "NAME", .choices = ISA_NAMES, .initial_help = "the best this machine has",
      .help = "which kernels to use"},
-    {.name = "help",
-     .letter = 'h',
-     .kind = OPT_FLAG,
-     .at = offsetof(common_args, help),
-     .help = "explain this verb"},
-    {.name = NULL},
+    {"help", 'h', OPT_FLAG, AT(help), .help = "explain this verb"},
+    {0},
 };
+/* clang-format on */
 
 /* ---- errors -------------------------------------------------------------------------------- */
 

@@ -2,10 +2,10 @@
  * made from that line alone.
  *
  *     typedef struct args { common_args common; opt_value count; } args;
+ *     #define AT(member) offsetof(args, member)
  *     static const opt OPTIONS[] = {
- *         {.name = "count", .letter = 'n', .kind = OPT_INT, .at = offsetof(args, count), .initial = "100",
- *          .min = 1, .max = INT64_MAX, .metavar = "N", .help = "how many instances"},
- *         {.name = NULL},
+ *         {"count", 'n', OPT_INT, AT(count), "N", "100", 1, INT64_MAX, .help = "how many instances"},
+ *         {0},
  *     };
  */
 #ifndef HOPBOUND_CLI_OPTIONS_H
@@ -40,13 +40,14 @@ typedef struct opt {
     const char *name; /* without the dashes */
     char letter;      /* 0: none */
     opt_kind kind;
-    size_t at;                /* where in the arguments' struct the opt_value stands, from the group's base */
-    const char *initial;      /* as the user would write it; NULL: zero, or no text */
-    const char *initial_help; /* said instead of `initial` where the default is not a constant */
-    int64_t min, max;         /* of integers, of each number in a list; of reals when they differ */
+    size_t at;                  /* of the opt_value in the arguments' struct, from the group's base */
+    const char *metavar;        /* NULL: a flag */
+    const char *initial;        /* as the user would write it; NULL: zero, or no text */
+    int64_t min, max;           /* of integers, of each number in a list; of reals when they differ */
+    const char *initial_help;   /* said instead of `initial` where the default is not a constant */
     const char *const *choices; /* NULL-terminated */
     bool required;
-    const char *metavar, *help;
+    const char *help;
 } opt;
 
 /* A table of options (ended by one without a name) and where its struct stands inside the verb's arguments.

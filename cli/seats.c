@@ -3,24 +3,17 @@
 
 #define DEFAULT_PLAYERS 4
 
+/* clang-format off */
+#define AT(member) offsetof(seat_args, member)
 const opt SEAT_OPTIONS[] = {
-    {.name = "players",
-     .kind = OPT_INT,
-     .at = offsetof(seat_args, players),
-     .min = 1,
-     .max = HOP_MAX_PLAYERS,
-     .metavar = "P",
-     .help = "P players with segments of nearly equal length",
-     .initial_help = "funccomp: one for each function, z_0 and w; else 4"},
-    {.name = "cut",
-     .kind = OPT_LIST,
-     .at = offsetof(seat_args, cut),
-     .min = 1,
-     .max = (int64_t)1 << 31,
-     .metavar = "T1,..",
+    {"players", 0, OPT_INT, AT(players), "P", NULL, 1, HOP_MAX_PLAYERS,
+     .initial_help = "funccomp: one for each function, z_0 and w; else 4",
+     .help = "P players with segments of nearly equal length"},
+    {"cut", 0, OPT_LIST, AT(cut), "T1,..", NULL, 1, (int64_t)1 << 31,
      .help = "players that begin at token 0 and at these"},
-    {.name = NULL},
+    {0},
 };
+/* clang-format on */
 
 int seats_from_options(const common_args *a, const seat_args *s, const hop_task *task, int64_t tokens,
                        seats *out)

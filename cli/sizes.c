@@ -1,5 +1,5 @@
-/* The task and its sizes, from options, from a network, and in words. Every size is a line in a table: which
- * option gives it, to which task it belongs, what it is when nobody says. */
+/* The task and its sizes, from options, from a network, and in words. An option gives the size of its name.
+ */
 #include "cli.h"
 
 #include <string.h>
@@ -16,165 +16,67 @@ static const char *const TASK_NAMES[TASK_COUNT + 1] = {
 #define DEFAULT_M    8
 #define DEFAULT_FAN  4
 
+/* clang-format off */
+#define AT(member) offsetof(size_args, member)
 const opt SIZE_OPTIONS[] = {
-    {.name = "task",
-     .kind = OPT_CHOICE,
-     .at = offsetof(size_args, task),
-     .initial_help = "funccomp",
-     .choices = TASK_NAMES,
-     .metavar = "NAME",
+    {"task", 0, OPT_CHOICE, AT(task), "NAME", .choices = TASK_NAMES, .initial_help = "funccomp",
      .help = "the task"},
-    {.name = "hops",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, hops),
-     .initial_help = "2",
-     .min = 1,
-     .max = HOP_MAX_HOPS,
-     .metavar = "L",
+    {"hops", 0, OPT_INT, AT(hops), "L", NULL, 1, HOP_MAX_HOPS, .initial_help = "2",
      .help = "funccomp: functions to compose; khop: steps to take"},
-    {.name = "m",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, m),
-     .initial_help = "8",
-     .min = 2,
-     .max = (int64_t)1 << 31,
-     .metavar = "M",
+    {"m", 0, OPT_INT, AT(m), "M", NULL, 2, (int64_t)1 << 31, .initial_help = "8",
      .help = "funccomp: entries of the first function"},
-    {.name = "fan",
-     .kind = OPT_LIST,
-     .at = offsetof(size_args, fan),
-     .initial_help = "4 each",
-     .min = 2,
-     .max = (int64_t)1 << 31,
-     .metavar = "N1,..",
-     .help = "funccomp: how many times larger each next function is: L-1 numbers, "
-             "or one that is repeated"},
-    {.name = "n",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, n),
-     .initial_help = "16; khop 32",
-     .min = 1,
-     .max = (int64_t)1 << 31,
-     .metavar = "N",
+    {"fan", 0, OPT_LIST, AT(fan), "N1,..", NULL, 2, (int64_t)1 << 31, .initial_help = "4 each",
+     .help = "funccomp: how many times larger each next function is: L-1 numbers, or one that is repeated"},
+    {"n", 0, OPT_INT, AT(n), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16; khop 32",
      .help = "two-sum, khop: tokens"},
-    {.name = "mod",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, mod),
-     .initial_help = "16",
-     .min = 2,
-     .max = (int64_t)1 << 31,
-     .metavar = "M",
+    {"mod", 0, OPT_INT, AT(mod), "M", NULL, 2, (int64_t)1 << 31, .initial_help = "16",
      .help = "two-sum: what sums are taken modulo"},
-    {.name = "pairs",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, pairs),
-     .initial_help = "8",
-     .min = 1,
-     .max = (int64_t)1 << 30,
-     .metavar = "N",
+    {"pairs", 0, OPT_INT, AT(pairs), "N", NULL, 1, (int64_t)1 << 30, .initial_help = "8",
      .help = "recall: pairs of a key and a value"},
-    {.name = "queries",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, queries),
-     .initial_help = "8",
-     .min = 1,
-     .max = (int64_t)1 << 31,
-     .metavar = "N",
+    {"queries", 0, OPT_INT, AT(queries), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "8",
      .help = "recall: keys that are asked for"},
-    {.name = "keys",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, keys),
-     .initial_help = "16, or as many as pairs",
-     .min = 1,
-     .max = (int64_t)1 << 31,
-     .metavar = "N",
+    {"keys", 0, OPT_INT, AT(keys), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16, or as many as pairs",
      .help = "recall: different keys"},
-    {.name = "values",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, values),
-     .initial_help = "16",
-     .min = 1,
-     .max = (int64_t)1 << 31,
-     .metavar = "N",
+    {"values", 0, OPT_INT, AT(values), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16",
      .help = "recall: different values"},
-    {.name = "alphabet",
-     .kind = OPT_INT,
-     .at = offsetof(size_args, alphabet),
-     .initial_help = "4",
-     .min = 2,
-     .max = ((int64_t)1 << 31) - 1,
-     .metavar = "N",
+    {"alphabet", 0, OPT_INT, AT(alphabet), "N", NULL, 2, ((int64_t)1 << 31) - 1, .initial_help = "4",
      .help = "khop: different tokens"},
-    {.name = NULL},
+    {0},
 };
+/* clang-format on */
 
-/* The whole numbers of the tasks whose sizes are nothing else. khop's steps are an int. */
-typedef struct size {
-    hop_task_kind kind;
-    const char *name; /* as the option */
-    size_t given, at; /* in size_args, in hop_task */
-    int64_t initial;
-    bool narrow;
-} size;
-
-#define SIZE(kind, name, member, initial)                                                       \
-    {                                                                                           \
-        kind, #name, offsetof(size_args, name), offsetof(hop_task, member.name), initial, false \
-    }
-
-static const size SIZES[] = {
-    SIZE(HOP_TASK_TWOSUM, n, twosum, 16),
-    SIZE(HOP_TASK_TWOSUM, mod, twosum, 16),
-    SIZE(HOP_TASK_RECALL, pairs, recall, 8),
-    SIZE(HOP_TASK_RECALL, queries, recall, 8),
-    SIZE(HOP_TASK_RECALL, keys, recall, 16),
-    SIZE(HOP_TASK_RECALL, values, recall, 16),
-    SIZE(HOP_TASK_KHOP, n, khop, 32),
-    SIZE(HOP_TASK_KHOP, alphabet, khop, 4),
-    {HOP_TASK_KHOP, "hops", offsetof(size_args, hops), offsetof(hop_task, khop.hops), 2, true},
-    {HOP_TASK_FUNCCOMP, "hops", offsetof(size_args, hops), 0, 0,
-     false},                                                       /* these know whose option they are; */
-    {HOP_TASK_FUNCCOMP, "m", offsetof(size_args, m), 0, 0, false}, /* funccomp puts itself together */
-    {HOP_TASK_FUNCCOMP, "fan", offsetof(size_args, fan), 0, 0, false},
-};
-#define SIZE_COUNT (sizeof SIZES / sizeof SIZES[0])
-
-static const opt_value *option_of(const size_args *s, const size *z)
+static const opt_value *value_of(const size_args *s, const opt *o)
 {
-    return (const opt_value *)(const void *)((const char *)s + z->given);
+    return (const opt_value *)(const void *)((const char *)s + o->at);
 }
 
-static int64_t size_get(const hop_task *t, const size *z)
+static const opt *option_called(const char *name)
 {
-    const void *at = (const char *)t + z->at;
-    return z->narrow ? *(const int *)at : *(const int64_t *)at;
-}
-
-static void size_set(hop_task *t, const size *z, int64_t value)
-{
-    void *at = (char *)t + z->at;
-    if (z->narrow)
-        *(int *)at = (int)value;
-    else
-        *(int64_t *)at = value;
+    const opt *o = SIZE_OPTIONS;
+    while (strcmp(o->name, name) != 0) o++;
+    return o;
 }
 
 bool sizes_given(const size_args *s)
 {
-    bool any = s->task.given;
-    for (size_t i = 0; i < SIZE_COUNT; i++) any = any || option_of(s, &SIZES[i])->given;
+    bool any = false;
+    for (const opt *o = SIZE_OPTIONS; o->name; o++) any = any || value_of(s, o)->given;
     return any;
+}
+
+static bool has_size(hop_task_kind kind, const char *name)
+{
+    static const hop_task_size funccomp[] = {{.name = "hops"}, {.name = "m"}, {.name = "fan"}, {0}};
+    const hop_task_size *z = kind == HOP_TASK_FUNCCOMP ? funccomp : hop_task_sizes(kind);
+    while (z->name && strcmp(z->name, name) != 0) z++;
+    return z->name != NULL;
 }
 
 /* An option that was given and that the task does not have: its name; else NULL. */
 static const char *foreign_option(const size_args *s, hop_task_kind kind)
 {
-    for (size_t i = 0; i < SIZE_COUNT; i++) {
-        bool has = false;
-        for (size_t j = 0; j < SIZE_COUNT; j++)
-            has = has || (SIZES[j].kind == kind && SIZES[j].given == SIZES[i].given);
-        if (!has && option_of(s, &SIZES[i])->given) return SIZES[i].name;
-    }
+    for (const opt *o = SIZE_OPTIONS + 1; o->name; o++) /* the first is the task itself */
+        if (value_of(s, o)->given && !has_size(kind, o->name)) return o->name;
     return NULL;
 }
 
@@ -198,11 +100,10 @@ static int funccomp_from_options(const common_args *a, const size_args *s, const
 
 static void numbers_from_options(const size_args *s, const hop_task *base, hop_task *out)
 {
-    for (size_t i = 0; i < SIZE_COUNT; i++) {
-        const size *z = &SIZES[i];
-        const opt_value *v = option_of(s, z);
-        if (z->kind == out->kind)
-            size_set(out, z, v->given ? v->integer : base ? size_get(base, z) : z->initial);
+    for (const hop_task_size *z = hop_task_sizes(out->kind); z->name; z++) {
+        const opt_value *v = value_of(s, option_called(z->name));
+        int64_t other = base ? hop_task_size_get(base, z) : z->initial;
+        hop_task_size_set(out, z, v->given ? v->integer : other);
     }
     if (out->kind == HOP_TASK_RECALL && !s->keys.given && out->recall.keys < out->recall.pairs)
         out->recall.keys = out->recall.pairs;
@@ -253,7 +154,6 @@ void sizes_print(hop_text *out, const hop_task *t)
         return;
     }
     hop_text_add(out, hop_task_name(t->kind));
-    for (size_t i = 0; i < SIZE_COUNT; i++)
-        if (SIZES[i].kind == t->kind)
-            hop_text_printf(out, ", %s %lld", SIZES[i].name, (long long)size_get(t, &SIZES[i]));
+    for (const hop_task_size *z = hop_task_sizes(t->kind); z->name; z++)
+        hop_text_printf(out, ", %s %lld", z->name, (long long)hop_task_size_get(t, z));
 }

@@ -72,8 +72,7 @@ typedef struct hop_recall {
  * x_{j-1} equals x_i; the answer, at the last position, is the token where `hops` such steps lead, or the
  * token `alphabet` when a step leads nowhere. */
 typedef struct hop_khop {
-    int64_t n, alphabet;
-    int hops;
+    int64_t n, alphabet, hops;
 } hop_khop;
 
 /* ---- any task -------------------------------------------------------------------------------- */
@@ -99,6 +98,20 @@ typedef struct hop_task {
 
 const char *hop_task_name(hop_task_kind kind);
 bool hop_task_from_name(const char *name, hop_task_kind *out);
+
+/* A size of a task, under the name that it has in JSON and as an option. */
+typedef struct hop_task_size {
+    const char *name; /* NULL ends a list */
+    size_t at;        /* in hop_task, an int64_t */
+    int64_t min, max;
+    int64_t initial; /* when nobody says */
+} hop_task_size;
+
+/* NULL for funccomp, whose sizes are a list and what follows from it. */
+const hop_task_size *hop_task_sizes(hop_task_kind kind);
+int64_t hop_task_size_get(const hop_task *t, const hop_task_size *z);
+void hop_task_size_set(hop_task *t, const hop_task_size *z, int64_t value);
+
 /* Fills length and vocab from the sizes of its kind, which must be set. HOP_EDOMAIN when they make no task.
  * For funccomp call hop_funccomp_init on the member first. */
 hop_status hop_task_ready(hop_task *t, hop_error *err);

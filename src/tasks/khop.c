@@ -4,10 +4,10 @@
 
 #include <math.h>
 
-static const hop__field FIELDS[] = {
-    {"n", offsetof(hop_task, khop.n), false, 1, HOP__MAX_LENGTH},
-    {"alphabet", offsetof(hop_task, khop.alphabet), false, 2, HOP__MAX_LENGTH - 1},
-    {"hops", offsetof(hop_task, khop.hops), true, 1, HOP_MAX_HOPS},
+static const hop_task_size SIZES[] = {
+    {"n", offsetof(hop_task, khop.n), 1, HOP__MAX_LENGTH, 32},
+    {"alphabet", offsetof(hop_task, khop.alphabet), 2, HOP__MAX_LENGTH - 1, 4},
+    {"hops", offsetof(hop_task, khop.hops), 1, HOP_MAX_HOPS, 2},
     {0},
 };
 
@@ -35,7 +35,7 @@ static int64_t solve(const hop_task *t, const int32_t *tokens, int32_t *targets)
 {
     int64_t at = t->length - 1;
     for (int64_t i = 0; i < t->length; i++) targets[i] = -1;
-    for (int hop = 0; hop < t->khop.hops && at >= 0; hop++) {
+    for (int64_t hop = 0; hop < t->khop.hops && at >= 0; hop++) {
         int64_t j = at; /* 0: a step that leads nowhere */
         while (j >= 1 && tokens[j - 1] != tokens[at]) j--;
         at = j >= 1 ? j : -1;
@@ -57,7 +57,7 @@ static int64_t inputs(const hop_task *t)
 }
 
 const hop__task_ops hop__khop_ops = {
-    .fields = FIELDS,
+    .sizes = SIZES,
     .ready = ready,
     .values = values,
     .sample = sample,

@@ -8,11 +8,11 @@
 
 #define EMPTY (-1)
 
-static const hop__field FIELDS[] = {
-    {"pairs", offsetof(hop_task, recall.pairs), false, 1, HOP__MAX_LENGTH / 2},
-    {"queries", offsetof(hop_task, recall.queries), false, 1, HOP__MAX_LENGTH},
-    {"keys", offsetof(hop_task, recall.keys), false, 1, HOP__MAX_LENGTH},
-    {"values", offsetof(hop_task, recall.values), false, 1, HOP__MAX_LENGTH},
+static const hop_task_size SIZES[] = {
+    {"pairs", offsetof(hop_task, recall.pairs), 1, HOP__MAX_LENGTH / 2, 8},
+    {"queries", offsetof(hop_task, recall.queries), 1, HOP__MAX_LENGTH, 8},
+    {"keys", offsetof(hop_task, recall.keys), 1, HOP__MAX_LENGTH, 16},
+    {"values", offsetof(hop_task, recall.values), 1, HOP__MAX_LENGTH, 16},
     {0},
 };
 
@@ -173,7 +173,7 @@ static int64_t inputs(const hop_task *t)
 }
 
 const hop__task_ops hop__recall_ops = {
-    .fields = FIELDS,
+    .sizes = SIZES,
     .ready = ready,
     .values = values,
     .sample = sample,

@@ -1,4 +1,4 @@
-/* What the tasks share inside this room: one const table each, and sizes as lists of fields. */
+/* What the tasks share inside this room: one const table each. */
 #ifndef HOPBOUND_TASKS_ROOM_H
 #define HOPBOUND_TASKS_ROOM_H
 
@@ -7,18 +7,10 @@
 #define HOP__MAX_LENGTH ((int64_t)1 << 31) /* of a prompt; also of an alphabet, since tokens are int32 */
 #define HOP__MAX_INPUTS ((int64_t)1 << 62) /* more are not counted exactly */
 
-/* A size of a task: its name in JSON, where it stands in a hop_task, what it may be. */
-typedef struct hop__field {
-    const char *name; /* NULL ends the list */
-    size_t at;
-    bool narrow; /* an int, else an int64_t */
-    int64_t min, max;
-} hop__field;
-
 /* Functions get tasks that are ready, but for `ready` itself and `write`; tokens are in range. */
 typedef struct hop__task_ops {
-    const hop__field *fields;                         /* NULL: the task reads and writes itself */
-    hop_status (*ready)(hop_task *t, hop_error *err); /* fields are in range; sets length and vocab */
+    const hop_task_size *sizes;                       /* NULL: the task reads and writes itself */
+    hop_status (*ready)(hop_task *t, hop_error *err); /* sizes are in range; sets length and vocab */
     int64_t (*values)(const hop_task *t, int64_t position);
     void (*sample)(const hop_task *t, hop_rng *rng, int32_t *tokens);
     int64_t (*solve)(const hop_task *t, const int32_t *tokens, int32_t *targets);

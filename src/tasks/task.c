@@ -90,42 +90,42 @@ bool hop_task_from_name(const char *name, hop_task_kind *out)
 
 /* ---- sizes ---------------------------------------------------------------------------------- */
 
-static int64_t field_get(const hop_task *t, const hop__field *f)
+const hop_task_size *hop_task_sizes(hop_task_kind kind)
 {
-    const char *at = (const char *)t + f->at;
-    return f->narrow ? *(const int *)(const void *)at : *(const int64_t *)(const void *)at;
+    return TASKS[kind].ops->sizes;
 }
 
-static void field_set(hop_task *t, const hop__field *f, int64_t value)
+int64_t hop_task_size_get(const hop_task *t, const hop_task_size *z)
 {
-    char *at = (char *)t + f->at;
-    if (f->narrow)
-        *(int *)(void *)at = (int)value;
-    else
-        *(int64_t *)(void *)at = value;
+    return *(const int64_t *)(const void *)((const char *)t + z->at);
+}
+
+void hop_task_size_set(hop_task *t, const hop_task_size *z, int64_t value)
+{
+    *(int64_t *)(void *)((char *)t + z->at) = value;
 }
 
 hop_status hop_task_ready(hop_task *t, hop_error *err)
 {
     if ((size_t)t->kind >= TASK_COUNT) return hop_fail(err, HOP_EUNKNOWN, "unknown task");
     const hop__task_ops *ops = ops_of(t);
-    for (const hop__field *f = ops->fields; f && f->name; f++) {
-        int64_t value = field_get(t, f);
-        if (value < f->min || value > f->max)
-            return hop_fail(err, HOP_EDOMAIN, "%s: %lld is outside %lld..%lld", f->name, (long long)value,
-                            (long long)f->min, (long long)f->max);
+    for (const hop_task_size *z = ops->sizes; z && z->name; z++) {
+        int64_t value = hop_task_size_get(t, z);
+        if (value < z->min || value > z->max)
+            return hop_fail(err, HOP_EDOMAIN, "%s: %lld is outside %lld..%lld", z->name, (long long)value,
+                            (long long)z->min, (long long)z->max);
     }
     return ops->ready(t, err);
 }
 
-static hop_status read_fields(hop_task *t, const hop_json *v, hop_error *err)
+static hop_status read_sizes(hop_task *t, const hop_json *v, hop_error *err)
 {
-    for (const hop__field *f = ops_of(t)->fields; f->name; f++) {
+    for (const hop_task_size *z = ops_of(t)->sizes; z->name; z++) {
         int64_t value = INT64_MIN;
-        hop_status s = hop_json_read_int(v, f->name, f->min, f->max, &value, err);
+        hop_status s = hop_json_read_int(v, z->name, z->min, z->max, &value, err);
         if (s != HOP_OK) return s;
-        if (value == INT64_MIN) return hop_fail(err, HOP_EFORMAT, "%s: missing", f->name);
-        field_set(t, f, value);
+        if (value == INT64_MIN) return hop_fail(err, HOP_EFORMAT, "%s: missing", z->name);
+        hop_task_size_set(t, z, value);
     }
     return HOP_OK;
 }
@@ -140,7 +140,7 @@ hop_status hop_task_read(hop_task *t, const hop_json *v, hop_error *err)
     if (s == HOP_OK && !hop_task_from_name(name, &made.kind))
         s = hop_fail(err, HOP_EUNKNOWN, "name: unknown task \"%.40s\"", name);
     if (s == HOP_OK)
-        s = ops_of(&made)->fields ? read_fields(&made, v, err) : hop_funccomp_read(&made.funccomp, v, err);
+        s = ops_of(&made)->sizes ? read_sizes(&made, v, err) : hop_funccomp_read(&made.funccomp, v, err);
     if (s == HOP_OK) s = hop_task_ready(&made, err);
     if (s == HOP_OK) *t = made;
     return s;
@@ -148,13 +148,13 @@ hop_status hop_task_read(hop_task *t, const hop_json *v, hop_error *err)
 
 void hop_task_write_members(const hop_task *t, hop_json_writer *w)
 {
-    const hop__field *f = ops_of(t)->fields;
-    if (!f) {
+    const hop_task_size *z = ops_of(t)->sizes;
+    if (!z) {
         hop__funccomp_write_members(&t->funccomp, w);
         return;
     }
     hop_json_string(w, "name", hop_task_name(t->kind));
-    for (; f->name; f++) hop_json_integer(w, f->name, field_get(t, f));
+    for (; z->name; z++) hop_json_integer(w, z->name, hop_task_size_get(t, z));
 }
 
 void hop_task_write(const hop_task *t, hop_json_writer *w)

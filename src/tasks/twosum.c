@@ -5,9 +5,9 @@
 #include <math.h>
 #include <stdlib.h>
 
-static const hop__field FIELDS[] = {
-    {"n", offsetof(hop_task, twosum.n), false, 1, HOP__MAX_LENGTH},
-    {"mod", offsetof(hop_task, twosum.mod), false, 2, HOP__MAX_LENGTH},
+static const hop_task_size SIZES[] = {
+    {"n", offsetof(hop_task, twosum.n), 1, HOP__MAX_LENGTH, 16},
+    {"mod", offsetof(hop_task, twosum.mod), 2, HOP__MAX_LENGTH, 16},
     {0},
 };
 
@@ -71,7 +71,7 @@ static int64_t inputs(const hop_task *t)
 }
 
 const hop__task_ops hop__twosum_ops = {
-    .fields = FIELDS,
+    .sizes = SIZES,
     .ready = ready,
     .values = values,
     .sample = sample,
