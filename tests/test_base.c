@@ -327,6 +327,36 @@ static void missing_files_and_directories_are_said_so(void **state)
     assert_int_equal(hop_path_join(small, sizeof small, "abcdef", "ghi", &err), HOP_ERANGE);
 }
 
+typedef struct row_counts {
+    atomic_int done[3000], blocks;
+} row_counts;
+
+static void count_rows(void *ctx, int64_t first, int64_t count)
+{
+    row_counts *c = ctx;
+    assert_true(count > 0);
+    for (int64_t r = first; r < first + count; r++) c->done[r]++;
+    c->blocks++;
+}
+
+static void every_row_is_done_once_and_few_wake_nobody(void **state)
+{
+    (void)state;
+    hop_pool *pool = hop_pool_new(3);
+    static const int64_t rows[] = {0, 1, 7, 1000, 3000}, numbers[] = {0, 1, 100, 5000, INT64_MAX};
+    for (int i = 0; i < 5; i++)
+        for (int k = 0; k < 5; k++)
+            for (int shared = 0; shared < 2; shared++) {
+                row_counts c = {0};
+                hop_pool_rows(shared ? pool : NULL, rows[i], numbers[k], count_rows, &c);
+                for (int64_t r = 0; r < 3000; r++) assert_int_equal(c.done[r], r < rows[i]);
+                bool many =
+                    shared && rows[i] > 0 && numbers[k] > 1 && (double)rows[i] * (double)numbers[k] > 1 << 15;
+                assert_true(many ? c.blocks > 1 || rows[i] == 1 : c.blocks == (rows[i] > 0));
+            }
+    hop_pool_free(pool);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -346,6 +376,7 @@ int main(void)
         cmocka_unit_test(small_files_are_read_up_to_their_limit_and_no_further),
         cmocka_unit_test(a_pipe_is_neither_waited_for_long_nor_read_beyond_the_limit),
         cmocka_unit_test(missing_files_and_directories_are_said_so),
+        cmocka_unit_test(every_row_is_done_once_and_few_wake_nobody),
     };
     return cmocka_run_group_tests_name("base", tests, NULL, NULL);
 }

@@ -101,26 +101,10 @@ static void check_product(product *p, bool accumulate)
 
 static void products_of_any_shape_and_stride_keep_the_dot_error(void **state)
 {
-    static const int64_t shapes[][3] = {
-        {1,   1,   1  },
-        {1,   17,  5  },
-        {2,   16,  64 },
-        {3,   8,   12 },
-        {5,   33,  7  },
-        {6,   16,  300},
-        {7,   15,  1  },
-        {11,  31,  13 },
-        {12,  32,  24 },
-        {13,  1,   257},
-        {24,  12,  12 },
-        {25,  65,  41 },
-        {61,  29,  3  },
-        {64,  64,  64 },
-        {250, 9,   10 },
-        {12,  530, 9  },
-        {9,   4,   600},
-        {14,  40,  0  }
-    };
+    static const int64_t shapes[][3] = {{1, 1, 1},    {1, 17, 5},   {2, 16, 64},  {3, 8, 12},   {5, 33, 7},
+                                        {6, 16, 300}, {7, 15, 1},   {11, 31, 13}, {12, 32, 24}, {13, 1, 257},
+                                        {24, 12, 12}, {25, 65, 41}, {61, 29, 3},  {64, 64, 64}, {250, 9, 10},
+                                        {12, 530, 9}, {9, 4, 600},  {14, 40, 0}};
     const hop__kernels *t;
     (void)state;
     FOR_EACH_TABLE(t)
@@ -180,15 +164,8 @@ static void products_have_the_same_bits_for_any_number_of_threads(void **state)
 /* k + 2 roundings: the terms and the bias. */
 static void a_layer_is_its_product_plus_bias_for_any_number_of_rows(void **state)
 {
-    static const int64_t shapes[][3] = {
-        {1,  1,   1  },
-        {1,  24,  12 },
-        {1,  300, 64 },
-        {2,  7,   41 },
-        {3,  64,  100},
-        {4,  5,   6  },
-        {50, 39,  65 }
-    };
+    static const int64_t shapes[][3] = {{1, 1, 1},    {1, 24, 12}, {1, 300, 64}, {2, 7, 41},
+                                        {3, 64, 100}, {4, 5, 6},   {50, 39, 65}};
     const hop__kernels *t;
     (void)state;
     hop_pool *pool = hop_pool_new(2);
@@ -365,6 +342,45 @@ static void rope_turns_pairs_by_the_position(void **state)
     hop_free(x);
 }
 
+enum { BLOCK_ROWS = 37, BLOCK_DIM = 19, BLOCK_ALL = BLOCK_ROWS * BLOCK_DIM };
+
+/* Every kernel that works on rows or numbers alone, on rows first .. first + count - 1. */
+static void all_rows(float *y, const float *x, const float *w, int64_t first, int64_t count)
+{
+    int64_t at = first * BLOCK_DIM, n = count * BLOCK_DIM;
+    float *out = y + at;
+    const float *in = x + at;
+    hop_rmsnorm(out, in, w, count, BLOCK_DIM, 1e-5f), out += BLOCK_ALL;
+    hop_layernorm(out, in, w, w, count, BLOCK_DIM, 1e-5f), out += BLOCK_ALL;
+    hop_vexp(out, in, n), out += BLOCK_ALL;
+    hop_relu(out, in, n), out += BLOCK_ALL;
+    hop_gelu(out, in, n), out += BLOCK_ALL;
+    hop_swiglu(out, in, in, n), out += BLOCK_ALL;
+    hop_add(out, in, in, n), out += BLOCK_ALL;
+    hop_vexp(out, in, n), hop_cut(out, n, 7), out += BLOCK_ALL;
+    hop_vexp(out, in, n), hop_rope(out, count, BLOCK_DIM, 1, BLOCK_DIM, first, 1e4);
+}
+
+static void rows_have_the_same_bits_however_many_are_computed_together(void **state)
+{
+    (void)state;
+    enum { KERNELS = 9 };
+    float *x = random_new(BLOCK_ALL, 3, 4.0), *w = random_new(BLOCK_DIM, 4, 1.0);
+    float *whole = floats_new(KERNELS * BLOCK_ALL), *blocks = floats_new(KERNELS * BLOCK_ALL);
+    const hop__kernels *t;
+    FOR_EACH_TABLE(t)
+    {
+        all_rows(whole, x, w, 0, BLOCK_ROWS);
+        for (int64_t block = 1; block < BLOCK_ROWS; block += 5) {
+            poison(blocks, KERNELS * BLOCK_ALL);
+            for (int64_t r = 0; r < BLOCK_ROWS; r += block)
+                all_rows(blocks, x, w, r, r + block < BLOCK_ROWS ? block : BLOCK_ROWS - r);
+            assert_memory_equal(whole, blocks, sizeof(float) * KERNELS * BLOCK_ALL);
+        }
+    }
+    hop_free(x), hop_free(w), hop_free(whole), hop_free(blocks);
+}
+
 static void the_peak_is_measured_and_wider_tables_are_not_slower(void **state)
 {
     (void)state;
@@ -390,6 +406,7 @@ int main(void)
         cmocka_unit_test(norms_agree_with_ref),
         cmocka_unit_test(cutting_is_exact_rounding_for_every_width),
         cmocka_unit_test(rope_turns_pairs_by_the_position),
+        cmocka_unit_test(rows_have_the_same_bits_however_many_are_computed_together),
         cmocka_unit_test(the_peak_is_measured_and_wider_tables_are_not_slower),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

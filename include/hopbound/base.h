@@ -178,8 +178,12 @@ typedef void hop_job_fn(void *ctx, int64_t task, int worker);
 
 hop_pool *hop_pool_new(int threads); /* 0: one per core. NULL when threads cannot be started. */
 void hop_pool_free(hop_pool *p);
-int hop_pool_threads(const hop_pool *p);                                    /* NULL: 1 */
+int hop_pool_threads(const hop_pool *p);                                  /* NULL: 1 */
 void hop_pool_run(hop_pool *p, int64_t count, hop_job_fn *fn, void *ctx); /* NULL: in this thread */
+/* Rows 0 .. rows - 1, none of which depends on another, in blocks: fn does `count` of them from `first` on.
+ * `numbers`: what a row computes; few in all are not worth waking anybody. */
+typedef void hop_rows_fn(void *ctx, int64_t first, int64_t count);
+void hop_pool_rows(hop_pool *p, int64_t rows, int64_t numbers, hop_rows_fn *fn, void *ctx);
 int hop_cpu_count(void);
 
 /* ---- progress ------------------------------------------------------------------------------ */

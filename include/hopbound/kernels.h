@@ -118,6 +118,8 @@ void hop_attn_backward(const hop_attn_grad *g, const float *o, const float *lse,
 
 /* ---- elementwise --------------------------------------------------------------------------- */
 
+/* In this thread. Numbers, and rows of the norms and of RoPE, do not depend on each other: whoever has many
+ * of them calls with some at a time (hop_pool_rows), and the bits are the same. */
 void hop_vexp(float *y, const float *x, int64_t n);
 void hop_relu(float *y, const float *x, int64_t n);
 void hop_gelu(float *y, const float *x, int64_t n);                       /* x·Φ(x), exact form (erf) */

@@ -117,6 +117,9 @@ void hop_selective_backward(const hop_selective_grad *g, const float *state, con
 
 /* ---- elementwise recurrence and short convolution ------------------------------------------- */
 
+/* In this thread. Channels do not depend on each other, nor tokens of a convolution, given those before them
+ * as its past: a caller may share out either, and the bits are the same. */
+
 /* h_t = a_t h_{t-1} + b_t; a, b, h [T, width] rows `stride` apart; state [width] as above. h may be b. */
 void hop_diagonal_forward(float *h, float *state, const float *a, const float *b, int64_t tokens,
                           int64_t width, int64_t stride);

@@ -146,3 +146,34 @@ void hop_pool_run(hop_pool *p, int64_t count, hop_job_fn *fn, void *ctx)
     while (p->running > 0) pthread_cond_wait(&p->done, &p->lock);
     pthread_mutex_unlock(&p->lock);
 }
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define BLOCK_NUMBERS (1 << 12) /* of a task: some microseconds */
+#define WORTH_SHARING (1 << 15)
+
+typedef struct rows_job {
+    hop_rows_fn *fn;
+    void *ctx;
+    int64_t rows, block;
+} rows_job;
+
+static void rows_task(void *ctx, int64_t task, int id)
+{
+    const rows_job *j = ctx;
+    int64_t first = task * j->block, left = j->rows - first;
+    (void)id;
+    j->fn(j->ctx, first, left < j->block ? left : j->block);
+}
+
+void hop_pool_rows(hop_pool *p, int64_t rows, int64_t numbers, hop_rows_fn *fn, void *ctx)
+{
+    if (rows <= 0) return;
+    if (numbers < 1) numbers = 1;
+    if (hop_pool_threads(p) == 1 || rows <= WORTH_SHARING / numbers) {
+        fn(ctx, 0, rows);
+        return;
+    }
+    rows_job j = {fn, ctx, rows, numbers < BLOCK_NUMBERS ? BLOCK_NUMBERS / numbers : 1};
+    hop_pool_run(p, (rows + j.block - 1) / j.block, rows_task, &j);
+}

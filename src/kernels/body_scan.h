@@ -80,23 +80,14 @@ static void state_store(const scan *s, float *state, const float *rows, float m)
 
 /* ---- gates ----------------------------------------------------------------------------------- */
 
-/* e^x = hi + lo for x <= 88: 2^n and 2^n (e^r - 1), see exp_poly; both 0 below -87. */
+/* e^x = hi + lo for x <= 88: 2^n and 2^n (e^r - 1), see exp_split; both 0 below -87. */
 INLINE void v_exp_split(vf x, vf *hi, vf *lo)
 {
-    const float magic = 12582912.0f + 127.0f;
-    vf z = x * 1.44269504f + magic;
-    vf n = z - magic;
-    vf r = x - n * 0.693145751953125f;
-    r = r - n * 1.42860682030941723e-6f;
-    vf p = r * 0.00138366385f + 0.00837498065f;
-    p = p * r + 0.0416682363f;
-    p = p * r + 0.166664183f;
-    p = p * r + 0.499999911f;
-    p = p * r + 1.0f;
+    exp_parts e = exp_split(x);
     vu keep = ~v_lt(x, v_all(-87.0f));
-    vf two = v_from_bits((v_bits(z) << 23) & keep);
+    vf two = v_from_bits(e.two & keep);
     *hi = two;
-    *lo = v_from_bits(v_bits(r * p * two) & keep);
+    *lo = v_from_bits(v_bits(e.r * e.p * two) & keep);
 }
 
 /* n gates; hi and lo have room for whole registers. g NULL: all 0. */

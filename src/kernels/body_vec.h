@@ -159,11 +159,17 @@ INLINE vf v_iota(void)
 
 /* ---- exp ----------------------------------------------------------------------------------- */
 
-/* exp(x) = 2^n e^r with n = round(x / ln 2), |r| <= ln 2 / 2. n is found by adding 1.5·2^23 (+ 127, so that
- * the low bits of the sum are the exponent field of 2^n); ln 2 is split so that n·hi is exact even without
- * fused multiply-add (Cody-Waite). The polynomial is minimax of degree 6 in relative error (tools: Remez;
- * 2^-28), so rounding dominates: measured over all floats, see tests. */
-INLINE vf exp_poly(vf x, vu *exponent)
+/* exp(x) = 2^n e^r = 2^n (1 + r p(r)) with n = round(x / ln 2), |r| <= ln 2 / 2. n is found by
+ * adding 1.5·2^23 (+ 127, so that the low bits of the sum are the exponent field of 2^n); ln 2 is split so
+ * that n·hi is exact even without fused multiply-add (Cody-Waite). The polynomial 1 + r p is minimax of
+ * degree 6 in relative error (tools: Remez; 2^-28), so rounding dominates: measured over all floats, see
+ * tests. */
+typedef struct exp_parts {
+    vf r, p;
+    vu two; /* the bits of 2^n */
+} exp_parts;
+
+INLINE exp_parts exp_split(vf x)
 {
     const float magic = 12582912.0f + 127.0f;
     vf z = x * 1.44269504f + magic;
@@ -175,17 +181,19 @@ INLINE vf exp_poly(vf x, vu *exponent)
     p = p * r + 0.166664183f;
     p = p * r + 0.499999911f;
     p = p * r + 1.0f;
-    p = p * r + 1.0f;
-    *exponent = v_bits(z) << 23;
-    return p;
+    return (exp_parts){r, p, v_bits(z) << 23};
+}
+
+INLINE vf exp_poly(exp_parts e)
+{
+    return e.p * e.r + 1.0f;
 }
 
 /* For x <= 88: the softmax's. Exactly 0 below -87 (so never a denormal); NaN gives NaN. */
 INLINE vf v_exp_low(vf x)
 {
-    vu exponent;
-    vf p = exp_poly(x, &exponent);
-    vf y = p * v_from_bits(exponent); /* a product, not an addition of exponents: keeps NaN */
+    exp_parts e = exp_split(x);
+    vf y = exp_poly(e) * v_from_bits(e.two); /* a product, not an addition of exponents: keeps NaN */
     return v_from_bits(v_bits(y) & ~v_lt(x, v_all(-87.0f)));
 }
 
@@ -193,9 +201,9 @@ INLINE vf v_exp_low(vf x)
 INLINE vf v_exp(vf x)
 {
     x = v_select(v_lt(v_all(89.0f), x), v_all(89.0f), x);
-    vu exponent, high = v_lt(v_all(88.0f), x);
-    vf p = exp_poly(x, &exponent);
-    p = p * v_from_bits(exponent - (high & 0x800000u));
+    exp_parts e = exp_split(x);
+    vu high = v_lt(v_all(88.0f), x);
+    vf p = exp_poly(e) * v_from_bits(e.two - (high & 0x800000u));
     p = p * v_from_bits(0x3f800000u + (high & 0x800000u));
     return v_from_bits(v_bits(p) & ~v_lt(x, v_all(-87.0f)));
 }

@@ -22,14 +22,30 @@ static void linear(float *y, const float *x, const float *w, const float *bias, 
     hop_gemm(y, out, (hop_mat){x, in, 1}, (hop_mat){w, 1, in}, rows, out, in, bias != NULL, pool);
 }
 
-const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
-                       int64_t rows, int bits)
+typedef struct norm_job {
+    const hop_config *c;
+    float *y;
+    const float *x, *weight, *bias;
+    int bits;
+} norm_job;
+
+static void norm_rows(void *ctx, int64_t first, int64_t rows)
 {
-    const hop_config *c = &m->config;
-    if (c->norm == HOP_NORM_NONE) return x;
-    if (c->norm == HOP_NORM_RMS) hop_rmsnorm(y, x, weight, rows, c->d_model, (float)c->norm_eps);
-    if (c->norm == HOP_NORM_LAYER) hop_layernorm(y, x, weight, bias, rows, c->d_model, (float)c->norm_eps);
-    cut(y, rows * c->d_model, bits);
+    const norm_job *j = ctx;
+    int64_t d = j->c->d_model;
+    float *y = j->y + first * d, eps = (float)j->c->norm_eps;
+    const float *x = j->x + first * d;
+    if (j->c->norm == HOP_NORM_RMS) hop_rmsnorm(y, x, j->weight, rows, d, eps);
+    if (j->c->norm == HOP_NORM_LAYER) hop_layernorm(y, x, j->weight, j->bias, rows, d, eps);
+    cut(y, rows * d, j->bits);
+}
+
+const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
+                       int64_t rows, int bits, hop_pool *pool)
+{
+    norm_job j = {&m->config, y, x, weight, bias, bits};
+    if (m->config.norm == HOP_NORM_NONE) return x;
+    hop_pool_rows(pool, rows, m->config.d_model, norm_rows, &j);
     return y;
 }
 
@@ -51,7 +67,7 @@ void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float 
     if (c->mlp == HOP_MLP_NONE) return;
 
     float *normed = scratch, *out = normed + rows * d, *h = out + rows * d, *g = h + rows * hidden;
-    const float *in = hop__norm(m, normed, x, l->norm2, l->norm2_bias, rows, bits);
+    const float *in = hop__norm(m, normed, x, l->norm2, l->norm2_bias, rows, bits, NULL);
     linear(h, in, l->up, l->up_bias, up, how.steady, NULL);
     cut(h, rows * hidden, bits);
     switch (c->mlp) {
@@ -87,7 +103,7 @@ void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t ro
                    float *work, hop_pool *pool)
 {
     const int64_t shape[3] = {rows, m->config.vocab, m->config.d_model};
-    const float *in = hop__norm(m, work, x, m->norm, m->norm_bias, rows, how.bits);
+    const float *in = hop__norm(m, work, x, m->norm, m->norm_bias, rows, how.bits, pool);
     linear(logits, in, m->head, NULL, shape, how.steady, pool);
     cut(logits, rows * m->config.vocab, how.bits);
 }

@@ -98,7 +98,7 @@ static void step_layer(hop_decoder *d, int64_t i)
     }
     d->scratch.used = 0;
     hop_mixer_io io = {.y = d->y, .tokens = 1, .scratch = &d->scratch};
-    io.x = hop__norm(m, d->normed, d->x, l->norm1, l->norm1_bias, 1, 0);
+    io.x = hop__norm(m, d->normed, d->x, l->norm1, l->norm1_bias, 1, 0, NULL);
     l->ops->step(&c, l->mixer, state, d->length, &io);
     hop__finish(m, l, d->x, d->y, 1, (hop__arith){0}, d->finish);
 }

@@ -118,7 +118,7 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
     const hop_model *m = f->model;
     const hop__layer *l = hop__source_layer(&f->source, i);
     hop_mixer_config c = hop_model_mixer_config(m, i);
-    const float *x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits);
+    const float *x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits, f->pool);
     if (f->cut.at.starts) {
         hop__cut_mix(&f->cut, l, &c, f->y, x, count);
         first = 0;
@@ -161,9 +161,21 @@ static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t coun
     return s;
 }
 
+typedef struct embed_job {
+    hop_forward *f;
+    const int32_t *tokens;
+} embed_job;
+
+static void embed_rows(void *ctx, int64_t first, int64_t count)
+{
+    const embed_job *j = ctx;
+    int64_t d = j->f->model->config.d_model;
+    for (int64_t t = first; t < first + count; t++)
+        hop__embed(j->f->model, j->f->x + t * d, j->tokens[t], t, j->f->bits, j->f->y + t * d);
+}
+
 static hop_status embed_all(hop_forward *f, const int32_t *tokens, int64_t count, hop_error *err)
 {
-    const hop_config *c = &f->model->config;
     if (count < 1 || count > f->max_tokens)
         return hop_fail(err, HOP_ERANGE, "%lld tokens: the network takes 1 to %lld", (long long)count,
                         (long long)f->max_tokens);
@@ -172,8 +184,8 @@ static hop_status embed_all(hop_forward *f, const int32_t *tokens, int64_t count
     for (int64_t t = 0; t < count; t++) {
         hop_status s = hop__check_token(f->model, tokens[t], t, err);
         if (s != HOP_OK) return s;
-        hop__embed(f->model, f->x + t * c->d_model, tokens[t], t, f->bits, f->y);
     }
+    hop_pool_rows(f->pool, count, f->model->config.d_model, embed_rows, &(embed_job){f, tokens});
     return HOP_OK;
 }
 

@@ -93,7 +93,7 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
 
 /* y = norm(x) row by row, cut; returns x itself when there is no norm. */
 const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
-                       int64_t rows, int bits);
+                       int64_t rows, int bits, hop_pool *pool);
 /* How rows are computed. */
 typedef struct hop__arith {
     int bits;    /* cut to that many significant bits; 0: do not */

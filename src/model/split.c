@@ -206,7 +206,7 @@ void hop_split_enter(hop_split *s, int64_t layer)
     s->mixer = hop_model_mixer_config(s->model, layer);
     for (int64_t i = s->from; i < s->to; i++) {
         hop__norm(s->model, s->normed + at(s, i, d), s->x + at(s, i, d), l->norm1, l->norm1_bias,
-                  rows_of(s, i), 0);
+                  rows_of(s, i), 0, s->pool);
         if (hop_split_is_full(s)) enter_full(s, i, input(s, i));
     }
 }
