@@ -355,7 +355,7 @@ static void layers_that_run_several_times_are_in_the_plan_as_often(void **state)
     hop_error err = {0};
     const char *text = "{\"model_type\":\"ouro\",\"num_hidden_layers\":3," SIZES ",\"total_ut_steps\":2,"
                        "\"layer_types\":[\"full_attention\",\"sliding_attention\",\"full_attention\"],"
-                       "\"sliding_window\":16}";
+                       "\"sliding_window\":16,\"use_sliding_window\":true}";
     assert_int_equal(read_plan(&p, text, &err), HOP_OK);
     assert_string_equal(p.pattern, "FSFFSF");
     assert_true(p.count == 6 && p.loops == 2 && p.tied && p.layers[4].window == 16);
@@ -592,6 +592,52 @@ static void keys_of_foreign_attention_are_refused_in_every_family(void **state)
     check_plan(&off);
 }
 
+/* A full layer that is overlooked, or a window that is: both would make a verdict wrong. */
+static void keys_that_no_rule_reads_refuse_the_plans_that_they_contradict(void **state)
+{
+    (void)state;
+#define SMALL_MAMBA "\"num_hidden_layers\":4,\"hidden_size\":64"
+    static const char *const files[][2] = {
+        {"{\"model_type\":\"mamba2\"," SMALL_MAMBA ",\"attn_layer_idx\":[1,3]}", "attn_layer_idx"},
+        {"{\"model_type\":\"mamba\"," SMALL_MAMBA ",\"hybrid_layers\":[1]}", "hybrid_layers"},
+        {"{\"model_type\":\"gla\"," SMALL_MAMBA ",\"full_attention_layers\":[1]}", "full_attention_layers"},
+        {"{\"model_type\":\"rwkv7\"," SMALL_MAMBA ",\"attn_every_n\":2}", "attn_every_n"},
+        {"{\"model_type\":\"granitemoehybrid\"," PLAIN ",\"attn_layer_indices\":[1]}", "attn_layer_indices"},
+        {"{\"model_type\":\"mistral\"," PLAIN ",\"global_attn_every_n_layers\":2}",
+         "global_attn_every_n_layers"},
+        {"{\"model_type\":\"jamba\"," PLAIN
+         ",\"num_key_value_heads\":8,\"attn_layer_offset\":1,\"sliding_window\":16}",
+         "sliding_window"},
+        {"{\"model_type\":\"minimax\"," PLAIN ",\"num_key_value_heads\":8,\"sliding_window\":16}",
+         "sliding_window"},
+        {"{\"model_type\":\"mpt\",\"n_layers\":2,\"n_heads\":4,\"d_model\":64,\"attn_config\":{\"sliding_"
+         "window_size\":8}}",
+         "sliding_window_size"},
+        {"{\"model_type\":\"minicpm\"," PLAIN ",\"mixer_types\":[\"a\",\"b\"]}", "mixer_types"},
+        {"{\"model_type\":\"mpt\",\"n_layers\":2,\"n_heads\":4,\"d_model\":64,\"block_overrides\":{\"order\":"
+         "[]}}",
+         "block_overrides"},
+        {"{\"model_type\":\"qwen2\"," PLAIN
+         ",\"dual_chunk_attention_config\":{\"chunk_size\":64,\"sparse_attention_enabled\":true}}",
+         "dual_chunk_attention_config"},
+        {"{\"model_type\":\"hunyuan_v1_moe\"," PLAIN ",\"use_cla\":true}", "use_cla"},
+    };
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) refused(files[i][0], HOP_EUNKNOWN, files[i][1]);
+    refused("{\"model_type\":\"qwen3\"," PLAIN ",\"layer_types\":[\"sliding_attention\",\"full_attention\","
+            "\"full_attention\",\"full_attention\"],\"sliding_window\":16}",
+            HOP_EDOMAIN, "use_sliding_window");
+    refused("{\"model_type\":\"olmo3\"," PLAIN ",\"use_sliding_window\":false}", HOP_EDOMAIN,
+            "use_sliding_window");
+    static const expectation fine[] = {
+        {"{\"model_type\":\"hunyuan_v1_moe\"," PLAIN ",\"use_cla\":false,\"cla_share_factor\":2}",
+         .pattern = "FFFF", .attention = "mha"},
+        {"{\"model_type\":\"mamba2\",\"num_hidden_layers\":1,\"hidden_size\":64,\"attn_layer_idx\":[],\"attn_"
+         "cfg\":{}}",
+         .pattern = "L", .linear = "mamba2"},
+    };
+    CHECK(fine);
+}
+
 static void files_that_contradict_themselves_are_refused(void **state)
 {
     (void)state;
@@ -664,6 +710,7 @@ int main(void)
         cmocka_unit_test(what_is_assumed_is_told_from_what_is_declared),
         cmocka_unit_test(what_is_not_known_is_refused_with_the_keys_looked_for),
         cmocka_unit_test(keys_of_foreign_attention_are_refused_in_every_family),
+        cmocka_unit_test(keys_that_no_rule_reads_refuse_the_plans_that_they_contradict),
         cmocka_unit_test(files_that_contradict_themselves_are_refused),
         cmocka_unit_test(patterns_are_shortened_where_that_is_shorter),
     };

@@ -123,6 +123,7 @@ void hop__hf_attention_doubled(hop__hf *r)
 
 /* ---- older ways of saying it --------------------------------------------------------------- */
 
+/* falcon, gpt_bigcode */
 void hop__hf_attention_falcon(hop__hf *r)
 {
     int64_t heads = hop__hf_heads(r), kv;
@@ -133,18 +134,13 @@ void hop__hf_attention_falcon(hop__hf *r)
     grouped(r, &r->plan->attention, heads, kv, hop__hf_hidden(r) / heads);
 }
 
-void hop__hf_attention_bigcode(hop__hf *r)
-{
-    int64_t heads = hop__hf_heads(r);
-    grouped(r, &r->plan->attention, heads, hop__hf_flag(r, "multi_query", true) ? 1 : heads,
-            hop__hf_hidden(r) / heads);
-}
-
 /* mpt, dbrx */
 void hop__hf_attention_mpt(hop__hf *r)
 {
     int64_t heads = hop__hf_heads(r);
     const char *type = hop__hf_string(r, "attn_config.attn_type");
+    if (hop__hf_range(r, "attn_config.sliding_window_size", -1, HOP__HF_MAX_SIZE, -1) > 0)
+        hop__hf_unknown_rule(r, "attn_config.sliding_window_size");
     int64_t kv = type && strcmp(type, "multiquery_attention") == 0 ? 1 : heads;
     if (hop__hf_has(r, "attn_config.kv_n_heads")) kv = hop__hf_size(r, "attn_config.kv_n_heads", 0);
     grouped(r, &r->plan->attention, heads, kv, hop__hf_hidden(r) / heads);

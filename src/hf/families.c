@@ -32,16 +32,16 @@ static const hop__hf_family families[] = {
     /* Mamba beside attention */
     {" jamba ",                                  P(jamba), L(jamba), NULL, {32, 4096, 32, 8, 0, 0}, {0}},
     {" zamba ",                                  P(zamba), L(jamba), A(doubled), {76, 3712, 16, 0, 0, 0}, {0}},
-    {" zamba2 ",                                 P(zamba2), L(zamba2), A(doubled), {54, 2560, 32, 0, 0, 0}, {0}},
-    {" nemotron_h nemotron_h_v2 ",               P(needs_list), L(nemotron), NULL, {0, 4096, 32, 8, 128, 0}, {0}},
-    {" falcon_h1 ",                              P(parallel), L(falcon_h1), NULL, {32, 4096, 32, 8, 0, 0}, {0}},
-    {" granitemoehybrid ",                       P(granite), L(bamba), NULL, {32, 4096, 32, 0, 0, 0}, {0}},
-    {" bamba ",                                  P(bamba), L(bamba), NULL, {32, 4096, 32, 8, 0, 0}, {0}},
+    {" zamba2 ",                                 P(zamba2), L(mamba2), A(doubled), {54, 2560, 32, 0, 0, 0}, {0}},
+    {" nemotron_h nemotron_h_v2 ",               P(needs_list), L(mamba2), NULL, {0, 4096, 32, 8, 128, 0}, {0}},
+    {" falcon_h1 ",                              P(parallel), L(mamba2), NULL, {32, 4096, 32, 8, 0, 0}, {0}},
+    {" granitemoehybrid ",                       P(periodic), L(mamba2), NULL, {32, 4096, 32, 0, 0, 0}, {NULL, 1, "LL", LAST}},
+    {" bamba ",                                  P(indexed), L(mamba2), NULL, {32, 4096, 32, 8, 0, 0}, {"attn_layer_indices", 0, "LF", FIRST}},
     {" hymba ",                                  P(hymba), L(jamba), NULL, {0}, {0}},
     {" phi4flash ",                              P(phi4flash), L(jamba), NULL, {32, 2560, 40, 20, 0, 0}, {0}},
     /* other recurrences beside attention */
     {" recurrent_gemma ",                        P(recurrent_gemma), L(rg_lru), NULL, {26, 2560, 10, 0, 256, 0}, {0}},
-    {" lfm2 lfm2_moe lfm2_vl ",                  P(lfm2), L(conv), NULL, {0, 0, 0, 8, 0, 0}, {0}},
+    {" lfm2 lfm2_moe lfm2_vl ",                  P(indexed), L(conv), NULL, {0, 0, 0, 8, 0, 0}, {"full_attn_idxs", 0, "LF", LAST}},
     /* recurrences alone, or with the layers that attn names */
     {" mamba falcon_mamba ",                     P(fla), L(mamba), A(fla), {0}, {0}},
     {" mamba2 ",                                 P(fla), L(mamba2), A(fla), {0}, {0}},
@@ -68,7 +68,7 @@ static const hop__hf_family families[] = {
     {" gemma4 gemma4_text gemma4_unified_text ", P(periodic), NULL, A(gemma4), {30, 2304, 8, 4, 256, 512}, {PATTERN, 6, "SF", LAST}},
     {" gpt_oss ",                                P(periodic), NULL, NULL, {36, 2880, 64, 8, 64, 128}, {NULL, 2, "SF", LAST}},
     {" olmo3 ",                                  P(periodic), NULL, NULL, {32, 4096, 32, 0, 0, 4096}, {NULL, 4, "SF", LAST}},
-    {" cohere2 cohere2_vision ",                 P(periodic), NULL, NULL, {40, 8192, 64, 0, 0, 4096}, {PATTERN, 4, "SF", LAST}},
+    {" cohere2 cohere2_vision ",                 P(periodic), NULL, NULL, {40, 8192, 64, 0, 0, 4096}, {PATTERN "|layer_switch", 4, "SF", LAST}},
     {" cohere2_moe ",                            P(cohere2_moe), NULL, NULL, {40, 8192, 64, 0, 128, 4096}, {PATTERN, 4, "SF", LAST}},
     {" exaone4 exaone_moe ",                     P(exaone4), NULL, NULL, {32, 4096, 32, 32, 0, 4096}, {"sliding_window_pattern", 4, "SF", LAST}},
     {" afmoe ",                                  P(periodic), NULL, NULL, {32, 2048, 16, 0, 128, 1024}, {"global_attn_every_n_layers", 4, "SF", LAST}},
@@ -106,12 +106,14 @@ static const hop__hf_family families[] = {
     {" deepseek_v4 ",                            P(deepseek_v4), NULL, A(deepseek_v4), {43, 4096, 64, 1, 512, 128}, {0}},
     /* every layer attends to everything */
     {" gpt2 gpt-sw3 gptj codegen gpt_neox gpt_neox_japanese openai-gpt ctrl opt bloom biogpt xglm jais phi phi-msft "
-     "persimmon stablelm stablelm_epoch cohere olmo olmo2 olmoe flex_olmo bitnet helium apertus seed_oss nanochat "
+     "stablelm stablelm_epoch cohere olmo olmo2 olmoe flex_olmo bitnet helium apertus seed_oss nanochat "
      "internlm internlm2 internlm3 baichuan xverse Yi yi qwen orion aquila skywork telechat exaone minicpm "
      "granite granitemoe granitemoeshared nemotron arcee glm glm4 glm4_moe glm4v_text glm4v_moe_text ernie4_5 "
      "ernie4_5_moe deepseek hunyuan_v1_dense hunyuan_v1_moe aria_text emu3_text_model chameleon qwen3_vl_moe_text ",
                                                  P(full), NULL, NULL, {0}, {0}},
     {" llama ",                                  P(full), NULL, NULL, {32, 4096, 32, 0, 0, 0}, {0}},
+    {" jais2 ",                                  P(full), NULL, NULL, {32, 3328, 26, 0, 0, 0}, {0}},
+    {" persimmon ",                              P(full), NULL, NULL, {36, 4096, 64, 0, 0, 0}, {0}},
     {" gemma ",                                  P(full), NULL, NULL, {28, 3072, 16, 16, 256, 0}, {0}},
     {" qwen3_vl_text ",                          P(full), NULL, NULL, {32, 4096, 32, 32, 128, 0}, {0}},
     {" minimax_m2 ",                             P(full), NULL, NULL, {62, 3072, 48, 8, 128, 0}, {0}},
@@ -125,7 +127,7 @@ static const hop__hf_family families[] = {
     {" glm4_moe_lite mistral4 ",                 P(full), NULL, A(latent_given), {0}, {0}},
     {" minicpm3 ",                               P(full), NULL, A(minicpm3), {0}, {0}},
     {" falcon RefinedWeb RefinedWebModel ",      P(full), NULL, A(falcon), {32, 4544, 71, 0, 0, 0}, {0}},
-    {" gpt_bigcode ",                            P(full), NULL, A(bigcode), {24, 0, 16, 0, 0, 0}, {0}},
+    {" gpt_bigcode ",                            P(full), NULL, A(falcon), {24, 0, 16, 0, 0, 0}, {0}},
     {" mpt dbrx ",                               P(full), NULL, A(mpt), {0}, {0}},
     {" chatglm ",                                P(full), NULL, A(chatglm), {0}, {0}},
 };

@@ -141,26 +141,13 @@ void hop__hf_plan_zamba2(hop__hf *r)
     hop__hf_source(r, "default rule");
 }
 
-void hop__hf_plan_bamba(hop__hf *r)
+void hop__hf_plan_indexed(hop__hf *r)
 {
-    from_indices(r, hop__hf_list(r, "attn_layer_indices"), 0, 'F', 'L');
-    hop__hf_source(r, hop__hf_has(r, "attn_layer_indices") ? "attn_layer_indices" : "default rule");
-}
-
-void hop__hf_plan_granite(hop__hf *r)
-{
-    hop__hf_all(r, 'L', "default rule");
-}
-
-void hop__hf_plan_lfm2(hop__hf *r)
-{
-    const hop_json *list = hop__hf_list(r, "full_attn_idxs");
-    if (list) {
-        from_indices(r, list, 0, 'F', 'L');
-        hop__hf_source(r, "full_attn_idxs");
-        return;
-    }
-    hop__hf_all(r, 'F', "default rule"); /* the class takes all layers when it is told none */
+    const char *key = r->family->period.keys, *letters = r->family->period.letters;
+    const hop_json *list = hop__hf_list(r, key);
+    if (list) from_indices(r, list, 0, letters[1], letters[0]);
+    hop__hf_source(r, key);
+    if (!list) hop__hf_all(r, letters[!r->family->period.first], "default rule");
 }
 
 void hop__hf_plan_hymba(hop__hf *r)

@@ -159,6 +159,15 @@ static bool has_window(const hop_hf_layer *l)
     return l->letter == 'h' || (l->letter == 'S' && !l->sparse);
 }
 
+/* In these families a window is used when use_sliding_window says so, whatever a list says. */
+static bool windows_are_off(hop__hf *r)
+{
+    bool asks = r->family->plan == hop__hf_plan_windows_above ||
+                r->family->plan == hop__hf_plan_windows_below ||
+                r->family->plan == hop__hf_plan_windows_if_used;
+    return !hop__hf_flag(r, "use_sliding_window", !asks);
+}
+
 /* Windows and chunks, each with its own length. Where a file has a length of chunks alone, it is that. */
 static void set_windows(hop__hf *r)
 {
@@ -172,6 +181,8 @@ static void set_windows(hop__hf *r)
         chunks = chunks || l->chunked;
     }
     int64_t chunk = chunks ? window_length(r, CHUNK_KEY) : 0;
+    if (slides && windows_are_off(r))
+        hop__hf_fail(r, HOP_EDOMAIN, "use_sliding_window: not true, but there are layers with a window");
     if (slides && p->window == 0) p->window = window_length(r, WINDOW_KEYS);
     if (!slides && chunks) p->window = chunk;
     for (int64_t i = 0; i < p->count; i++) {

@@ -101,15 +101,21 @@ static const char *key_looks_ahead(const hop__hf *r)
 
 void hop__hf_refuse(hop__hf *r)
 {
-    static const char *const differ[] = {"per_layer_config", "block_configs", "num_attention_heads_per_layer",
-                                         "num_key_value_heads_per_layer", "num_query_heads"};
+    static const char *const differ[] = {"per_layer_config",
+                                         "block_configs",
+                                         "num_attention_heads_per_layer",
+                                         "num_key_value_heads_per_layer",
+                                         "num_query_heads",
+                                         "block_overrides"};
+    static const char *const flags[] = {"use_cla", "dual_chunk_attention_config.sparse_attention_enabled"};
     const char *type = r->plan->model_type, *outer = NULL, *key = key_looks_ahead(r);
     if (r->text != r->root) hop_json_read_string(r->root, "model_type", &outer, NULL);
     if (is_no_decoder(type) || (outer && is_no_decoder(outer)) || class_looks_ahead(r))
         hop__hf_fail(r, HOP_EUNKNOWN, NO_DECODER, outer && is_no_decoder(outer) ? outer : type);
     else if (key)
         hop__hf_fail(r, HOP_EUNKNOWN, "%s: " NO_DECODER, key, type);
-    if (hop__hf_flag(r, "use_cla", false)) hop__hf_unknown_rule(r, "use_cla");
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (hop__hf_flag(r, flags[i], false)) hop__hf_unknown_rule(r, flags[i]);
     for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
         if (hop__hf_has(r, differ[i]))
             hop__hf_fail(r, HOP_EUNKNOWN,
@@ -186,26 +192,62 @@ void hop__hf_unknown_rule(hop__hf *r, const char *key)
                  r->plan->model_type, key);
 }
 
-/* Keys that say that a layer does something else than attend to everything. */
-static const char *const TELLTALES[] = {
+/* Keys that a family's rule needs not look at, whatever they say. */
+static const struct {
+    const char *family, *key;
+} explained[] = {{"phi3small", "blocksparse_"}, {"llama4_text", "attention_chunk_size"}};
+
+/* A rule has used the key, or a member of it. */
+static bool was_read(const hop__hf *r, const char *key)
+{
+    size_t n = strlen(key);
+    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++)
+        if (hop__hf_named(r->family->names, explained[i].family) &&
+            strncmp(key, explained[i].key, strlen(explained[i].key)) == 0)
+            return true;
+    for (int i = 0; i < r->plan->declared_count; i++) {
+        const char *text = r->plan->declared[i].text;
+        if (strncmp(text, key, n) == 0 && (text[n] == ' ' || text[n] == '.')) return true;
+    }
+    return false;
+}
+
+/* Keys that say that a layer does something else than attend to everything, and keys that say that one does
+ * attend to everything. */
+static const char *const OTHERS[] = {
     "mamba",        "ssm",        "rwkv",       "conv",       "state_size", "recurrent",  "hybrid",
     "delta",        "retention",  "lru_",       "kda",        "linear_att", "linear_num", "linear_key",
     "linear_layer", "full_att",   "global_att", "local_att",  "attn_layer", "attn_type",  "attention_types",
     "block_type",   "sparse_att", "index_topk", "compress_r", "lightning",  "chunked",    "attention_chunk",
-    "cross_att",    "window",     "expand_k",   "expand_v"};
+    "cross_att",    "expand_k",   "expand_v",   "mixer",      NULL};
+static const char *const ATTENTION[] = {"attn_layer",  "attn_idx", "attn_every", "attn_period", "attn_cfg",
+                                        "attention_l", "full_att", "full_layer", "global_att",  "global_lay",
+                                        "dense_att",   "hybrid",   NULL};
+
+/* The first key that is on, holds one of the words, and that no rule has used; NULL: none. */
+static const char *telltale(const hop__hf *r, const char *const *words)
+{
+    for (const hop_json *v = r->text->child; v; v = v->next) {
+        bool empty = (v->type == HOP_JSON_ARRAY || v->type == HOP_JSON_OBJECT) && v->count == 0;
+        for (size_t i = 0; words[i] && !is_off(v) && !empty; i++)
+            if (strstr(v->key, words[i]) && !was_read(r, v->key)) return v->key;
+    }
+    return NULL;
+}
 
 const char *hop__hf_telltale(const hop__hf *r)
 {
+    return telltale(r, OTHERS);
+}
+
+/* A window that nobody looked at. Where windows are not used its length says nothing, nor does the number of
+ * layers that would have one. */
+static const char *unread_window(const hop__hf *r)
+{
+    static const char *const window[] = {"window", NULL};
     const hop_json *use = hop_json_get(r->text, "use_sliding_window");
-    bool slides = !(use && is_off(use));
-    for (const hop_json *v = r->text->child; v; v = v->next) {
-        if (is_off(v)) continue;
-        for (size_t i = 0; i < sizeof TELLTALES / sizeof *TELLTALES; i++)
-            if (strstr(v->key, TELLTALES[i]) && (slides || !strstr(v->key, "window")) &&
-                strcmp(v->key, "max_window_layers") != 0) /* says nothing without a window */
-                return v->key;
-    }
-    return NULL;
+    const char *key = use && is_off(use) ? NULL : telltale(r, window);
+    return key && strcmp(key, "max_window_layers") == 0 ? NULL : key;
 }
 
 /* A family that is known without these is not known with them. The words are a key, or begin it before a
@@ -218,11 +260,6 @@ static const char LOCAL[] = " attention_chunk chunked_attention local_attention 
                             "global_attn attention_pattern cross_attention_layers ";
 /* Layers that run more than once. */
 static const char *const LOOPS[] = {"ut_steps", "loop", "recurrence", "recursion", "_cycles", "share_layer"};
-
-/* Keys that a family's rule needs not look at, whatever they say. */
-static const struct {
-    const char *family, *key;
-} explained[] = {{"phi3small", "blocksparse_"}, {"llama4_text", "attention_chunk_size"}};
 
 static bool begins_with_one_of(const char *words, const char *key)
 {
@@ -244,19 +281,22 @@ static bool loops(const hop_json *v)
     return false;
 }
 
-/* A rule has used the key, or a member of it. */
-static bool was_read(const hop__hf *r, const char *key)
+static bool has_letter(const hop_hf_plan *p, const char *letters)
 {
-    size_t n = strlen(key);
-    for (size_t i = 0; i < sizeof explained / sizeof *explained; i++)
-        if (hop__hf_named(r->family->names, explained[i].family) &&
-            strncmp(key, explained[i].key, strlen(explained[i].key)) == 0)
-            return true;
-    for (int i = 0; i < r->plan->declared_count; i++) {
-        const char *text = r->plan->declared[i].text;
-        if (strncmp(text, key, n) == 0 && (text[n] == ' ' || text[n] == '.')) return true;
-    }
+    for (int64_t i = 0; i < p->count; i++)
+        if (strchr(letters, p->layers[i].letter)) return true;
     return false;
+}
+
+/* The worst errors: to call a layer with a window full, and to overlook the full ones. */
+static void refuse_contradictions(hop__hf *r, bool listed)
+{
+    const char *key = NULL;
+    if (!has_letter(r->plan, "FHC"))
+        key = telltale(r, ATTENTION);
+    else if (!has_letter(r->plan, "Sh") && !listed)
+        key = unread_window(r);
+    if (key) hop__hf_unknown_rule(r, key);
 }
 
 void hop__hf_refuse_unread(hop__hf *r)
@@ -269,4 +309,5 @@ void hop__hf_refuse_unread(hop__hf *r)
                            (!listed && begins_with_one_of(LOCAL, v->key)) || loops(v);
             if (foreign && !is_off(v) && !was_read(r, v->key)) hop__hf_unknown_rule(r, v->key);
         }
+    refuse_contradictions(r, listed);
 }

@@ -29,8 +29,9 @@ typedef struct hop__hf_family {
     struct {
         int64_t layers, hidden, heads, kv_heads, head_dim, window;
     } assume;
-    /* Of `length` layers (or as many as one of `keys` says) the last, or the first, has the second of two
-     * letters. For windows_above and windows_below, `length` is max_window_layers. */
+    /* periodic: of `length` layers (or as many as one of `keys` says) the last, or the first, has the second
+     * of two letters. indexed: the layers that `keys` lists have it; without a list all or, if `first`, none
+     * have. windows_above, windows_below: `length` is max_window_layers. */
     struct {
         const char *keys;
         int64_t length;
@@ -84,90 +85,45 @@ void hop__hf_all(hop__hf *r, char letter, const char *source);
 /* fla's attn: the path of its k-th member, or false; a size of that member, 0 when absent. */
 bool hop__hf_spec(hop__hf *r, int k, char path[16]);
 int64_t hop__hf_spec_size(hop__hf *r, const char *path, const char *name);
-void hop__hf_plan_full(hop__hf *r);
-void hop__hf_plan_periodic(hop__hf *r);
-void hop__hf_plan_window(hop__hf *r);
-void hop__hf_plan_windows_above(hop__hf *r);
-void hop__hf_plan_windows_above_always(hop__hf *r);
-void hop__hf_plan_windows_below(hop__hf *r);
-void hop__hf_plan_windows_if_used(hop__hf *r);
-void hop__hf_plan_cohere2_moe(hop__hf *r);
-void hop__hf_plan_exaone4(hop__hf *r);
-void hop__hf_plan_llama4(hop__hf *r);
-void hop__hf_plan_smollm3(hop__hf *r);
-void hop__hf_plan_phi3small(hop__hf *r);
-void hop__hf_plan_gpt_neo(hop__hf *r);
-void hop__hf_plan_top_k(hop__hf *r);
-void hop__hf_plan_deepseek_v4(hop__hf *r);
-void hop__hf_plan_linear(hop__hf *r);
-void hop__hf_plan_olmo_hybrid(hop__hf *r);
-void hop__hf_plan_kimi(hop__hf *r);
-void hop__hf_plan_bailing(hop__hf *r);
-void hop__hf_plan_bailing_moe(hop__hf *r);
-void hop__hf_plan_jamba(hop__hf *r);
-void hop__hf_plan_zamba(hop__hf *r);
-void hop__hf_plan_zamba2(hop__hf *r);
-void hop__hf_plan_parallel(hop__hf *r);
-void hop__hf_plan_bamba(hop__hf *r);
-void hop__hf_plan_granite(hop__hf *r);
-void hop__hf_plan_recurrent_gemma(hop__hf *r);
-void hop__hf_plan_lfm2(hop__hf *r);
-void hop__hf_plan_hymba(hop__hf *r);
-void hop__hf_plan_phi4flash(hop__hf *r);
-void hop__hf_plan_fla(hop__hf *r);
-void hop__hf_plan_samba(hop__hf *r);
-void hop__hf_plan_mamba_ssm(hop__hf *r);
-void hop__hf_plan_needs_list(hop__hf *r); /* the family always writes its plan out */
 
-/* ---- sizes (attention.c, states.c, fla.c) ----------------------------------------- */
+/* The families' own rules; each ends with a source. */
+/* clang-format off */
+#define HOP__HF_PLAN_LIST(X)                                                                                  \
+    X(full) X(needs_list) X(periodic) X(indexed) X(window) X(windows_above) X(windows_above_always)           \
+    X(windows_below) X(windows_if_used) X(cohere2_moe) X(exaone4) X(llama4) X(smollm3) X(phi3small)           \
+    X(gpt_neo) X(top_k) X(deepseek_v4) X(linear) X(parallel) X(olmo_hybrid) X(kimi) X(bailing)                \
+    X(bailing_moe) X(jamba) X(zamba) X(zamba2) X(recurrent_gemma) X(hymba) X(phi4flash) X(fla) X(samba)       \
+    X(mamba_ssm)
+/* clang-format on */
+#define DECLARE(name) void hop__hf_plan_##name(hop__hf *r);
+HOP__HF_PLAN_LIST(DECLARE)
+#undef DECLARE
 
-void hop__hf_attention_usual(hop__hf *r);  /* mha, gqa or mla */
-void hop__hf_attention_latent(hop__hf *r); /* with DeepSeek's defaults */
-void hop__hf_attention_latent_given(hop__hf *r);
-void hop__hf_attention_minicpm3(hop__hf *r);
-void hop__hf_attention_doubled(hop__hf *r);
-void hop__hf_attention_falcon(hop__hf *r);
-void hop__hf_attention_bigcode(hop__hf *r);
-void hop__hf_attention_mpt(hop__hf *r);
-void hop__hf_attention_chatglm(hop__hf *r);
-void hop__hf_attention_mimo(hop__hf *r);
-void hop__hf_attention_gemma4(hop__hf *r);
-void hop__hf_attention_deepseek_v4(hop__hf *r);
-void hop__hf_attention_fla(hop__hf *r);
-void hop__hf_attention_mamba_ssm(hop__hf *r);
+/* ---- sizes (attention.c, states.c, fla.c) -------------------------------------------------- */
 
 int64_t hop__hf_hidden(hop__hf *r);
 int64_t hop__hf_hidden_if_known(hop__hf *r); /* else 0, and no failure */
 int64_t hop__hf_heads(hop__hf *r);
 /* heads x key x value numbers, and `conv` behind short convolutions. */
 void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t conv);
-/* a*b, a+b of sizes; a failure when absurd. */
+/* a*b of sizes; a failure when absurd. */
 int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b);
 
-void hop__hf_linear_by_keys(hop__hf *r);
-void hop__hf_linear_gdn(hop__hf *r);
-void hop__hf_linear_olmo_hybrid(hop__hf *r);
-void hop__hf_linear_kda(hop__hf *r);
-void hop__hf_linear_bailing(hop__hf *r);
-void hop__hf_linear_lightning(hop__hf *r);
-void hop__hf_linear_mamba(hop__hf *r);
-void hop__hf_linear_jamba(hop__hf *r);
-void hop__hf_linear_mamba2(hop__hf *r);
-void hop__hf_linear_bamba(hop__hf *r);
-void hop__hf_linear_falcon_h1(hop__hf *r);
-void hop__hf_linear_zamba2(hop__hf *r);
-void hop__hf_linear_nemotron(hop__hf *r);
-void hop__hf_linear_mamba_ssm(hop__hf *r);
-void hop__hf_linear_rg_lru(hop__hf *r);
-void hop__hf_linear_conv(hop__hf *r);
-void hop__hf_linear_xlstm(hop__hf *r);
-void hop__hf_linear_rwkv4(hop__hf *r);
-void hop__hf_linear_rwkv(hop__hf *r);
-void hop__hf_linear_rwkv7(hop__hf *r);
-void hop__hf_linear_expanded(hop__hf *r); /* fla: gla, retnet, linear_attn, delta_net */
-void hop__hf_linear_fla_gdn(hop__hf *r);  /* fla: gated_deltanet, gated_deltaproduct, comba, kda */
-void hop__hf_linear_hgrn(hop__hf *r);
-void hop__hf_linear_hgrn2(hop__hf *r);
-void hop__hf_linear_gsa(hop__hf *r);
+/* latent: with DeepSeek's defaults; latent_given: the file has to say all; usual: mha, gqa or latent_given.
+ */
+/* clang-format off */
+#define HOP__HF_ATTENTION_LIST(X)                                                                             \
+    X(usual) X(latent) X(latent_given) X(minicpm3) X(doubled) X(falcon) X(mpt) X(chatglm) X(mimo)  \
+    X(gemma4) X(deepseek_v4) X(fla) X(mamba_ssm)
+#define HOP__HF_LINEAR_LIST(X)                                                                                \
+    X(by_keys) X(gdn) X(olmo_hybrid) X(kda) X(bailing) X(lightning) X(mamba) X(jamba) X(mamba2) X(mamba_ssm)  \
+    X(rg_lru) X(conv) X(xlstm) X(rwkv4) X(rwkv) X(rwkv7) X(expanded) X(fla_gdn) X(hgrn) X(hgrn2) X(gsa)
+/* clang-format on */
+#define DECLARE(name) void hop__hf_attention_##name(hop__hf *r);
+HOP__HF_ATTENTION_LIST(DECLARE)
+#undef DECLARE
+#define DECLARE(name) void hop__hf_linear_##name(hop__hf *r);
+HOP__HF_LINEAR_LIST(DECLARE)
+#undef DECLARE
 
 #endif

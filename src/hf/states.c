@@ -104,18 +104,6 @@ static void mamba1(hop__hf *r, int64_t inner, int64_t state, const char *conv_ke
     hop__hf_state(r, "mamba1", (const int64_t[3]){inner, 1, state}, conv(r, conv_key, inner));
 }
 
-typedef struct mamba2_sizes {
-    int64_t heads, head_dim, state, groups, inner;
-    const char *conv_key;
-} mamba2_sizes;
-
-static void mamba2(hop__hf *r, const mamba2_sizes *m)
-{
-    int64_t channels = m->inner + 2 * hop__hf_mul(r, m->groups, m->state);
-    hop__hf_state(r, "mamba2", (const int64_t[3]){m->heads, m->head_dim, m->state},
-                  conv(r, m->conv_key, channels));
-}
-
 void hop__hf_linear_mamba(hop__hf *r)
 {
     bool given = hop__hf_has(r, "intermediate_size|d_inner");
@@ -128,88 +116,84 @@ void hop__hf_linear_jamba(hop__hf *r)
     mamba1(r, expanded(r, "mamba_expand"), hop__hf_size(r, "mamba_d_state", 16), "mamba_d_conv");
 }
 
+/* How Mamba-2's sizes are called, with the class's values. */
+typedef struct mamba2_keys {
+    const char *names;       /* of families */
+    const char *inner;       /* channels; NULL or absent: `expand` times the width */
+    const char *expand;      /* NULL: heads times their width */
+    const char *heads, *dim; /* the one follows from the other where it is neither given nor assumed .. */
+    bool either;             /* .. and `heads` says nothing beside `dim` */
+    const char *state, *groups, *conv;
+    struct {
+        int64_t heads, dim, state, groups;
+    } assume;
+} mamba2_keys;
+
+/* clang-format off */
+static const mamba2_keys mamba2_rows[] = {
+    {" mamba2 ", "intermediate_size", "expand", "num_heads", "head_dim", false, "state_size", "n_groups", "conv_kernel", {0, 64, 128, 8}},
+    {" bamba granitemoehybrid falcon_h1 ", "mamba_d_ssm", "mamba_expand", "mamba_n_heads", "mamba_d_head", false, "mamba_d_state",
+     "mamba_n_groups", "mamba_d_conv", {128, 0, 256, 1}},
+    {" zamba2 ", NULL, "mamba_expand", "n_mamba_heads", "mamba_headdim", true, "mamba_d_state", "mamba_ngroups", "mamba_d_conv", {8, 0, 64, 1}},
+    {" nemotron_h nemotron_h_v2 ", NULL, NULL, "mamba_num_heads", "mamba_head_dim", false, "ssm_state_size", "n_groups|mamba_n_groups",
+     "conv_kernel|mamba_d_conv", {128, 64, 128, 8}},
+    {" mamba_ssm ", NULL, "ssm_cfg.expand", "ssm_cfg.nheads", "ssm_cfg.headdim", false, "ssm_cfg.d_state", "ssm_cfg.ngroups",
+     "ssm_cfg.d_conv", {0, 64, 128, 1}},
+};
+/* clang-format on */
+
+/* A size that is given or assumed; else 0. "auto" is not given. */
+static int64_t size_if(hop__hf *r, const char *key, int64_t assumed)
+{
+    const hop_json *v = hop__hf_find(r, key);
+    return v && v->type == HOP_JSON_STRING ? 0 : hop__hf_size(r, key, assumed ? assumed : -1);
+}
+
+static void mamba2(hop__hf *r, const char *family)
+{
+    const mamba2_keys *k = mamba2_rows;
+    while (!hop__hf_named(k->names, family)) k++;
+    int64_t dim = size_if(r, k->dim, k->assume.dim), inner = 0;
+    int64_t heads = k->either && dim ? 0 : size_if(r, k->heads, k->assume.heads);
+    if (k->expand)
+        inner = k->inner && hop__hf_has(r, k->inner) ? hop__hf_size(r, k->inner, 0) : expanded(r, k->expand);
+    else
+        inner = hop__hf_mul(r, heads, dim);
+    if (!heads && dim) heads = inner / dim;
+    if (!dim && heads) dim = inner / heads;
+    int64_t state = hop__hf_size(r, k->state, k->assume.state),
+            groups = hop__hf_size(r, k->groups, k->assume.groups);
+    hop__hf_state(r, "mamba2", (const int64_t[3]){heads, dim, state},
+                  conv(r, k->conv, inner + 2 * hop__hf_mul(r, groups, state)));
+    if (inner < 1 || heads * dim != inner)
+        hop__hf_fail(r, HOP_EDOMAIN, "%s: %lld heads of %lld are not the %lld inner channels", k->dim,
+                     (long long)heads, (long long)dim, (long long)inner);
+}
+
 void hop__hf_linear_mamba2(hop__hf *r)
 {
-    bool given = hop__hf_has(r, "intermediate_size");
-    mamba2_sizes m = {.inner = given ? hop__hf_size(r, "intermediate_size", 0) : expanded(r, "expand"),
-                      .head_dim = hop__hf_size(r, "head_dim", 64),
-                      .state = hop__hf_size(r, "state_size", 128),
-                      .groups = hop__hf_size(r, "n_groups", 8),
-                      .conv_key = "conv_kernel"};
-    m.heads = hop__hf_size(r, "num_heads", m.inner / m.head_dim);
-    mamba2(r, &m);
+    mamba2(r, r->plan->model_type);
 }
 
-/* "auto" stands for what the other sizes leave. */
-static void bamba(hop__hf *r, int64_t inner, int64_t groups)
+static void mamba2_as_nemotron(hop__hf *r)
 {
-    mamba2_sizes m = {.inner = inner,
-                      .heads = hop__hf_size(r, "mamba_n_heads", 128),
-                      .state = hop__hf_size(r, "mamba_d_state", 256),
-                      .groups = hop__hf_size(r, "mamba_n_groups", groups),
-                      .conv_key = "mamba_d_conv"};
-    const hop_json *dim = hop__hf_find(r, "mamba_d_head");
-    bool automatic = !dim || dim->type == HOP_JSON_STRING;
-    m.head_dim = automatic ? inner / m.heads : hop__hf_size(r, "mamba_d_head", 0);
-    if (r->status == HOP_OK && m.head_dim * m.heads != inner)
-        hop__hf_fail(r, HOP_EDOMAIN, "mamba_d_head: %lld heads of %lld are not the %lld inner channels",
-                     (long long)m.heads, (long long)m.head_dim, (long long)inner);
-    mamba2(r, &m);
+    mamba2(r, "nemotron_h");
 }
 
-void hop__hf_linear_bamba(hop__hf *r)
+static void mamba2_as_bamba(hop__hf *r)
 {
-    bamba(r, expanded(r, "mamba_expand"), 1);
-}
-
-void hop__hf_linear_falcon_h1(hop__hf *r)
-{
-    bool given = hop__hf_has(r, "mamba_d_ssm");
-    bamba(r, given ? hop__hf_size(r, "mamba_d_ssm", 0) : expanded(r, "mamba_expand"), 1);
-}
-
-void hop__hf_linear_zamba2(hop__hf *r)
-{
-    mamba2_sizes m = {.inner = expanded(r, "mamba_expand"),
-                      .head_dim = hop__hf_size(r, "mamba_headdim", -1),
-                      .state = hop__hf_size(r, "mamba_d_state", 64),
-                      .groups = hop__hf_size(r, "mamba_ngroups", 1),
-                      .conv_key = "mamba_d_conv"};
-    if (m.head_dim == 0) m.head_dim = m.inner / hop__hf_size(r, "n_mamba_heads", 8);
-    m.heads = m.head_dim ? m.inner / m.head_dim : 0;
-    if (m.heads == 0) hop__hf_fail(r, HOP_EDOMAIN, "n_mamba_heads: more heads than inner channels");
-    mamba2(r, &m);
-}
-
-/* Heads times their width, which need not be expand times the model's. */
-void hop__hf_linear_nemotron(hop__hf *r)
-{
-    mamba2_sizes m = {.heads = hop__hf_size(r, "mamba_num_heads", 128),
-                      .head_dim = hop__hf_size(r, "mamba_head_dim", 64),
-                      .state = hop__hf_size(r, "ssm_state_size", 128),
-                      .groups = hop__hf_size(r, "n_groups|mamba_n_groups", 8),
-                      .conv_key = "conv_kernel|mamba_d_conv"};
-    m.inner = hop__hf_mul(r, m.heads, m.head_dim);
-    mamba2(r, &m);
+    mamba2(r, "bamba");
 }
 
 void hop__hf_linear_mamba_ssm(hop__hf *r)
 {
     const char *layer = hop__hf_string(r, "ssm_cfg.layer");
-    int64_t inner = expanded(r, "ssm_cfg.expand");
-    if (!layer || strcmp(layer, "Mamba1") == 0) {
-        mamba1(r, inner, hop__hf_size(r, "ssm_cfg.d_state", 16), "ssm_cfg.d_conv");
-        return;
-    }
-    if (strcmp(layer, "Mamba2") != 0)
+    if (!layer || strcmp(layer, "Mamba1") == 0)
+        mamba1(r, expanded(r, "ssm_cfg.expand"), hop__hf_size(r, "ssm_cfg.d_state", 16), "ssm_cfg.d_conv");
+    else if (strcmp(layer, "Mamba2") == 0)
+        mamba2(r, "mamba_ssm");
+    else
         hop__hf_fail(r, HOP_EUNKNOWN, "ssm_cfg.layer: \"%.60s\" is neither Mamba1 nor Mamba2", layer);
-    mamba2_sizes m = {.inner = inner,
-                      .head_dim = hop__hf_size(r, "ssm_cfg.headdim", 64),
-                      .state = hop__hf_size(r, "ssm_cfg.d_state", 128),
-                      .groups = hop__hf_size(r, "ssm_cfg.ngroups", 1),
-                      .conv_key = "ssm_cfg.d_conv"};
-    m.heads = inner / m.head_dim;
-    mamba2(r, &m);
 }
 
 /* ---- others -------------------------------------------------------------------------------- */
@@ -255,8 +239,8 @@ static const struct {
 } by_keys[] = {
     {{"linear_attn_config.head_dim", "linear_attn_config.num_heads"}, hop__hf_linear_kda},
     {{"linear_num_value_heads", "linear_key_head_dim", "linear_value_head_dim"}, hop__hf_linear_gdn},
-    {{"mamba_num_heads", "mamba_head_dim", "ssm_state_size"}, hop__hf_linear_nemotron},
-    {{"mamba_n_heads", "mamba_d_head", "mamba_d_state"}, hop__hf_linear_bamba},
+    {{"mamba_num_heads", "mamba_head_dim", "ssm_state_size"}, mamba2_as_nemotron},
+    {{"mamba_n_heads", "mamba_d_head", "mamba_d_state"}, mamba2_as_bamba},
     {{"conv_L_cache"}, hop__hf_linear_conv},
 };
 
