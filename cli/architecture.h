@@ -16,8 +16,7 @@ extern const opt ARCH_OPTIONS[];
 
 typedef struct architecture {
     hop_arch arch;
-    hop_arch_layer *layers; /* owned */
-    hop_text pattern;       /* with the mixers' names */
+    hop_text pattern; /* with the mixers' names */
     int64_t full, linear, other;
 } architecture;
 

@@ -2,6 +2,51 @@
  * with Python's integers and 50-digit decimals. */
 #include "bounds_ask.h"
 
+/* ---- a configuration as an architecture --------------------------------------------------------- */
+
+static void an_architecture_is_read_off_a_configuration(void **state)
+{
+    (void)state;
+    hop_config c;
+    hop_arch a;
+    hop_error err = {0};
+    const hop_arch_options o = {.number_bits = 16, .declared = true};
+    hop_config_init(&c);
+    c.d_model = 20;
+    c.heads = c.kv_heads = 2;
+    c.head_dim = 5;
+    assert_int_equal(hop_pattern_parse(&c.pattern, "linear^4 full window^2 sparse lightning", "", NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, -1, "linear", "normalise", 1, NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, -1, "window", "window", 3, NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, 1, "", "heads", 1, NULL), HOP_OK); /* one of the four is narrower */
+    assert_int_equal(hop_config_set(&c, 6, "", "window", 1, NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, -1, "sparse", "block", 7, NULL), HOP_OK);
+    if (hop_arch_new(&a, &c, &o, &err) != HOP_OK) fail_msg("%s", err.text);
+    const hop_arch_layer want[] = {
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 2, .dim = 5, .state_bits = 16 * 2 * (25 + 5)},
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 1, .dim = 5, .state_bits = 16 * (25 + 5)},
+        {.kind = HOP_LAYER_LINEAR, .repeat = 2, .heads = 2, .dim = 5, .state_bits = 16 * 2 * (25 + 5)},
+        {.kind = HOP_LAYER_FULL, .repeat = 1, .heads = 2, .dim = 5},
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 2, .dim = 5, .state_bits = 16 * 2 * (2 * 2 * 5)},
+        {.kind = HOP_LAYER_LOCAL, .repeat = 1, .heads = 2, .dim = 5}, /* sees itself alone */
+        {.kind = HOP_LAYER_OTHER, .repeat = 1, .heads = 2, .dim = 5, .block = 7},
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 5, .dim = 1, .state_bits = 16 * 2 * 25},
+    };
+    assert_int_equal(a.count, sizeof want / sizeof *want);
+    assert_int_equal(a.width, 20);
+    for (int64_t i = 0; i < a.count; i++) {
+        const hop_arch_layer *got = &a.layers[i], *l = &want[i];
+        assert_true(got->kind == l->kind && got->repeat == l->repeat && got->number_bits == 16);
+        assert_true(got->heads == l->heads && got->dim == l->dim && got->block == l->block);
+        assert_int_equal(got->state_bits, l->state_bits);
+    }
+    hop_arch_free(&a);
+    c.bidirectional = true;
+    assert_int_equal(hop_arch_new(&a, &c, &o, NULL), HOP_EDOMAIN);
+    assert_null(a.layers);
+    hop_config_free(&c);
+}
+
 /* ---- the published theorems ------------------------------------------------------------------ */
 
 static void t1_and_t2_speak_from_the_powers_that_they_state(void **state)
@@ -427,6 +472,7 @@ static void it_stops_when_told_to(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_architecture_is_read_off_a_configuration),
         cmocka_unit_test(t1_and_t2_speak_from_the_powers_that_they_state),
         cmocka_unit_test(t1_speaks_at_the_very_length),
         cmocka_unit_test(t2_counts_the_layers_of_every_gap),

@@ -51,6 +51,17 @@ typedef struct hop_arch {
     int64_t width; /* of the residual stream, for what is possible; 0: not counted, and said so */
 } hop_arch;
 
+typedef struct hop_arch_options {
+    int64_t number_bits; /* of one number in the accumulator */
+    bool declared;       /* a linear layer's state is what its mixer declares, else it has state_bits */
+    int64_t state_bits;
+} hop_arch_options;
+
+/* The architecture of a configuration; hop_arch_free takes it back. HOP_EDOMAIN: it looks both ways, or a
+ * mixer cannot be built so; HOP_EUNKNOWN, HOP_ERANGE, HOP_ENOMEM. On failure `out` is empty. */
+hop_status hop_arch_new(hop_arch *out, const hop_config *c, const hop_arch_options *o, hop_error *err);
+void hop_arch_free(hop_arch *a);
+
 /* ---- one question, all theorems ------------------------------------------------------------ */
 
 /* Impossible at n means: some sizes whose prompt has at most n tokens cannot be solved; possible at n: all of

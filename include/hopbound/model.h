@@ -91,6 +91,10 @@ void hop_model_free(hop_model *m);
 const hop_config *hop_model_config(const hop_model *m);
 int64_t hop_model_parameters(const hop_model *m);
 hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer);
+/* The same for a configuration without weights; `ops` is the layer's mixer. HOP_EDOMAIN, HOP_ERANGE,
+ * HOP_EUNKNOWN: it cannot be built so. */
+hop_status hop_config_mixer(const hop_config *c, const hop_mixer_ops *ops, int64_t layer,
+                            hop_mixer_config *out, hop_error *err);
 
 /* A weight tensor by its name in the file; NULL when the network has none of that name (seeded layers have
  * none). */

@@ -36,10 +36,9 @@ static hop_status apply(hop_mixer_config *c, const hop_mixer_ops *ops, const hop
 }
 
 /* The configuration of one layer: the network's, then the mixer's settings, then the layer's own. */
-static hop_status configure(const hop_model *m, const hop_mixer_ops *ops, int64_t layer, bool own,
+static hop_status configure(const hop_config *n, const hop_mixer_ops *ops, int64_t layer, bool own,
                             hop_mixer_config *c, hop_error *err)
 {
-    const hop_config *n = &m->config;
     hop_mixer_config_init(c);
     c->d_model = n->d_model;
     c->layer = layer;
@@ -60,6 +59,12 @@ static hop_status configure(const hop_model *m, const hop_mixer_ops *ops, int64_
             if (mine && strcmp(s->name, "heads") == 0 && c->heads % c->kv_heads) c->kv_heads = c->heads;
         }
     return hop_mixer_config_ready(c, ops, err);
+}
+
+hop_status hop_config_mixer(const hop_config *c, const hop_mixer_ops *ops, int64_t layer,
+                            hop_mixer_config *out, hop_error *err)
+{
+    return configure(c, ops, layer, true, out, err);
 }
 
 static int compare_specials(const void *a, const void *b)
@@ -83,7 +88,7 @@ static hop_status configure_specials(hop_model *m, hop_error *err)
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&n->pattern, layer));
         hop__special *s = &m->specials[m->special_count++];
         s->layer = layer;
-        hop_status got = configure(m, ops, layer, true, &s->config, err);
+        hop_status got = configure(n, ops, layer, true, &s->config, err);
         if (got != HOP_OK) return got;
     }
     qsort(m->specials, (size_t)m->special_count, sizeof *m->specials, compare_specials);
@@ -99,7 +104,7 @@ static hop_status configure_all(hop_model *m, hop_error *err)
     for (int64_t r = 0; r < p->run_count; r++) {
         const hop_mixer_ops *ops = hop_mixer_find(p->runs[r].mixer);
         if (!ops) return hop_fail(err, HOP_EUNKNOWN, "pattern: unknown mixer \"%s\"", p->runs[r].mixer);
-        hop_status s = configure(m, ops, m->run_start[r], false, &m->run_config[r], err);
+        hop_status s = configure(&m->config, ops, m->run_start[r], false, &m->run_config[r], err);
         if (s != HOP_OK) return s;
         m->run_start[r + 1] = m->run_start[r] + p->runs[r].count;
     }

@@ -1,0 +1,89 @@
+/* A configuration as the theorems see it. The state of a linear layer is what its mixer declares: everything
+ * that crosses a cut, caches of short convolutions included; a sliding window is a recurrence whose state is
+ * what the next token still sees of its cache, all but one of its rows. */
+#include <hopbound/bounds.h>
+#include <hopbound/mixers.h>
+#include <hopbound/model.h>
+
+#include <string.h>
+
+static hop_status state_bits(const hop_mixer_ops *ops, const hop_mixer_config *c, const hop_arch_options *o,
+                             int64_t *bits, hop_error *err)
+{
+    int64_t window = c->option[HOP_OPTION_window];
+    bool slides = window != HOP_OPTION_UNSET;
+    *bits = o->state_bits;
+    if (o->declared &&
+        __builtin_mul_overflow(ops->state_floats(c, slides ? window - 1 : 1), o->number_bits, bits))
+        return hop_fail(err, HOP_ERANGE, "%s: a state of more than 2^63 bits", ops->name);
+    return HOP_OK;
+}
+
+/* One layer. */
+static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_arch_options *o,
+                            const char *mixer, int64_t layer, hop_error *err)
+{
+    hop_mixer_config m;
+    const hop_mixer_ops *ops = hop_mixer_find(mixer);
+    if (!ops) return hop_fail(err, HOP_EUNKNOWN, "%s: unknown mixer", mixer);
+    hop_status s = hop_config_mixer(c, ops, layer, &m, err);
+    if (s != HOP_OK) return s;
+    *out = (hop_arch_layer){
+        .kind = HOP_LAYER_OTHER, .heads = m.heads, .dim = m.head_dim, .number_bits = o->number_bits};
+    if (strcmp(ops->name, "full") == 0) {
+        out->kind = HOP_LAYER_FULL;
+    } else if (ops->recurrent || m.option[HOP_OPTION_window] != HOP_OPTION_UNSET) {
+        /* lightning's values pass an activation that is not odd: a number and its sign take two */
+        if (strcmp(ops->name, "lightning") == 0) {
+            out->heads = (m.heads * m.head_dim + 1) / 2;
+            out->dim = 1;
+        }
+        s = state_bits(ops, &m, o, &out->state_bits, err);
+        out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
+    } else if (m.option[HOP_OPTION_block] != HOP_OPTION_UNSET) {
+        out->block = m.option[HOP_OPTION_block];
+    }
+    return s;
+}
+
+/* Of the layers from .. end-1 the first that has settings of its own; `end` if none has. */
+static int64_t next_special(const hop_config *c, int64_t from, int64_t end)
+{
+    for (int64_t i = 0; i < c->setting_count; i++)
+        if (c->settings[i].layer >= from && c->settings[i].layer < end) end = c->settings[i].layer;
+    return end;
+}
+
+static hop_status see_all(hop_arch_layer *layers, int64_t *count, const hop_config *c,
+                          const hop_arch_options *o, hop_error *err)
+{
+    hop_status s = HOP_OK;
+    for (int64_t r = 0, at = 0; s == HOP_OK && r < c->pattern.run_count; r++)
+        for (int64_t end = at + c->pattern.runs[r].count; s == HOP_OK && at < end;) {
+            int64_t special = next_special(c, at, end), next = special > at ? special : at + 1;
+            s = see_layer(&layers[*count], c, o, c->pattern.runs[r].mixer, at, err);
+            layers[(*count)++].repeat = next - at;
+            at = next;
+        }
+    return s;
+}
+
+hop_status hop_arch_new(hop_arch *out, const hop_config *c, const hop_arch_options *o, hop_error *err)
+{
+    *out = (hop_arch){.width = c->d_model};
+    if (c->bidirectional)
+        return hop_fail(err, HOP_EDOMAIN, "no theorem speaks of a network that looks both ways");
+    size_t most = (size_t)(c->pattern.run_count + 2 * c->setting_count);
+    hop_arch_layer *layers = hop_alloc(most * sizeof *layers);
+    if (!layers) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    out->layers = layers;
+    hop_status s = see_all(layers, &out->count, c, o, err);
+    if (s != HOP_OK) hop_arch_free(out);
+    return s;
+}
+
+void hop_arch_free(hop_arch *a)
+{
+    hop_free((void *)a->layers);
+    *a = (hop_arch){0};
+}
