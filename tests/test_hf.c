@@ -522,6 +522,54 @@ static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
     refused("[]", HOP_EFORMAT, "not a JSON object");
 }
 
+/* Encoders, parts of other models, and decoders whose attention has no rule here: with the keys of a plain
+ * decoder none of them becomes one. */
+static void foreign_model_types_are_never_taken_for_full_attention(void **state)
+{
+    (void)state;
+    static const char types[] =
+        "aimv2 aimv2_text_model albert align altclip_text_model autoformer axk1 bark bart beit bert- "
+        "generation big_bird bigbird_pegasus bit blenderbot blip blip_2_qformer blip_text_model blt "
+        "blt_local_encoder bridgetower bros camembert canine chameleon_vqgan chmv2 clap clip_text_model "
+        "clip_vision_model clvp cohere_asr colqwen2 convbert convnext cpmant csm cvt dab-detr dac "
+        "data2vec-text deberta-v2 decision_transformer deepseek_ocr2_encoder deit depth_pro detr dia "
+        "diffllama dinat dinov2 distilbert doge donut-swin dpr dpt edgetam efficientnet electra "
+        "emu3_vqgan encodec eomt esm esmfold2 eurobert evolla exaone4_5_vision fastspeech2_conformer "
+        "flaubert flava fnet focalnet fsmt funnel gemma3n_audio gemma4_assistant gemma4_vision git "
+        "glm4v_vision glm_image_vqmodel glpn granite_speech_encoder groupvit hgnet_v2 hiera hrm_text "
+        "hubert ibert idefics idefics2_perceiver ijepa imagegpt informer inkling_text instructblip "
+        "internvl_vision janus_vqgan jetmoe jina_embeddings_v3 kosmos_2_text_model kyutai_speech_to_text "
+        "lasr_encoder layoutlm layoutlmv3 led levit lightglue lilt longformer longt5 luke lw_detr lxmert "
+        "m2m_100 marian markuplm mask2former mbart megatron-bert metaclip_2 mgp-str mimi "
+        "mlcd_vision_model mllama_text_model mobilebert mobilevit modernbert moonshine moshi mpnet mra "
+        "mt5 musicgen_decoder mvp nllb-moe nomic_bert nougat nystromformer omdet-turbo oneformer "
+        "openai_privacy_filter owlvit paligemma parakeet_encoder patchtst pe_audio_encoder pegasus "
+        "perceiver pi0 pix2struct pixtral plbart poolformer pop2piano pp_ocrv5_server_rec prophetnet pvt "
+        "qwen2_audio_encoder qwen3_asr_encoder rag reformer regnet rembert resnet rf_detr roberta "
+        "roberta-prelayernorm roc_bert roformer rt_detr sam sam2_vision_model sam3_detr_decoder "
+        "seamless_m4t segformer seggpt sew siglip_text_model siglip_vision_model speech_to_text speecht5 "
+        "splinter squeezebert superglue swiftformer swin swinv2 switch_transformers t5 t5gemma "
+        "t5gemma2_decoder tapas textnet timesfm timesformer trocr tvp udop umt5 unispeech univnet upernet "
+        "videomae vilt visual_bert vit vit_mae vit_msn vitdet vits vivit vjepa2 wav2vec2 wav2vec2-bert "
+        "wavlm whisper xclip xlm xlm-roberta xlm-roberta-xl xlnet xmod yolos yoso zoedepth deci nemotron- "
+        "nas openelm mobilellm plamo2 jet_nemotron arctic dbrx2 molmo llada Dream sdar minicpm_sala "
+        "longllama grok-1 abc bitnet2 cat deltaformer lightnet log_linear_mamba2 mesa_net mla moba mom "
+        "nsa path_attn rodimus ";
+    int count = 0;
+    for (const char *at = types; *at; at += strcspn(at, " ") + 1, count++) {
+        char text[300];
+        snprintf(text, sizeof text, "{\"model_type\":\"%.*s\"," PLAIN ",\"num_layers\":4,\"num_heads\":8}",
+                 (int)strcspn(at, " "), at);
+        hop_hf_plan p;
+        hop_error err = {0};
+        if (read_plan(&p, text, &err) != HOP_EUNKNOWN)
+            fail_msg("%s\n%s", text, p.pattern ? p.pattern : err.text);
+        if (!strstr(err.text, "unknown family") && !strstr(err.text, "no decoder"))
+            fail_msg("%s\n%s", text, err.text);
+    }
+    assert_true(count > 250);
+}
+
 static void what_looks_ahead_is_no_decoder_whatever_else_it_says(void **state)
 {
     (void)state;
@@ -541,7 +589,10 @@ static void what_looks_ahead_is_no_decoder_whatever_else_it_says(void **state)
                                        "\"bidirectional\":true",
                                        "\"prefix_lm\":true",
                                        "\"use_bidirectional_attention\":\"all\"",
-                                       "\"architectures\":[\"LlamaBidirectionalModel\"]"};
+                                       "\"architectures\":[\"LlamaBidirectionalModel\"]",
+                                       "\"architectures\":[\"LlamaForCausalLMEagle3\"]",
+                                       "\"architectures\":[\"DFlashDraftModel\"]",
+                                       "\"num_target_layers\":32"};
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         char text[300];
         snprintf(text, sizeof text, "{\"model_type\":\"llama\"," PLAIN ",%s}", keys[i]);
@@ -703,6 +754,7 @@ int main(void)
         cmocka_unit_test(recurrences_have_the_state_of_their_definition),
         cmocka_unit_test(attention_layers_between_recurrences_are_one_object_or_a_list),
         cmocka_unit_test(layers_that_run_several_times_are_in_the_plan_as_often),
+        cmocka_unit_test(foreign_model_types_are_never_taken_for_full_attention),
         cmocka_unit_test(what_looks_ahead_is_no_decoder_whatever_else_it_says),
         cmocka_unit_test(borrowed_caches_and_sparse_layers_are_marked),
         cmocka_unit_test(chunks_are_told_from_windows),

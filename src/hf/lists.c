@@ -9,6 +9,13 @@ void hop__hf_letter(hop__hf *r, int64_t layer, char letter)
     r->plan->layers[layer].letter = letter;
 }
 
+bool hop__hf_any(const hop_hf_plan *p, const char *letters)
+{
+    for (int64_t i = 0; i < p->count; i++)
+        if (strchr(letters, p->layers[i].letter)) return true;
+    return false;
+}
+
 static bool length_fits(hop__hf *r, const char *name, size_t length)
 {
     int64_t n = r->plan->count;

@@ -98,13 +98,6 @@ static int64_t layer_count(hop__hf *r)
 
 /* ---- what follows from the letters --------------------------------------------------------- */
 
-static bool any(const hop_hf_plan *p, const char *letters)
-{
-    for (int64_t i = 0; i < p->count; i++)
-        if (strchr(letters, p->layers[i].letter)) return true;
-    return false;
-}
-
 /* Rules of some families that hold whatever the lists say. */
 static void overrule(hop__hf *r)
 {
@@ -255,9 +248,9 @@ static void make_plan(hop__hf *r)
     overrule(r);
     set_windows(r);
     hop__hf_refuse_unread(r);
-    if (any(p, "LHh")) (r->family->linear ? r->family->linear : hop__hf_linear_by_keys)(r);
-    if (any(p, "FSHhC")) (r->family->attention ? r->family->attention : hop__hf_attention_usual)(r);
-    if (!any(p, "Sh")) p->sliding = (hop_hf_attention){0};
+    if (hop__hf_any(p, "LHh")) (r->family->linear ? r->family->linear : hop__hf_linear_by_keys)(r);
+    if (hop__hf_any(p, "FSHhC")) (r->family->attention ? r->family->attention : hop__hf_attention_usual)(r);
+    if (!hop__hf_any(p, "Sh")) p->sliding = (hop_hf_attention){0};
     p->sparse_block = hop__hf_range(r, "sparse_attention_config.sparse_block_size", 1, HOP__HF_MAX_SIZE, 0);
     p->hidden = hop__hf_hidden_if_known(r);
     share_caches(r);

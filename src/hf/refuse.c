@@ -60,10 +60,11 @@ static bool is_no_decoder(const char *type)
 }
 
 /* What the class is called tells what it does. */
-static bool class_looks_ahead(const hop__hf *r)
+static bool class_is_no_decoder(const hop__hf *r)
 {
-    static const char *const words[] = {"MaskedLM", "Bidirectional", "Diffusion", "ImageClassification",
-                                        "ForPreTraining"};
+    static const char *const words[] = {
+        "MaskedLM",       "Bidirectional", "BiModel", "Encoder", "Diffusion", "ImageClassification",
+        "ForPreTraining", "Draft",         "Eagle",   "Medusa"};
     const hop_json *list = hop_json_get(r->root, "architectures");
     for (const hop_json *v = list && list->type == HOP_JSON_ARRAY ? list->child : NULL; v; v = v->next)
         for (size_t i = 0; i < sizeof words / sizeof *words && v->type == HOP_JSON_STRING; i++)
@@ -72,12 +73,14 @@ static bool class_looks_ahead(const hop__hf *r)
 }
 
 /* A key that says so by being on, or, the last two, by being off; NULL: none. */
-static const char *key_looks_ahead(const hop__hf *r)
+static const char *key_of_no_decoder(const hop__hf *r)
 {
     static const char *const on[] = {"is_encoder_decoder",      "bidirectional",
                                      "is_bidirectional",        "prefix_lm",
                                      "attn_config.prefix_lm",   "position_encoding_2d",
-                                     "block_position_encoding", "use_bidirectional_attention"};
+                                     "block_position_encoding", "use_bidirectional_attention",
+                                     "num_target_layers",       "draft_vocab_size",
+                                     "dflash_config",           "eagle_config"};
     static const char *const off[] = {"is_causal", "causal"};
     const hop__hf parts[] = {*r, {.text = r->root}};
     for (int p = 0; p < 2; p++) {
@@ -95,9 +98,9 @@ static const char *key_looks_ahead(const hop__hf *r)
     return NULL;
 }
 
-#define NO_DECODER                                                                                       \
-    "\"%.60s\" is no decoder: it is an encoder, has one, or looks ahead; the theorems are about causal " \
-    "decoders"
+#define NO_DECODER                                                                                           \
+    "\"%.60s\" is no decoder: it is an encoder, has one, looks ahead, or reads another model's states; the " \
+    "theorems are about causal decoders"
 
 void hop__hf_refuse(hop__hf *r)
 {
@@ -108,9 +111,9 @@ void hop__hf_refuse(hop__hf *r)
                                          "num_query_heads",
                                          "block_overrides"};
     static const char *const flags[] = {"use_cla", "dual_chunk_attention_config.sparse_attention_enabled"};
-    const char *type = r->plan->model_type, *outer = NULL, *key = key_looks_ahead(r);
+    const char *type = r->plan->model_type, *outer = NULL, *key = key_of_no_decoder(r);
     if (r->text != r->root) hop_json_read_string(r->root, "model_type", &outer, NULL);
-    if (is_no_decoder(type) || (outer && is_no_decoder(outer)) || class_looks_ahead(r))
+    if (is_no_decoder(type) || (outer && is_no_decoder(outer)) || class_is_no_decoder(r))
         hop__hf_fail(r, HOP_EUNKNOWN, NO_DECODER, outer && is_no_decoder(outer) ? outer : type);
     else if (key)
         hop__hf_fail(r, HOP_EUNKNOWN, "%s: " NO_DECODER, key, type);
@@ -281,20 +284,13 @@ static bool loops(const hop_json *v)
     return false;
 }
 
-static bool has_letter(const hop_hf_plan *p, const char *letters)
-{
-    for (int64_t i = 0; i < p->count; i++)
-        if (strchr(letters, p->layers[i].letter)) return true;
-    return false;
-}
-
 /* The worst errors: to call a layer with a window full, and to overlook the full ones. */
 static void refuse_contradictions(hop__hf *r, bool listed)
 {
     const char *key = NULL;
-    if (!has_letter(r->plan, "FHC"))
+    if (!hop__hf_any(r->plan, "FHC"))
         key = telltale(r, ATTENTION);
-    else if (!has_letter(r->plan, "Sh") && !listed)
+    else if (!hop__hf_any(r->plan, "Sh") && !listed)
         key = unread_window(r);
     if (key) hop__hf_unknown_rule(r, key);
 }

@@ -81,6 +81,7 @@ void hop__hf_source(hop__hf *r, const char *source);
 /* Plans written out in the file; false: there is none. */
 bool hop__hf_plan_from_lists(hop__hf *r);
 void hop__hf_letter(hop__hf *r, int64_t layer, char letter);
+bool hop__hf_any(const hop_hf_plan *p, const char *letters); /* a layer has one of them */
 void hop__hf_all(hop__hf *r, char letter, const char *source);
 /* fla's attn: the path of its k-th member, or false; a size of that member, 0 when absent. */
 bool hop__hf_spec(hop__hf *r, int k, char path[16]);
