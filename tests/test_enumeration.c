@@ -80,8 +80,8 @@ static void enumeration_alone_runs_what_run_runs(void **state)
     hop_task t = task_of(&s);
     tally whole = verdict_is_of_whole_sequences(overflowing_hybrid(&t, false), &t),
           steps = verdict_is_of_whole_sequences(overflowing_hybrid(&t, true), &t);
-    assert_true(whole.wrong > 0 && whole.step_wrong == 0);
-    assert_true(steps.wrong == 0 && steps.step_wrong > 0);
+    assert_true(!sums_in_float32() || (whole.wrong > 0 && whole.step_wrong == 0));
+    assert_true(!sums_in_float32() || (steps.wrong == 0 && steps.step_wrong > 0));
     for (size_t i = 0; i < sizeof mixers / sizeof *mixers; i++)
         for (int order = 0; order < CANCELLING_ORDERS; order++)
             verdict_is_of_whole_sequences(cancelling_hybrid(&t, mixers[i], order), &t);

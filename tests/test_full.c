@@ -173,7 +173,7 @@ static void a_network_that_overflows_is_not_proved(void **state)
     hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
     assert_int_not_equal(p.verdict, HOP_PROVED);
     assert_non_null(strstr(p.why, "range of float32"));
-    assert_true(wrong_inputs(m, &t, &count) > 0);
+    assert_true(wrong_inputs(m, &t, &count) > 0 || !sums_in_float32());
     hop_proof_free(&p);
     hop_model_free(m);
 }
@@ -222,7 +222,7 @@ static void other_tokens_scores_count_too(void **state)
     k->data[2 * k->shape[1] + 2] = 1e11f;
     hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
     assert_int_not_equal(p.verdict, HOP_PROVED);
-    assert_true(wrong_inputs(m, &t, &count) > 0);
+    assert_true(wrong_inputs(m, &t, &count) > 0 || !sums_in_float32());
     hop_proof_free(&p);
     hop_model_free(m);
 }
