@@ -519,6 +519,12 @@ static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
     refused("{\"model_type\":\"llama\"," PLAIN ",\"per_layer_config\":{\"0\":{}}}", HOP_EUNKNOWN,
             "per_layer_config");
     refused("{\"model_type\":\"minimax_m1\"," PLAIN "}", HOP_EUNKNOWN, "attn_type_list");
+    refused("{\"model_type\":\"lfm2_moe\"," PLAIN "}", HOP_EUNKNOWN, "layer_types");
+    /* what the class would say is not the share of the width */
+    refused("{\"model_type\":\"glm4\"," PLAIN ",\"head_dim\":8}", HOP_EUNKNOWN,
+            "num_key_value_heads: absent");
+    refused("{\"model_type\":\"seed_oss\"," PLAIN ",\"num_key_value_heads\":8}", HOP_EUNKNOWN,
+            "head_dim: absent");
     refused("[]", HOP_EFORMAT, "not a JSON object");
 }
 
@@ -680,7 +686,8 @@ static void keys_that_no_rule_reads_refuse_the_plans_that_they_contradict(void *
     refused("{\"model_type\":\"olmo3\"," PLAIN ",\"use_sliding_window\":false}", HOP_EDOMAIN,
             "use_sliding_window");
     static const expectation fine[] = {
-        {"{\"model_type\":\"hunyuan_v1_moe\"," PLAIN ",\"use_cla\":false,\"cla_share_factor\":2}",
+        {"{\"model_type\":\"hunyuan_v1_moe\"," PLAIN
+         ",\"num_key_value_heads\":8,\"use_cla\":false,\"cla_share_factor\":2}",
          .pattern = "FFFF", .attention = "mha"},
         {"{\"model_type\":\"mamba2\",\"num_hidden_layers\":1,\"hidden_size\":64,\"attn_layer_idx\":[],\"attn_"
          "cfg\":{}}",

@@ -8,6 +8,7 @@
 #define P(name) hop__hf_plan_##name
 #define L(name) hop__hf_linear_##name
 #define A(name) hop__hf_attention_##name
+#define MUST    (-1)
 #define LAST    false
 #define FIRST   true
 #define PATTERN "sliding_window_pattern|_sliding_window_pattern"
@@ -25,9 +26,9 @@ static const hop__hf_family families[] = {
     {" olmo_hybrid ",                            P(olmo_hybrid), L(olmo_hybrid), NULL, {32, 3840, 30, 0, 0, 0}, {0}},
     {" kimi_linear kimi_k3 kimi_k3_text ",       P(kimi), L(kda), A(latent), {27, 2304, 32, 0, 0, 0}, {NULL, 4, "LF", LAST}},
     {" bailing_hybrid bailing_moe_linear bailing_moe_linear_v2 bailing_moe_v2_5 bailing_moe_v3 ",
-                                                 P(bailing), L(bailing), NULL, {0}, {0}},
-    {" bailing_moe bailing_moe_v2 ",             P(bailing_moe), L(bailing), NULL, {0}, {0}},
-    {" minimax_text_01 minimax_m1 ",             P(needs_list), L(lightning), NULL, {0}, {0}},
+                                                 P(bailing), L(bailing), NULL, {0, 0, 0, MUST, 0, 0}, {0}},
+    {" bailing_moe bailing_moe_v2 ",             P(bailing_moe), L(bailing), NULL, {0, 0, 0, MUST, 0, 0}, {0}},
+    {" minimax_text_01 minimax_m1 ",             P(needs_list), L(lightning), NULL, {0, 0, 0, MUST, 0, 0}, {0}},
     {" minimax ",                                P(periodic), L(lightning), NULL, {32, 4096, 32, 8, 0, 0}, {NULL, 2, "LF", FIRST}},
     /* Mamba beside attention */
     {" jamba ",                                  P(jamba), L(jamba), NULL, {32, 4096, 32, 8, 0, 0}, {0}},
@@ -37,11 +38,12 @@ static const hop__hf_family families[] = {
     {" falcon_h1 ",                              P(parallel), L(mamba2), NULL, {32, 4096, 32, 8, 0, 0}, {0}},
     {" granitemoehybrid ",                       P(periodic), L(mamba2), NULL, {32, 4096, 32, 0, 0, 0}, {NULL, 1, "LL", LAST}},
     {" bamba ",                                  P(indexed), L(mamba2), NULL, {32, 4096, 32, 8, 0, 0}, {"attn_layer_indices", 0, "LF", FIRST}},
-    {" hymba ",                                  P(hymba), L(jamba), NULL, {0}, {0}},
+    {" hymba ",                                  P(hymba), L(jamba), NULL, {0, 0, 0, MUST, 0, 0}, {0}},
     {" phi4flash ",                              P(phi4flash), L(jamba), NULL, {32, 2560, 40, 20, 0, 0}, {0}},
     /* other recurrences beside attention */
     {" recurrent_gemma ",                        P(recurrent_gemma), L(rg_lru), NULL, {26, 2560, 10, 0, 256, 0}, {0}},
-    {" lfm2 lfm2_moe lfm2_vl ",                  P(indexed), L(conv), NULL, {0, 0, 0, 8, 0, 0}, {"full_attn_idxs", 0, "LF", LAST}},
+    {" lfm2_moe ",                               P(needs_list), L(conv), NULL, {32, 2048, 32, 8, 0, 0}, {0}},
+    {" lfm2 lfm2_vl ",                           P(indexed), L(conv), NULL, {0, 0, 0, 8, 0, 0}, {"full_attn_idxs", 0, "LF", LAST}},
     /* recurrences alone, or with the layers that attn names */
     {" mamba falcon_mamba ",                     P(fla), L(mamba), A(fla), {0}, {0}},
     {" mamba2 ",                                 P(fla), L(mamba2), A(fla), {0}, {0}},
@@ -81,16 +83,16 @@ static const hop__hf_family families[] = {
     {" qwen2 mimo ",                             P(windows_above), NULL, NULL, {32, 4096, 32, 32, 0, 4096}, WINDOWS(28)},
     {" qwen2_vl qwen2_vl_text qwen2_5_vl qwen2_5_vl_text ",
                                                  P(windows_above), NULL, NULL, {80, 8192, 64, 8, 0, 4096}, WINDOWS(80)},
-    {" qwen2_5_omni_text ",                      P(windows_above), NULL, NULL, {0}, WINDOWS(28)},
+    {" qwen2_5_omni_text ",                      P(windows_above), NULL, NULL, {0, 0, 0, MUST, 0, 0}, WINDOWS(28)},
     {" qwen3 ",                                  P(windows_above), NULL, NULL, {32, 4096, 32, 32, 128, 4096}, WINDOWS(28)},
-    {" ouro ",                                   P(windows_above), NULL, NULL, {0}, WINDOWS(28)},
+    {" ouro ",                                   P(windows_above), NULL, NULL, {0, 0, 0, MUST, 0, 0}, WINDOWS(28)},
     {" dots1 ",                                  P(windows_above_always), NULL, NULL, {62, 4608, 32, 32, 0, 4096}, WINDOWS(62)},
     {" qwen2_moe ",                              P(windows_below), NULL, NULL, {24, 2048, 16, 16, 0, 4096}, WINDOWS(28)},
     {" mimo_v2 mimo_v2_flash ",                  P(needs_list), NULL, A(mimo), {0, 4096, 64, 4, 192, 128}, {0}},
     {" step3p5 ",                                P(needs_list), NULL, A(mimo), {45, 4096, 64, 8, 128, 0}, {0}},
     /* windows in all layers or in none */
     {" qwen3_moe ",                              P(windows_if_used), NULL, NULL, {24, 2048, 32, 4, 0, 4096}, {0}},
-    {" qwen3_omni_moe_text ",                    P(windows_if_used), NULL, NULL, {0}, {0}},
+    {" qwen3_omni_moe_text ",                    P(windows_if_used), NULL, NULL, {0, 0, 0, MUST, MUST, 0}, {0}},
     {" mistral ministral ",                      P(window), NULL, NULL, {32, 4096, 32, 8, 0, 4096}, {0}},
     {" mixtral phimoe ",                         P(window), NULL, NULL, {32, 4096, 32, 8, 0, 0}, {0}},
     {" ministral3 ",                             P(window), NULL, NULL, {34, 4096, 32, 8, 128, 0}, {0}},
@@ -98,7 +100,7 @@ static const hop__hf_family families[] = {
     {" phi3 phi4_multimodal phi4mm phi3_v ",     P(window), NULL, NULL, {32, 3072, 32, 0, 0, 0}, {0}},
     {" transformer forgetting_transformer ",     P(window), NULL, NULL, {24, 2048, 32, 0, 0, 0}, {0}},
     /* attention that picks or compresses */
-    {" phi3small ",                              P(phi3small), NULL, NULL, {0}, {0}},
+    {" phi3small ",                              P(phi3small), NULL, NULL, {0, 0, 0, MUST, 0, 0}, {0}},
     {" deepseek_v32 ",                           P(top_k), NULL, A(latent), {0}, {0}},
     {" glm_moe_dsa axk2 ",                       P(top_k), NULL, A(latent_given), {0}, {0}},
     {" minimax_m3 minimax_m3_text minimax_m3_vl_text ",
@@ -106,11 +108,13 @@ static const hop__hf_family families[] = {
     {" deepseek_v4 ",                            P(deepseek_v4), NULL, A(deepseek_v4), {43, 4096, 64, 1, 512, 128}, {0}},
     /* every layer attends to everything */
     {" gpt2 gpt-sw3 gptj codegen gpt_neox gpt_neox_japanese openai-gpt ctrl opt bloom biogpt xglm jais phi phi-msft "
-     "stablelm stablelm_epoch cohere olmo olmo2 olmoe flex_olmo bitnet helium apertus seed_oss nanochat "
-     "internlm internlm2 internlm3 baichuan xverse Yi yi qwen orion aquila skywork telechat exaone minicpm "
-     "granite granitemoe granitemoeshared nemotron arcee glm glm4 glm4_moe glm4v_text glm4v_moe_text ernie4_5 "
-     "ernie4_5_moe deepseek hunyuan_v1_dense hunyuan_v1_moe aria_text emu3_text_model chameleon qwen3_vl_moe_text ",
+     "cohere olmo olmo2 olmoe flex_olmo nanochat internlm internlm2 baichuan xverse qwen orion aquila skywork telechat "
+     "minicpm granite granitemoe granitemoeshared nemotron arcee deepseek aria_text ",
                                                  P(full), NULL, NULL, {0}, {0}},
+    {" stablelm stablelm_epoch bitnet internlm3 Yi yi exaone glm4v_text ernie4_5_moe hunyuan_v1_dense hunyuan_v1_moe apertus "
+     "emu3_text_model chameleon ",               P(full), NULL, NULL, {0, 0, 0, MUST, 0, 0}, {0}},
+    {" glm glm4 glm4_moe glm4v_moe_text ernie4_5 seed_oss helium qwen3_vl_moe_text ",
+                                                 P(full), NULL, NULL, {0, 0, 0, MUST, MUST, 0}, {0}},
     {" llama ",                                  P(full), NULL, NULL, {32, 4096, 32, 0, 0, 0}, {0}},
     {" jais2 ",                                  P(full), NULL, NULL, {32, 3328, 26, 0, 0, 0}, {0}},
     {" persimmon ",                              P(full), NULL, NULL, {36, 4096, 64, 0, 0, 0}, {0}},

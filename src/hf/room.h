@@ -26,7 +26,7 @@ typedef struct hop__hf_family {
     void (*plan)(hop__hf *r);      /* when no list says the plan */
     void (*linear)(hop__hf *r);    /* sizes of the state; NULL: found by the keys */
     void (*attention)(hop__hf *r); /* NULL: the usual keys */
-    struct {
+    struct { /* kv_heads 0: heads; head_dim 0: their share of the width; -1, MUST: the file has to say */
         int64_t layers, hidden, heads, kv_heads, head_dim, window;
     } assume;
     /* periodic: of `length` layers (or as many as one of `keys` says) the last, or the first, has the second
