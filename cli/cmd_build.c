@@ -49,81 +49,50 @@ static const opt RANDOM_OPTIONS[] = {
 
 /* ---- kinds ---------------------------------------------------------------------------------- */
 
-enum { TAKES_MIXER = 1, TAKES_BLOCKS = 2, TAKES_SHAPE = 4 };
+/* The one kind that is not constructed. */
+static const hop_construct_kind RANDOM = {"random", .choices = HOP_CHOOSES_MIXER};
 
-/* What each kind takes. Those that the library builds are known by hop_construct_kinds, too. */
-static const struct kind {
-    const char *name;
-    hop_task_kind task;
-    unsigned takes;
-} KINDS[] = {
-    {"full", HOP_TASK_FUNCCOMP, 0},
-    {"hybrid", HOP_TASK_FUNCCOMP, TAKES_MIXER},
-    {"linear", HOP_TASK_FUNCCOMP, 0},
-    {"cot", HOP_TASK_FUNCCOMP, 0},
-    {"encoder", HOP_TASK_FUNCCOMP, 0},
-    {"two-sum-full", HOP_TASK_TWOSUM, 0},
-    {"two-sum-sparse", HOP_TASK_TWOSUM, TAKES_BLOCKS},
-    {"random", HOP_TASK_FUNCCOMP, TAKES_MIXER | TAKES_SHAPE},
-};
-#define KIND_COUNT (sizeof KINDS / sizeof KINDS[0])
-
-static bool is_random(const struct kind *k)
+static bool is_random(const hop_construct_kind *k)
 {
-    return (k->takes & TAKES_SHAPE) != 0;
+    return k == &RANDOM;
 }
 
-static bool is_built(const struct kind *k)
+static const hop_construct_kind *find_kind(const char *name)
 {
-    if (is_random(k)) return true;
-    for (const char *const *name = hop_construct_kinds(); *name; name++)
-        if (strcmp(*name, k->name) == 0) return true;
-    return false;
-}
-
-static const struct kind *find_kind(const char *name)
-{
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (strcmp(KINDS[i].name, name) == 0 && is_built(&KINDS[i])) return &KINDS[i];
-    return NULL;
+    const hop_construct_kind *k = hop_construct_kinds();
+    while (k->name && strcmp(k->name, name) != 0) k++;
+    return k->name ? k : strcmp(name, RANDOM.name) == 0 ? &RANDOM : NULL;
 }
 
 static int unknown_kind(const common_args *a)
 {
     hop_text known = {0};
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (is_built(&KINDS[i])) hop_text_printf(&known, "%s%s", known.len ? ", " : "", KINDS[i].name);
-    int code = fail(a, EXIT_USAGE, "%.60s: unknown kind (known: %s)", a->operand, known.s ? known.s : "");
+    for (const hop_construct_kind *k = hop_construct_kinds(); k->name; k++)
+        hop_text_printf(&known, "%s, ", k->name);
+    int code = fail(a, EXIT_USAGE, "%.60s: unknown kind (known: %s%s)", a->operand, known.s ? known.s : "",
+                    RANDOM.name);
     hop_text_free(&known);
     return code;
 }
 
-/* An option that was given and that the kind does not take, or one that it lacks: exit 2. */
-static int check_options(const build_args *a, const struct kind *k)
+static bool given(const build_args *a, const opt *o)
 {
-    const struct {
-        const char *name;
-        const opt_value *value;
-        unsigned of;
-    } options[] = {
-        {"mixer", &a->mixer, TAKES_MIXER},
-        {"block", &a->block, TAKES_BLOCKS},
-        {"topk", &a->topk, TAKES_BLOCKS},
-        {"pattern", &a->pattern, TAKES_SHAPE},
-        {"vocab", &a->vocab, TAKES_SHAPE},
-        {"d-model", &a->d_model, TAKES_SHAPE},
-        {"heads", &a->heads, TAKES_SHAPE},
-        {"head-dim", &a->head_dim, TAKES_SHAPE},
-        {"positions", &a->positions, TAKES_SHAPE},
-        {"norm", &a->norm, TAKES_SHAPE},
-        {"mlp", &a->mlp, TAKES_SHAPE},
-        {"mlp-hidden", &a->mlp_hidden, TAKES_SHAPE},
-        {"seeded", &a->seeded, TAKES_SHAPE},
-        {"tie", &a->tie, TAKES_SHAPE},
-    };
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++)
-        if (options[i].value->given && !(options[i].of & k->takes))
-            return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", options[i].name, k->name);
+    return ((const opt_value *)(const void *)((const char *)a + o->at))->given;
+}
+
+/* An option that was given and that the kind does not take, or one that it lacks: exit 2. */
+static int check_options(const build_args *a, const hop_construct_kind *k)
+{
+    const opt *foreign = NULL;
+    for (const opt *o = OPTIONS; o->name; o++) {
+        unsigned of = o->at == AT(mixer)                        ? HOP_CHOOSES_MIXER
+                      : o->at == AT(block) || o->at == AT(topk) ? HOP_CHOOSES_BLOCKS
+                                                                : 0;
+        if (of && !(of & k->choices) && !foreign && given(a, o)) foreign = o;
+    }
+    for (const opt *o = RANDOM_OPTIONS; o->name && !is_random(k); o++)
+        if (!foreign && given(a, o)) foreign = o;
+    if (foreign) return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", foreign->name, k->name);
     if (is_random(k) && !a->pattern.text) return fail(&a->common, EXIT_USAGE, "--pattern: missing");
     if (a->tie.given && !a->seeded.flag) return fail(&a->common, EXIT_USAGE, "--tie: needs --seeded");
     return EXIT_DONE;
@@ -139,7 +108,7 @@ static int fail_built(const common_args *a, const hop_error *err)
     return asked ? fail(a, EXIT_USAGE, "%s", err->text) : fail_error(a, err);
 }
 
-static int build(const build_args *a, const struct kind *k, const hop_task *task)
+static int build(const build_args *a, const hop_construct_kind *k, const hop_task *task)
 {
     const hop_construct_options o = {
         .mixer = a->mixer.text, .block = a->block.integer, .topk = a->topk.integer};
@@ -157,7 +126,7 @@ static int build(const build_args *a, const struct kind *k, const hop_task *task
 static int cmd_build(common_args *common)
 {
     const build_args *a = (const build_args *)common;
-    const struct kind *k = find_kind(common->operand);
+    const hop_construct_kind *k = find_kind(common->operand);
     hop_task task;
     if (!k) return unknown_kind(common);
     int code = check_options(a, k);
@@ -190,14 +159,12 @@ static const example EXAMPLES[] = {
      "Random weights, none of them stored but the tables."},
     {0},
 };
+#define KIND_HELP(id, name, task, choices, summary) name ": " summary "; "
 const verb verb_build = {
     .name = "build",
     .summary = "writes a network with exact weights for the task, or with random ones",
     .operand = "KIND",
-    .operand_help =
-        "for funccomp: full (L+1 full-attention layers), hybrid (one linear layer, L full ones), linear (no "
-        "full layer: tables are kept in states), cot (one full layer and a generated chain), encoder (looks "
-        "both ways, about log2 L layers); for two-sum: two-sum-full, two-sum-sparse; random: any pattern",
+    .operand_help = HOP_CONSTRUCT_LIST(KIND_HELP) "random: any --pattern, with weights drawn from --seed",
     .description =
         "The weights are written down, not trained: every layer is one look-up, and a clip restores "
         "exact codes, so the network is right on every input of the sizes it was built for. `hopbound "

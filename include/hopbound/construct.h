@@ -19,27 +19,39 @@ extern "C" {
 
 /* ---- constructions --------------------------------------------------------------------------- */
 
-/* docs/THEORY.md section 5: what each kind is, for which task, and why it is exact. */
-#define HOP_CONSTRUCT_LIST(X)                                                              \
-    X(full, "L+1 full-attention layers, one head each")                                    \
-    X(hybrid, "one linear layer (--mixer), then L full-attention layers")                  \
-    X(linear, "linear layers only: every table is kept in a state")                        \
-    X(cot, "one full-attention layer with two heads, and a chain of L+1 generated tokens") \
-    X(encoder, "attention that looks both ways, ceil(log2 L)+2 layers")                    \
-    X(two_sum_full, "2-Sum by one full-attention layer")                                   \
-    X(two_sum_sparse, "2-Sum by (B,k)-sparse attention with B heads (--block, --topk)")
+/* Function, name, task, what may be chosen (bits of hop_construct_choice), summary. docs/THEORY.md section 5
+ * tells what each is and why it is exact. */
+/* clang-format off */
+#define HOP_CONSTRUCT_LIST(X)                                                                                \
+    X(full, "full", FUNCCOMP, 0, "L+1 full-attention layers, one head each")                                 \
+    X(hybrid, "hybrid", FUNCCOMP, HOP_CHOOSES_MIXER, "one linear layer (--mixer), then L full-attention layers") \
+    X(linear, "linear", FUNCCOMP, 0, "linear layers only, every table kept in a state")                   \
+    X(cot, "cot", FUNCCOMP, 0, "one full-attention layer with two heads, and a chain of L+1 generated tokens") \
+    X(encoder, "encoder", FUNCCOMP, 0, "attention that looks both ways, ceil(log2 L)+2 layers")              \
+    X(two_sum_full, "two-sum-full", TWOSUM, 0, "2-Sum by one full-attention layer")                          \
+    X(two_sum_sparse, "two-sum-sparse", TWOSUM, HOP_CHOOSES_BLOCKS,                                          \
+      "2-Sum by (B,k)-sparse attention with B heads (--block, --topk)")
+/* clang-format on */
+
+typedef enum hop_construct_choice { HOP_CHOOSES_MIXER = 1, HOP_CHOOSES_BLOCKS = 2 } hop_construct_choice;
+
+typedef struct hop_construct_kind {
+    const char *name;
+    hop_task_kind task;
+    unsigned choices; /* options that it takes */
+    const char *summary;
+} hop_construct_kind;
+
+const hop_construct_kind *hop_construct_kinds(void); /* ended by one without a name */
 
 typedef struct hop_construct_options {
     const char *mixer;   /* hybrid: the linear layer; NULL: deltanet */
     int64_t block, topk; /* two-sum-sparse; block divides n; 0: the largest that does, up to 4, and 1 */
 } hop_construct_options;
 
-/* Kinds are named as in CLI.md: "two-sum-full". HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for
- * this task or these sizes. `o` may be NULL. */
+/* HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for this task or these sizes. `o` may be NULL. */
 hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task,
                          const hop_construct_options *o, hop_error *err);
-const char *const *hop_construct_kinds(void);        /* NULL-terminated */
-const char *hop_construct_summary(const char *kind); /* NULL: unknown */
 
 /* ---- proofs -------------------------------------------------------------------------------- */
 

@@ -5,58 +5,36 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef hop_status construct_fn(hop_model **out, const hop_task *task, const hop_construct_options *o,
-                                hop_error *err);
-
-static const struct kind {
-    const char *id, *summary;
-    construct_fn *construct;
-} kinds[] = {
-#define KIND(id, summary) {#id, summary, hop__construct_##id},
+static const hop_construct_kind KINDS[] = {
+#define KIND(id, name, task, choices, summary) {name, HOP_TASK_##task, choices, summary},
     HOP_CONSTRUCT_LIST(KIND)
 #undef KIND
-};
-#define KIND_COUNT (sizeof kinds / sizeof *kinds)
+        {0}};
 
-/* C names have underscores where users write dashes. */
-static bool same_name(const char *id, const char *name)
+const hop_construct_kind *hop_construct_kinds(void)
 {
-    for (; *id && *name; id++, name++)
-        if (*id != *name && !(*id == '_' && *name == '-')) return false;
-    return *id == *name;
-}
-
-static const struct kind *find(const char *name)
-{
-    for (size_t i = 0; i < KIND_COUNT; i++)
-        if (same_name(kinds[i].id, name)) return &kinds[i];
-    return NULL;
-}
-
-const char *const *hop_construct_kinds(void)
-{
-    static const char *const names[] = {"full",    "hybrid",       "linear",         "cot",
-                                        "encoder", "two-sum-full", "two-sum-sparse", NULL};
-    return names;
-}
-
-const char *hop_construct_summary(const char *kind)
-{
-    const struct kind *k = find(kind);
-    return k ? k->summary : NULL;
+    return KINDS;
 }
 
 hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task,
                          const hop_construct_options *o, hop_error *err)
 {
+    typedef hop_status construct_fn(hop_model * *out, const hop_task *task, const hop_construct_options *o,
+                                    hop_error *err);
+    static construct_fn *const functions[] = {
+#define FUNCTION(id, name, task, choices, summary) hop__construct_##id,
+        HOP_CONSTRUCT_LIST(FUNCTION)
+#undef FUNCTION
+    };
     static const hop_construct_options none;
-    const struct kind *k = find(kind);
+    int i = 0;
     *out = NULL;
-    if (!k) return hop_fail(err, HOP_EUNKNOWN, "%.60s: unknown kind", kind);
-    hop_task_kind wanted = strncmp(kind, "two-sum", 7) == 0 ? HOP_TASK_TWOSUM : HOP_TASK_FUNCCOMP;
-    if (task->kind != wanted)
-        return hop_fail(err, HOP_EDOMAIN, "%s: is for the task %s", kind, hop_task_name(wanted));
-    return k->construct(out, task, o ? o : &none, err);
+    while (KINDS[i].name && strcmp(KINDS[i].name, kind) != 0) i++;
+    const hop_construct_kind *k = &KINDS[i];
+    if (!k->name) return hop_fail(err, HOP_EUNKNOWN, "%.60s: unknown kind", kind);
+    if (task->kind != k->task)
+        return hop_fail(err, HOP_EDOMAIN, "%s: is for the task %s", kind, hop_task_name(k->task));
+    return functions[i](out, task, o ? o : &none, err);
 }
 
 hop_status hop__construct_config(hop_config *c, const char *pattern, const hop_task *task,

@@ -4,7 +4,7 @@
 
 #include <hopbound/construct.h>
 
-#define HOP__CONSTRUCT_DECLARE(id, summary)                                                               \
+#define HOP__CONSTRUCT_DECLARE(id, name, task, choices, summary)                                          \
     hop_status hop__construct_##id(hop_model **out, const hop_task *task, const hop_construct_options *o, \
                                    hop_error *err);
 HOP_CONSTRUCT_LIST(HOP__CONSTRUCT_DECLARE)
