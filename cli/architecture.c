@@ -30,7 +30,7 @@ static int check_mixer(const common_args *a, const char *name)
 {
     const hop_mixer_ops *ops = hop_mixer_find(name);
     if (!ops) return fail(a, EXIT_USAGE, "--mixer: %.40s: unknown mixer; `hopbound mixers` lists them", name);
-    if (!ops->recurrent && strcmp(name, "window") != 0)
+    if (ops->kind != HOP_MIXER_RECURRENT && ops->kind != HOP_MIXER_WINDOW)
         return fail(a, EXIT_USAGE, "--mixer: %s: is not a linear mixer", name);
     return EXIT_DONE;
 }

@@ -62,16 +62,17 @@ static void own_layer(audit *u, const hop_model *m, int64_t i)
     const char *name = hop_pattern_mixer(&hop_model_config(m)->pattern, i);
     const hop_mixer_ops *ops = hop_mixer_find(name);
     hop_mixer_config c = hop_model_mixer_config(m, i);
-    *l = (audit_layer){.letter = ops->recurrent ? 'L' : strcmp(name, "full") == 0 ? 'F' : 'S'};
-    if (ops->recurrent) {
-        l->state = ops->state_floats(&c, p->context);
+    bool recurrent = ops->kind == HOP_MIXER_RECURRENT;
+    *l = (audit_layer){.letter = recurrent ? 'L' : ops->kind == HOP_MIXER_FULL ? 'F' : 'S'};
+    if (recurrent) {
+        l->state = hop_mixer_state_floats(ops, &c, p->context);
         bool first = !p->linear.kind[0], same = strcmp(p->linear.kind, name) == 0;
         strcpy(p->linear.kind, first || same ? name : "several");
         if (first) p->linear.recurrent_elems = l->state;
         if (p->linear.recurrent_elems != l->state) p->linear.recurrent_elems = 0;
     } else {
-        l->sparse = strcmp(name, "sparse") == 0;
-        l->window = strcmp(name, "window") == 0 ? c.option[HOP_OPTION_window] : 0;
+        l->sparse = ops->kind == HOP_MIXER_SPARSE;
+        l->window = ops->kind == HOP_MIXER_WINDOW ? c.option[HOP_OPTION_window] : 0;
         l->heads = c.heads;
         l->qk_dim = l->v_dim = c.head_dim;
         l->row = 2 * c.kv_heads * c.head_dim;

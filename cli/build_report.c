@@ -16,7 +16,7 @@ typedef struct states {
 static double layer_state(const hop_model *m, const hop_mixer_ops *ops, int64_t layer)
 {
     hop_mixer_config c = hop_model_mixer_config(m, layer);
-    return (double)ops->state_floats(&c, hop_model_config(m)->max_positions);
+    return (double)hop_mixer_state_floats(ops, &c, hop_model_config(m)->max_positions);
 }
 
 static double run_state(const hop_model *m, const hop_mixer_ops *ops, int64_t first, int64_t count)
@@ -36,7 +36,7 @@ static states states_of(const hop_model *m)
     states s = {0};
     for (int64_t r = 0, first = 0; r < p->run_count; first += p->runs[r++].count) {
         const hop_mixer_ops *ops = hop_mixer_find(p->runs[r].mixer);
-        if (!ops || !ops->recurrent) {
+        if (!ops || ops->kind != HOP_MIXER_RECURRENT) {
             s.others = true;
             continue;
         }

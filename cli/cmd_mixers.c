@@ -47,7 +47,7 @@ static void entry_make(entry *e, const hop_mixer_ops *ops, const mixers_args *a)
     if (!e->built) return;
     e->param_count = ops->params(c, e->params);
     for (int i = 0; i < e->param_count; i++) e->weights += param_elements(&e->params[i]);
-    e->state = ops->state_floats(c, a->tokens.integer);
+    e->state = hop_mixer_state_floats(ops, c, a->tokens.integer);
 }
 
 /* ---- for scripts ---------------------------------------------------------------------------- */
@@ -93,7 +93,7 @@ static void write_entry(hop_json_writer *w, const entry *e)
     hop_json_begin_object(w);
     hop_json_string(w, "name", e->ops->name);
     hop_json_string(w, "equation", e->ops->equation);
-    hop_json_boolean(w, "recurrent", e->ops->recurrent);
+    hop_json_boolean(w, "recurrent", e->ops->kind == HOP_MIXER_RECURRENT);
     write_options(w, e);
     if (e->built) {
         write_tensors(w, e);
@@ -118,7 +118,8 @@ static void print_built(hop_text *out, const entry *e, int64_t tokens)
     }
     hop_text_printf(out, ", %lld numbers\n  state   %lld numbers after %lld tokens, %s\n",
                     (long long)e->weights, (long long)e->state, (long long)tokens,
-                    e->ops->recurrent ? "whatever their number" : "depending on their number");
+                    e->ops->kind == HOP_MIXER_RECURRENT ? "whatever their number"
+                                                        : "depending on their number");
 }
 
 static void print_options(hop_text *out, const entry *e)

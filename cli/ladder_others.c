@@ -44,7 +44,8 @@ hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err)
 {
     hop_status s = ladder_known(l, t, err);
     for (int i = 0; s == HOP_OK && hop_mixer_at(i); i++)
-        if (hop_mixer_at(i)->recurrent) s = add_built(l, t, "hybrid", hop_mixer_at(i)->name, FEW, err);
+        if (hop_mixer_at(i)->kind == HOP_MIXER_RECURRENT)
+            s = add_built(l, t, "hybrid", hop_mixer_at(i)->name, FEW, err);
     if (s == HOP_OK) s = add_built(l, t, "cot", NULL, FEW, err);
     if (s == HOP_OK) s = add_built(l, t, "encoder", NULL, FEW, err);
     int64_t before = l->other_count;

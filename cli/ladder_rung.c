@@ -35,8 +35,8 @@ static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const l
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
         hop_mixer_config mixer = hop_model_mixer_config(m, i);
-        if (ops->recurrent)
-            r->state_bits += 32.0 * (double)ops->state_floats(&mixer, 1);
+        if (ops->kind == HOP_MIXER_RECURRENT)
+            r->state_bits += 32.0 * (double)hop_mixer_state_floats(ops, &mixer, 1);
         else
             r->full_layers++;
     }

@@ -9,6 +9,7 @@
 typedef struct layer {
     const hop_mixer_ops *ops;
     hop_mixer_config c;
+    hop_list list;
     hop_param p[HOP_MIXER_MAX_PARAMS];
     int count;
     float *w[HOP_MIXER_MAX_PARAMS];
@@ -55,11 +56,12 @@ static void layer_new(layer *l, const setting *s, const char *more)
         assert_int_equal(hop_mixer_option_set(&l->c, l->ops, word, atoll(value), NULL), HOP_OK);
     }
     assert_int_equal(hop_mixer_config_ready(&l->c, l->ops, NULL), HOP_OK);
+    hop_mixer_list(&l->list, l->ops, &l->c);
     l->count = l->ops->params(&l->c, l->p);
     for (int i = 0; i < l->count; i++) l->w[i] = hop_alloc(sizeof(float) * (size_t)size_of(&l->p[i]));
     hop_rng rng;
     hop_rng_init(&rng, 3, 0);
-    l->ops->init(l->w, &l->c, &rng);
+    hop_mixer_init(l->ops, l->w, &l->c, &rng);
     for (int i = 0; i < l->count; i++) {
         double size = l->p[i].shape[1] ? 0.7 / sqrt((double)l->p[i].shape[1]) : 0.3;
         for (int64_t k = 0; k < size_of(&l->p[i]); k++) l->w[i][k] += (float)(size * hop_rng_normal(&rng));
@@ -90,12 +92,12 @@ static void only(layer *l, const char *name, int64_t col, double value)
 static float *forward(const layer *l, const float *x, int64_t T)
 {
     hop_arena arena = {0};
-    assert_int_equal(hop_arena_reserve(&arena, l->ops->scratch(&l->c, T, 1), NULL), HOP_OK);
+    assert_int_equal(hop_arena_reserve(&arena, hop_list_scratch(&l->list, 1, T, 1), NULL), HOP_OK);
     memset(arena.base, 0xff, arena.size);
     float *y = hop_alloc(sizeof(float) * (size_t)(T * l->c.d_model));
     for (int64_t i = 0; i < T * l->c.d_model; i++) y[i] = NAN;
     hop_mixer_io io = {.y = y, .x = x, .tokens = T, .scratch = &arena};
-    l->ops->forward(&l->c, (const float *const *)l->w, &io);
+    hop_list_forward(&l->list, &l->c, (const float *const *)l->w, &io);
     hop_arena_free(&arena);
     return y;
 }
@@ -103,10 +105,10 @@ static float *forward(const layer *l, const float *x, int64_t T)
 static void step(const layer *l, float *state, int64_t t, const float *x, float *y)
 {
     hop_arena arena = {0};
-    assert_int_equal(hop_arena_reserve(&arena, l->ops->step_scratch(&l->c, t), NULL), HOP_OK);
+    assert_int_equal(hop_arena_reserve(&arena, hop_list_step_scratch(&l->list, 1, t), NULL), HOP_OK);
     memset(arena.base, 0xff, arena.size);
     hop_mixer_io io = {.y = y, .x = x, .tokens = 1, .scratch = &arena};
-    l->ops->step(&l->c, (const float *const *)l->w, state, t, &io);
+    hop_list_step(&l->list, &l->c, (const float *const *)l->w, state, 0, t, &io);
     hop_arena_free(&arena);
 }
 

@@ -9,6 +9,7 @@
 typedef struct subject {
     const hop_mixer_ops *ops;
     hop_mixer_config c;
+    hop_list list;
     hop_param params[HOP_MIXER_MAX_PARAMS];
     int count;
     float *w[HOP_MIXER_MAX_PARAMS];
@@ -43,11 +44,12 @@ static inline subject subject_new(const setup *z)
         assert_int_equal(hop_mixer_option_set(&s.c, s.ops, z->options[i].name, z->options[i].value, NULL),
                          HOP_OK);
     assert_int_equal(hop_mixer_config_ready(&s.c, s.ops, NULL), HOP_OK);
+    hop_mixer_list(&s.list, s.ops, &s.c);
     s.count = s.ops->params(&s.c, s.params);
     for (int i = 0; i < s.count; i++) s.w[i] = hop_alloc(sizeof(float) * (size_t)size_of(&s.params[i]));
     hop_rng rng;
     hop_rng_init(&rng, 3, 0);
-    s.ops->init(s.w, &s.c, &rng);
+    hop_mixer_init(s.ops, s.w, &s.c, &rng);
     for (int i = 0; i < s.count; i++)
         for (int64_t k = 0; k < size_of(&s.params[i]); k++) s.w[i][k] += (float)(0.2 * hop_rng_normal(&rng));
     return s;
@@ -88,12 +90,12 @@ static inline float *random_rows(int64_t rows, int64_t d)
 static inline float *run_forward(const subject *s, const float *x, int64_t tokens, int bits)
 {
     hop_arena arena = {0};
-    assert_int_equal(hop_arena_reserve(&arena, s->ops->scratch(&s->c, tokens, 1), NULL), HOP_OK);
+    assert_int_equal(hop_arena_reserve(&arena, hop_list_scratch(&s->list, 1, tokens, 1), NULL), HOP_OK);
     memset(arena.base, 0xff, arena.size);
     float *y = hop_alloc(sizeof(float) * (size_t)(tokens * s->c.d_model));
     memset(y, 0xff, sizeof(float) * (size_t)(tokens * s->c.d_model));
     hop_mixer_io io = {.y = y, .x = x, .tokens = tokens, .bits = bits, .scratch = &arena};
-    s->ops->forward(&s->c, (const float *const *)s->w, &io);
+    hop_list_forward(&s->list, &s->c, (const float *const *)s->w, &io);
     hop_arena_free(&arena);
     return y;
 }
@@ -101,10 +103,10 @@ static inline float *run_forward(const subject *s, const float *x, int64_t token
 static inline void run_step(const subject *s, float *y, float *state, const float *x, int64_t t, int bits)
 {
     hop_arena arena = {0};
-    assert_int_equal(hop_arena_reserve(&arena, s->ops->step_scratch(&s->c, t), NULL), HOP_OK);
+    assert_int_equal(hop_arena_reserve(&arena, hop_list_step_scratch(&s->list, 1, t), NULL), HOP_OK);
     memset(arena.base, 0xff, arena.size);
     hop_mixer_io io = {.y = y, .x = x, .tokens = 1, .bits = bits, .scratch = &arena};
-    s->ops->step(&s->c, (const float *const *)s->w, state, t, &io);
+    hop_list_step(&s->list, &s->c, (const float *const *)s->w, state, 0, t, &io);
     hop_arena_free(&arena);
 }
 

@@ -5,7 +5,7 @@ static void every_linear_mixer_makes_a_hybrid_that_is_proved(void **state)
 {
     (void)state;
     int listed = 0;
-    for (int i = 0; hop_mixer_at(i); i++) listed += hop_mixer_at(i)->recurrent;
+    for (int i = 0; hop_mixer_at(i); i++) listed += hop_mixer_at(i)->kind == HOP_MIXER_RECURRENT;
     assert_int_equal(listed, LINEAR_MIXER_COUNT); /* a new one needs its line */
     const sizes all[] = {{1, 16, {0}}, {2, 16, {4}}, {3, 6, {5, 3}}, {4, 16, {4, 4, 4}}};
     for (int k = 0; k < LINEAR_MIXER_COUNT; k++)

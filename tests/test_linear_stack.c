@@ -14,7 +14,7 @@ static void linear_stacks_are_proved_and_cost_the_state_that_p2_demands(void **s
         int64_t floats = 0;
         for (int64_t l = 0; l < hop_model_config(m)->pattern.layers; l++) {
             hop_mixer_config c = hop_model_mixer_config(m, l);
-            floats += hop_mixer_find("linear")->state_floats(&c, 1);
+            floats += hop_mixer_state_floats(hop_mixer_find("linear"), &c, 1);
         }
         double n = (double)t.vocab;
         assert_true(32.0 * (double)floats >= n * log2(n)); /* theorem P2 */

@@ -10,9 +10,11 @@
 typedef struct subject {
     const hop_mixer_ops *ops;
     hop_mixer_config config;
+    hop_list list;
     hop_param params[HOP_MIXER_MAX_PARAMS];
     int count;
     float *weights[HOP_MIXER_MAX_PARAMS];
+    bool steady;
 } subject;
 
 static const struct sizes {
@@ -54,6 +56,7 @@ static bool subject_new(subject *s, const hop_mixer_ops *ops, const struct sizes
 {
     *s = (subject){.ops = ops};
     if (!configure(&s->config, ops, z)) return false;
+    hop_mixer_list(&s->list, ops, &s->config);
     s->count = ops->params(&s->config, s->params);
     assert_in_range(s->count, 1, HOP_MIXER_MAX_PARAMS);
     for (int i = 0; i < s->count; i++)
@@ -62,7 +65,7 @@ static bool subject_new(subject *s, const hop_mixer_ops *ops, const struct sizes
                       (size_t)(s->params[i].shape[0] * (s->params[i].shape[1] ? s->params[i].shape[1] : 1)));
     hop_rng rng;
     hop_rng_init(&rng, 11, 0);
-    ops->init(s->weights, &s->config, &rng);
+    hop_mixer_init(ops, s->weights, &s->config, &rng);
     return true;
 }
 
@@ -80,41 +83,49 @@ static float *random_rows(int64_t rows, int64_t d, uint64_t stream)
     return x;
 }
 
-/* Rows first .. tokens-1; poisoned first, so that a number nobody wrote shows. */
-static float *run_forward(const subject *s, const float *x, int64_t tokens, int64_t first, hop_pool *pool)
+/* Rows first .. tokens-1 of each sequence; poisoned first, so that a number nobody wrote shows. */
+static float *run_sequences(const subject *s, const float *x, int64_t sequences, int64_t tokens,
+                            int64_t first, hop_pool *pool)
 {
     const hop_mixer_config *c = &s->config;
+    int64_t floats = sequences * (tokens - first) * c->d_model;
     hop_arena arena = {0};
-    assert_int_equal(hop_arena_reserve(&arena, s->ops->scratch(c, tokens, hop_pool_threads(pool)), NULL),
-                     HOP_OK);
+    size_t bytes = hop_list_scratch(&s->list, sequences, tokens, hop_pool_threads(pool));
+    assert_int_equal(hop_arena_reserve(&arena, bytes, NULL), HOP_OK);
     memset(arena.base, 0xff, arena.size);
-    float *y = hop_alloc(sizeof(float) * (size_t)((tokens - first) * c->d_model));
-    for (int64_t i = 0; i < (tokens - first) * c->d_model; i++) y[i] = NAN;
-    hop_mixer_io io = {.y = y, .x = x, .tokens = tokens, .first = first, .scratch = &arena, .pool = pool};
-    s->ops->forward(c, (const float *const *)s->weights, &io);
+    float *y = hop_alloc(sizeof(float) * (size_t)floats);
+    for (int64_t i = 0; i < floats; i++) y[i] = NAN;
+    hop_mixer_io io = {.y = y, .x = x, .sequences = sequences, .tokens = tokens, .first = first};
+    io.steady = s->steady, io.scratch = &arena, io.pool = pool;
+    hop_list_forward(&s->list, c, (const float *const *)s->weights, &io);
     hop_arena_free(&arena);
     return y;
+}
+
+static float *run_forward(const subject *s, const float *x, int64_t tokens, int64_t first, hop_pool *pool)
+{
+    return run_sequences(s, x, 1, tokens, first, pool);
 }
 
 static float *run_steps(const subject *s, const float *x, int64_t tokens)
 {
     const hop_mixer_config *c = &s->config;
     float *y = hop_alloc(sizeof(float) * (size_t)(tokens * c->d_model));
-    int64_t most = s->ops->state_floats(c, tokens);
+    int64_t most = hop_mixer_state_floats(s->ops, c, tokens);
     float *state = hop_alloc(sizeof(float) * (size_t)most);
     for (int64_t t = 0; t < tokens; t++) {
         /* Only as many floats as are declared survive from one token to the next. */
-        int64_t declared = s->ops->state_floats(c, t);
+        int64_t declared = hop_mixer_state_floats(s->ops, c, t);
         float *fresh = hop_alloc(sizeof(float) * (size_t)most);
         for (int64_t i = 0; i < most; i++) fresh[i] = NAN;
         memcpy(fresh, state, sizeof(float) * (size_t)declared);
         hop_free(state);
         state = fresh;
         hop_arena arena = {0};
-        assert_int_equal(hop_arena_reserve(&arena, s->ops->step_scratch(c, t), NULL), HOP_OK);
+        assert_int_equal(hop_arena_reserve(&arena, hop_list_step_scratch(&s->list, 1, t), NULL), HOP_OK);
         memset(arena.base, 0xff, arena.size);
         hop_mixer_io io = {.y = y + t * c->d_model, .x = x + t * c->d_model, .tokens = 1, .scratch = &arena};
-        s->ops->step(c, (const float *const *)s->weights, state, t, &io);
+        hop_list_step(&s->list, c, (const float *const *)s->weights, state, 0, t, &io);
         hop_arena_free(&arena);
     }
     hop_free(state);
@@ -203,6 +214,135 @@ static void the_number_of_threads_changes_no_bit(void **state)
     hop_pool_free(pool);
 }
 
+/* Wide and long enough that rows, channels and convolutions are shared out, too. */
+static void a_wide_layer_has_the_same_bits_on_any_number_of_threads(void **state)
+{
+    (void)state;
+    static const struct sizes wide = {128, 4, 4, 32, 0, 0, 0};
+    hop_pool *pool = hop_pool_new(3);
+    for (int index = 0; hop_mixer_at(index); index++) {
+        subject s;
+        int64_t n = 1100, d = wide.d_model;
+        assert_true(subject_new(&s, hop_mixer_at(index), &wide));
+        float *x = random_rows(n, d, 6), *one = run_forward(&s, x, n, 0, NULL),
+              *three = run_forward(&s, x, n, 0, pool);
+        assert_memory_equal(one, three, sizeof(float) * (size_t)(n * d));
+        hop_free(x);
+        hop_free(one);
+        hop_free(three);
+        subject_free(&s);
+    }
+    hop_pool_free(pool);
+}
+
+/* To the bit; where there are so few rows that a product would sum them in another order, steady. */
+static void sequences_together_are_what_each_is_alone(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t sequences, tokens, first;
+    } cases[] = {{5, 1, 0}, {3, 70, 0}, {3, 70, 69}, {40, 9, 4}, {2, 1000, 0}};
+    subject s;
+    hop_pool *pool = hop_pool_new(3);
+    FOR_EVERY_SUBJECT(s)
+    for (size_t k = 0; k < 2 * sizeof cases / sizeof *cases; k++) {
+        int64_t d = s.config.d_model, n = cases[k / 2].tokens, first = cases[k / 2].first, rows = n - first;
+        float *x = random_rows(cases[k / 2].sequences * n, d, k);
+        s.steady = n < 4;
+        float *all = run_sequences(&s, x, cases[k / 2].sequences, n, first, k % 2 ? pool : NULL);
+        for (int64_t i = 0; i < cases[k / 2].sequences; i++) {
+            float *alone = run_forward(&s, x + i * n * d, n, first, NULL);
+            assert_memory_equal(all + i * rows * d, alone, sizeof(float) * (size_t)(rows * d));
+            hop_free(alone);
+        }
+        hop_free(x);
+        hop_free(all);
+    }
+    hop_pool_free(pool);
+}
+
+/* Three sequences, `count` of them from `first` on, a token at a time: y [count, tokens, d]. */
+static float *step_some(const subject *s, const float *x, int64_t first, int64_t count, int64_t tokens)
+{
+    int64_t d = s->config.d_model, stride = hop_list_state_floats(&s->list, tokens) + 5;
+    float *y = hop_alloc(sizeof(float) * (size_t)(count * tokens * d)),
+          *rows = hop_alloc(sizeof(float) * (size_t)(2 * count * d)),
+          *memory = hop_alloc(sizeof(float) * (size_t)(count * stride));
+    for (int64_t t = 0; t < tokens; t++) {
+        hop_arena arena = {0};
+        assert_int_equal(hop_arena_reserve(&arena, hop_list_step_scratch(&s->list, count, t), NULL), HOP_OK);
+        memset(arena.base, 0xff, arena.size);
+        for (int64_t i = 0; i < count; i++)
+            memcpy(rows + i * d, x + ((first + i) * tokens + t) * d, sizeof(float) * (size_t)d);
+        hop_mixer_io io = {.y = rows + count * d, .x = rows, .sequences = count, .tokens = 1, .steady = true};
+        io.scratch = &arena;
+        hop_list_step(&s->list, &s->config, (const float *const *)s->weights, memory, stride, t, &io);
+        for (int64_t i = 0; i < count; i++)
+            memcpy(y + (i * tokens + t) * d, rows + (count + i) * d, sizeof(float) * (size_t)d);
+        hop_arena_free(&arena);
+    }
+    hop_free(rows);
+    hop_free(memory);
+    return y;
+}
+
+static void sequences_step_together(void **state)
+{
+    (void)state;
+    subject s;
+    FOR_EVERY_SUBJECT(s)
+    {
+        int64_t n = 40, size = n * s.config.d_model;
+        float *x = random_rows(3 * n, s.config.d_model, 8), *all = step_some(&s, x, 0, 3, n);
+        for (int64_t i = 0; i < 3; i++) {
+            float *alone = step_some(&s, x, i, 1, n);
+            assert_memory_equal(all + i * size, alone, sizeof(float) * (size_t)size);
+            hop_free(alone);
+        }
+        hop_free(x);
+        hop_free(all);
+    }
+}
+
+/* What those who walk a list count on. */
+static void a_list_writes_each_buffer_once_and_uses_every_parameter(void **state)
+{
+    (void)state;
+    subject s;
+    FOR_EVERY_SUBJECT(s)
+    {
+        bool written[HOP_LIST_BUFFERS] = {[HOP_X] = true}, used[HOP_MIXER_MAX_PARAMS] = {0};
+        const hop_list *l = &s.list;
+        int64_t past = 0;
+        for (int i = 0; i < l->op_count; i++) {
+            const hop_op *op = &l->op[i];
+            for (int k = 0; k < HOP_OP_INPUTS; k++) {
+                hop_ref r = op->in[k];
+                if (r.buffer < 0) continue;
+                assert_true(r.buffer < l->buffer_count && written[r.buffer]);
+                assert_true(r.column >= 0 && r.column < l->width[r.buffer]);
+            }
+            for (int k = 0; k < HOP_OP_PARAMS; k++) {
+                assert_true(op->par[k] >= -1 && op->par[k] < s.count);
+                if (op->par[k] >= 0) used[op->par[k]] = true;
+            }
+            assert_false(written[op->y]);
+            written[op->y] = true;
+            assert_int_equal(op->width, l->width[op->y]);
+            if (op->kind == HOP_OP_CONV) past += (op->taps - 1) * op->width;
+            if (op->kind == HOP_OP_SHIFT) past += op->width;
+            if (past > 0 && (op->kind == HOP_OP_CONV || op->kind == HOP_OP_SHIFT))
+                assert_true(op->state >= l->state_floats - l->past_floats); /* behind the matrices */
+        }
+        assert_true(written[HOP_Y]);
+        assert_int_equal(l->op[l->op_count - 1].y, HOP_Y);
+        for (int i = 0; i < s.count; i++)
+            if (!used[i]) fail_msg("%s: nobody reads %s", s.ops->name, s.params[i].name);
+        assert_int_equal(l->past_floats, past);
+        assert_int_equal(l->attends, s.ops->kind != HOP_MIXER_RECURRENT);
+    }
+}
+
 static void the_last_rows_alone_are_the_last_rows_of_all(void **state)
 {
     (void)state;
@@ -249,8 +389,9 @@ static void a_recurrent_mixer_has_a_state_of_constant_size(void **state)
     subject s;
     FOR_EVERY_SUBJECT(s)
     {
-        int64_t a = s.ops->state_floats(&s.config, 10), b = s.ops->state_floats(&s.config, 1000);
-        assert_true(s.ops->recurrent ? a == b : a <= b);
+        int64_t a = hop_mixer_state_floats(s.ops, &s.config, 10),
+                b = hop_mixer_state_floats(s.ops, &s.config, 1000);
+        assert_true(s.ops->kind == HOP_MIXER_RECURRENT ? a == b : a <= b);
         assert_true(b > 0);
         assert_non_null(s.ops->equation);
         assert_ptr_equal(hop_mixer_find(s.ops->name), s.ops);
@@ -266,6 +407,10 @@ int main(void)
         cmocka_unit_test(steps_equal_forward),
         cmocka_unit_test(output_ignores_later_tokens),
         cmocka_unit_test(the_number_of_threads_changes_no_bit),
+        cmocka_unit_test(a_wide_layer_has_the_same_bits_on_any_number_of_threads),
+        cmocka_unit_test(sequences_together_are_what_each_is_alone),
+        cmocka_unit_test(sequences_step_together),
+        cmocka_unit_test(a_list_writes_each_buffer_once_and_uses_every_parameter),
         cmocka_unit_test(the_last_rows_alone_are_the_last_rows_of_all),
         cmocka_unit_test(every_instruction_set_agrees_with_the_reference),
         cmocka_unit_test(a_recurrent_mixer_has_a_state_of_constant_size),

@@ -77,7 +77,7 @@ static void the_state_has_the_size_that_is_documented(void **state)
             int64_t n = opt(&s, HOP_OPTION_state_dim);
             expected = h * k * n + past * (h * k + 2 * n * opt(&s, HOP_OPTION_groups));
         }
-        assert_int_equal(s.ops->state_floats(&s.c, 0), expected);
+        assert_int_equal(hop_mixer_state_floats(s.ops, &s.c, 0), expected);
         subject_free(&s);
     }
 }
@@ -149,7 +149,7 @@ static void extreme_gates_are_exact_and_give_no_nan(void **state)
             for (int64_t t = 0; t < T; t++) x[t * d] = t % 3 ? 1.0f : -1.0f;
             float *y = run_forward(&s, x, T, 0);
             const double *o = truth(&s, x, T);
-            float *memory = hop_alloc(sizeof(float) * (size_t)s.ops->state_floats(&s.c, 0));
+            float *memory = hop_alloc(sizeof(float) * (size_t)hop_mixer_state_floats(s.ops, &s.c, 0));
             for (int64_t t = 0; t < T; t++) run_step(&s, step + t * d, memory, x + t * d, t, 0);
             assert_true_to(&s, y, o, T * d, "extreme gates, forward", tolerance);
             assert_true_to(&s, step, o, T * d, "extreme gates, steps", tolerance);
@@ -225,7 +225,7 @@ static void a_token_without_key_leaves_the_state_to_the_bit(void **state)
     for (size_t i = 0; i < sizeof HOLDERS / sizeof *HOLDERS; i++) {
         subject s = subject_new(&HOLDERS[i]);
         make_holding(&s);
-        int64_t d = s.c.d_model, n = s.ops->state_floats(&s.c, 0), T = 200, busy = 40;
+        int64_t d = s.c.d_model, n = hop_mixer_state_floats(s.ops, &s.c, 0), T = 200, busy = 40;
         int64_t matrices = n - (strcmp(s.ops->name, "rwkv6") == 0 ? d : 0); /* the token shift does change */
         float *x = random_rows(T, d), *y = hop_alloc(sizeof(float) * (size_t)d);
         float *memory = hop_alloc(sizeof(float) * (size_t)n), *before = hop_alloc(sizeof(float) * (size_t)n);
@@ -257,7 +257,7 @@ static void cutting_to_bits_is_the_same_in_both_forms_and_cuts_the_state(void **
     (void)state;
     for (size_t i = 0; i < SETUP_COUNT; i++) {
         subject s = subject_new(&SETUPS[i]);
-        int64_t T = 40, d = s.c.d_model, n = s.ops->state_floats(&s.c, 0);
+        int64_t T = 40, d = s.c.d_model, n = hop_mixer_state_floats(s.ops, &s.c, 0);
         float *x = random_rows(T, d), *whole = run_forward(&s, x, T, 8),
               *y = hop_alloc(sizeof(float) * (size_t)d);
         float *memory = hop_alloc(sizeof(float) * (size_t)n), *cut = hop_alloc(sizeof(float) * (size_t)n);

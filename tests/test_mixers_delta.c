@@ -160,7 +160,7 @@ static int64_t core_floats(const layer *l)
 /* Tokens that write nothing leave every bit of the state; how = 0: key 0, 1: beta 0. */
 static void hold(layer *l, int how)
 {
-    int64_t d = l->c.d_model, n = l->ops->state_floats(&l->c, 0), core = core_floats(l);
+    int64_t d = l->c.d_model, n = hop_mixer_state_floats(l->ops, &l->c, 0), core = core_floats(l);
     float *state = hop_alloc(sizeof(float) * (size_t)n), *kept = hop_alloc(sizeof(float) * (size_t)n);
     float *x = inputs(40, d), y[16];
     for (int64_t t = 0; t < 40; t++) {
@@ -256,7 +256,8 @@ static void a_window_keeps_as_many_tokens_as_it_sees(void **state)
     layer l;
     layer_new(&l, &SETTINGS[0], "");
     int64_t row = 2 * l.c.kv_heads * l.c.head_dim;
-    for (int64_t t = 0; t < 20; t++) assert_int_equal(l.ops->state_floats(&l.c, t), (t < 7 ? t : 7) * row);
+    for (int64_t t = 0; t < 20; t++)
+        assert_int_equal(hop_mixer_state_floats(l.ops, &l.c, t), (t < 7 ? t : 7) * row);
     layer_free(&l);
     scrap();
 }

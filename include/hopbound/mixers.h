@@ -1,15 +1,21 @@
 /* hopbound/mixers.h - token mixers: one const table each, one registry line each.
  *
- * A mixer is a rule that lets position t use earlier positions. It declares its parameters and the size of
- * the state that crosses a cut of the sequence, and computes the same function in two forms: forward (a whole
- * sequence) and step (a token at a time, from a state). The laws in tests/test_mixers.c loop over the
- * registry, so a mixer is tested the day it is listed.
+ * A mixer is a rule that lets position t use earlier positions. It declares its parameters and what it does,
+ * as a list of operations (ops.h); two walkers run any list: forward (whole sequences) and step (a token at a
+ * time, from a state). The laws in tests/test_mixers.c loop over the registry, so a mixer is tested the day
+ * it is listed.
+ *
+ *     hop_mixer_config_ready(&c, ops, &err);
+ *     hop_mixer_list(&list, ops, &c);                            a list serves all layers of one
+ * configuration hop_arena_reserve(&scratch, hop_list_scratch(&list, 1, tokens, threads), &err);
+ *     hop_list_forward(&list, &c, params, &io);
  */
 #ifndef HOPBOUND_MIXERS_H
 #define HOPBOUND_MIXERS_H
 
 #include <hopbound/base.h>
 #include <hopbound/kernels.h>
+#include <hopbound/ops.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -68,21 +74,30 @@ typedef struct hop_param {
 
 #define HOP_MIXER_MAX_PARAMS 32
 
-/* What forward works on. Rows below `first` need no output (the last layer of a network that is read only at
- * the end computes one row); `y` holds rows first .. tokens-1. */
-typedef struct hop_mixer_io {
-    float *y;       /* [tokens - first, d_model] */
-    const float *x; /* [tokens, d_model] */
-    int64_t tokens, first;
-    int bits; /* cut activations to that many significant bits; 0: do not */
-    hop_arena *scratch;
-    hop_pool *pool;
-} hop_mixer_io;
+/* A layer's tensors to be filled. */
+typedef struct hop_mixer_weights {
+    const hop_mixer_config *c;
+    int count;
+    hop_param param[HOP_MIXER_MAX_PARAMS];
+    float *const *data;
+    hop_rng *rng;
+} hop_mixer_weights;
+
+/* How a layer meets the rest of a sequence. */
+typedef enum hop_mixer_kind {
+    HOP_MIXER_RECURRENT, /* a linear mixer: the state's size does not depend on t */
+    HOP_MIXER_FULL,      /* attends to all positions */
+    HOP_MIXER_WINDOW,    /* to the last ones */
+    HOP_MIXER_SPARSE     /* to some that it chooses */
+} hop_mixer_kind;
+
+struct hop_builder;
 
 typedef struct hop_mixer_ops {
     const char *name;     /* as in configs: "full" */
     const char *equation; /* one line, for people */
-    bool recurrent;       /* a linear mixer: the state's size does not depend on t */
+    hop_mixer_kind kind;
+    bool pairs; /* values pass an activation that is not odd: a number and its sign take two */
     /* Defaults of the options it takes; an option that is not listed is not taken. Ended by HOP_OPTION_COUNT.
      * A default of HOP_OPTION_UNSET is computed by `ready`. */
     const struct hop_option_default {
@@ -95,16 +110,10 @@ typedef struct hop_mixer_ops {
     hop_status (*ready)(hop_mixer_config *c, hop_error *err);
     /* The parameters, in the order they are laid out; returns how many. */
     int (*params)(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS]);
-    void (*init)(float *const *params, const hop_mixer_config *c, hop_rng *rng); /* as its paper has it */
-    /* Numbers that cross the cut after t tokens; a recurrence's state is all zero before the first. */
-    int64_t (*state_floats)(const hop_mixer_config *c, int64_t t);
-    size_t (*scratch)(const hop_mixer_config *c, int64_t tokens, int threads); /* bytes forward needs */
-    void (*forward)(const hop_mixer_config *c, const float *const *params, const hop_mixer_io *io);
-    /* Token t (0-based): reads the first state_floats(t) floats of `state`, writes state_floats(t+1) of them.
-     * scratch: step_scratch(c, t) bytes, from the arena. */
-    size_t (*step_scratch)(const hop_mixer_config *c, int64_t t);
-    void (*step)(const hop_mixer_config *c, const float *const *params, float *state, int64_t t,
-                 const hop_mixer_io *io);
+    /* Comes after matrices were filled normally with variance 1/fan-in and vectors with 1, and sets what
+     * differs, as its paper has it. NULL: nothing does. Called by hop_mixer_init. */
+    void (*init)(const hop_mixer_weights *w);
+    void (*list)(struct hop_builder *b); /* what it does; called by hop_mixer_list */
 } hop_mixer_ops;
 
 const hop_mixer_ops *hop_mixer_find(const char *name); /* NULL: unknown */
@@ -119,25 +128,59 @@ hop_status hop_mixer_config_ready(hop_mixer_config *c, const hop_mixer_ops *ops,
 const char *hop_option_name(hop_option o);
 const char *hop_option_help(hop_option o);
 
-/* ---- full attention in pieces ---------------------------------------------------------------- */
+/* ---- running ---------------------------------------------------------------------------------- */
+
+/* What the layer does. The list depends on the configuration but for its `layer`. */
+void hop_mixer_list(hop_list *out, const hop_mixer_ops *ops, const hop_mixer_config *c);
+void hop_mixer_init(const hop_mixer_ops *ops, float *const *params, const hop_mixer_config *c, hop_rng *rng);
+/* Numbers that cross the cut after t tokens; a recurrence's state is all zero before the first. */
+int64_t hop_list_state_floats(const hop_list *l, int64_t t);
+int64_t hop_mixer_state_floats(const hop_mixer_ops *ops, const hop_mixer_config *c, int64_t t);
+
+/* What a list works on. Rows below `first` need no output (the last layer of a network that is read only at
+ * the end computes one row); `y` holds rows first .. tokens-1 of each sequence. */
+typedef struct hop_mixer_io {
+    float *y;          /* [sequences, tokens - first, d_model] */
+    const float *x;    /* [sequences, tokens, d_model] */
+    int64_t sequences; /* 0: 1 */
+    int64_t tokens, first;
+    int64_t position; /* of row 0 in its sequence: hop_attention_* */
+    int bits;         /* cut activations to that many significant bits; 0: do not */
+    bool steady;      /* a row's bits do not depend on how many rows are computed together; slower for few */
+    hop_arena *scratch;
+    hop_pool *pool;
+} hop_mixer_io;
+
+/* Bytes that forward takes from the arena for at most so many sequences of at most so many tokens. */
+size_t hop_list_scratch(const hop_list *l, int64_t sequences, int64_t tokens, int threads);
+void hop_list_forward(const hop_list *l, const hop_mixer_config *c, const float *const *params,
+                      const hop_mixer_io *io);
+/* Token t (0-based) of each sequence, in the calling thread: reads the first hop_list_state_floats(l, t)
+ * floats of the sequence's state, writes those of t + 1. `state`: [sequences, stride]. io->tokens is 1. */
+size_t hop_list_step_scratch(const hop_list *l, int64_t sequences, int64_t t);
+void hop_list_step(const hop_list *l, const hop_mixer_config *c, const float *const *params, float *state,
+                   int64_t stride, int64_t t, const hop_mixer_io *io);
+
+/* ---- attention in pieces ------------------------------------------------------------------------ */
 
 /* For whoever holds a segment of a sequence and not all of it (model.h's hop_split): a query's softmax is
  * folded from triples (kernels.h), one for each segment. A row's bits do not depend on how many rows are
- * computed together, nor on where the segment's memory begins. `c` and `w` are a full layer's. */
+ * computed together, nor on where the segment's memory begins. The list is that of a HOP_MIXER_FULL layer;
+ * what it does before and behind its ATTEND looks at one token only. io: one sequence, all of its rows;
+ * scratch as hop_list_scratch says. */
 
-/* q [tokens, heads, head_dim], k and v [tokens, kv_heads, head_dim] of io->x, whose row 0 stands at
- * `position` of the sequence. */
-typedef struct hop_full_rows {
+/* q [tokens, heads, key_dim], k and v [tokens, kv_heads, ..] of io->x, whose row 0 stands at io->position. */
+typedef struct hop_attention_rows {
     float *q, *k, *v;
-} hop_full_rows;
-void hop_full_project(const hop_full_rows *out, const hop_mixer_config *c, const float *const *w,
-                      const hop_mixer_io *io, int64_t position);
+} hop_attention_rows;
+void hop_attention_project(const hop_attention_rows *out, const hop_list *l, const hop_mixer_config *c,
+                           const float *const *params, const hop_mixer_io *io);
 /* What hop_attn_partial takes: `queries` rows that stand after all `keys` keys, or, when `own`, the same
  * rows, which see themselves and those before. */
-hop_attn hop_full_shape(const hop_mixer_config *c, int64_t keys, int64_t queries, bool own);
-/* io->y from the triples over all that the rows see; o: [tokens, heads, head_dim] of scratch. */
-void hop_full_output(const hop_mixer_config *c, const float *const *w, const hop_mixer_io *io,
-                     const float *triples, float *o);
+hop_attn hop_attention_shape(const hop_list *l, int64_t keys, int64_t queries, bool own);
+/* io->y from what the rows attended to, o [tokens, heads, value_dim]; io->x may still be read. */
+void hop_attention_output(const float *o, const hop_list *l, const hop_mixer_config *c,
+                          const float *const *params, const hop_mixer_io *io);
 
 #ifdef __cplusplus
 }

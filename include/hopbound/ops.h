@@ -151,7 +151,13 @@ typedef struct hop_list {
     hop_op op[HOP_LIST_OPS];
     int64_t width[HOP_LIST_BUFFERS]; /* of each buffer */
     int64_t state_floats;            /* of a recurrent layer: matrices first, remembered inputs behind them */
-    int64_t past_floats;             /* of these, remembered inputs */
+    int64_t past_floats;             /* of these, remembered inputs: what came before is seen through them */
+    /* Derived from the above, for those who run it. */
+    bool attends;                     /* there is an ATTEND or a SPARSE: the state grows */
+    bool tail[HOP_LIST_BUFFERS];      /* feeds the output only: rows that nobody wants are not computed */
+    int64_t offset[HOP_LIST_BUFFERS]; /* floats a token before it in scratch, which buffers that are not alive
+                                         together share */
+    int64_t row_floats;               /* scratch of a token */
 } hop_list;
 
 const char *hop_op_name(hop_op_kind k); /* "linear" */

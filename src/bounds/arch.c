@@ -5,16 +5,12 @@
 #include <hopbound/mixers.h>
 #include <hopbound/model.h>
 
-#include <string.h>
-
 static hop_status state_bits(const hop_mixer_ops *ops, const hop_mixer_config *c, const hop_arch_options *o,
                              int64_t *bits, hop_error *err)
 {
-    int64_t window = c->option[HOP_OPTION_window];
-    bool slides = window != HOP_OPTION_UNSET;
+    int64_t seen = ops->kind == HOP_MIXER_WINDOW ? c->option[HOP_OPTION_window] - 1 : 1;
     *bits = o->state_bits;
-    if (o->declared &&
-        __builtin_mul_overflow(ops->state_floats(c, slides ? window - 1 : 1), o->number_bits, bits))
+    if (o->declared && __builtin_mul_overflow(hop_mixer_state_floats(ops, c, seen), o->number_bits, bits))
         return hop_fail(err, HOP_ERANGE, "%s: a state of more than 2^63 bits", ops->name);
     return HOP_OK;
 }
@@ -30,17 +26,16 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
     if (s != HOP_OK) return s;
     *out = (hop_arch_layer){
         .kind = HOP_LAYER_OTHER, .heads = m.heads, .dim = m.head_dim, .number_bits = o->number_bits};
-    if (strcmp(ops->name, "full") == 0) {
+    if (ops->kind == HOP_MIXER_FULL) {
         out->kind = HOP_LAYER_FULL;
-    } else if (ops->recurrent || m.option[HOP_OPTION_window] != HOP_OPTION_UNSET) {
-        /* lightning's values pass an activation that is not odd: a number and its sign take two */
-        if (strcmp(ops->name, "lightning") == 0) {
+    } else if (ops->kind == HOP_MIXER_RECURRENT || ops->kind == HOP_MIXER_WINDOW) {
+        if (ops->pairs) {
             out->heads = (m.heads * m.head_dim + 1) / 2;
             out->dim = 1;
         }
         s = state_bits(ops, &m, o, &out->state_bits, err);
         out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
-    } else if (m.option[HOP_OPTION_block] != HOP_OPTION_UNSET) {
+    } else {
         out->block = m.option[HOP_OPTION_block];
     }
     return s;

@@ -69,7 +69,7 @@ static void out_of_scope(const hop_model *m, const hop_task *task, char *why, si
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
         if (strcmp(ops->name, "full") == 0)
             hop__full_scope(m, i, why, size);
-        else if (i > 0 || !ops->recurrent)
+        else if (i > 0 || ops->kind != HOP_MIXER_RECURRENT)
             snprintf(why, size, "the interval analysis does not cover %s in layer %lld", ops->name,
                      (long long)i);
     }

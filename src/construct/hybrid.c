@@ -221,7 +221,8 @@ hop_status hop__construct_hybrid(hop_model **out, const hop_task *task, const ho
     const hop_mixer_ops *ops = hop_mixer_find(mixer);
     const wiring *w = find_wiring(mixer);
     if (!ops) return hop_fail(err, HOP_EUNKNOWN, "%.60s: unknown mixer", mixer);
-    if (!ops->recurrent || !w) return hop_fail(err, HOP_EDOMAIN, "%s: is not a linear mixer", mixer);
+    if (ops->kind != HOP_MIXER_RECURRENT || !w)
+        return hop_fail(err, HOP_EDOMAIN, "%s: is not a linear mixer", mixer);
     hop__fields f;
     hop_config c;
     char pattern[64], construction[96];

@@ -26,6 +26,7 @@
 typedef struct stepping {
     hop__analysis *a;
     const hop_mixer_ops *ops;
+    hop_list what;
     hop_mixer_config c;
     const float *params[HOP_MIXER_MAX_PARAMS];
     hop_param list[HOP_MIXER_MAX_PARAMS];
@@ -150,7 +151,7 @@ static hop_status runner_open(runner *r, stepping *s, hop_error *err)
     r->y = hop_alloc(sizeof(float) * d);
     r->state = hop_alloc(sizeof(float) * (size_t)s->floats);
     if (!r->x || !r->y || !r->state) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    return hop_arena_reserve(&r->scratch, s->ops->step_scratch(&s->c, s->a->tokens - 1), err);
+    return hop_arena_reserve(&r->scratch, hop_list_step_scratch(&s->what, 1, s->a->tokens - 1), err);
 }
 
 static void runner_close(runner *r)
@@ -177,7 +178,7 @@ static void run_step(runner *r, int64_t position, int64_t token, const float *st
         memset(r->state, 0, sizeof(float) * (size_t)s->floats);
     r->scratch.used = 0;
     hop_mixer_io io = {.y = r->y, .x = r->x, .tokens = 1, .scratch = &r->scratch};
-    s->ops->step(&s->c, s->params, r->state, position, &io);
+    hop_list_step(&s->what, &s->c, s->params, r->state, 0, position, &io);
     s->steps++;
 }
 
@@ -369,7 +370,8 @@ static hop_status prepare(stepping *s, hop_error *err)
         snprintf(name, sizeof name, "mixer.%s", s->list[i].name);
         s->params[i] = hop_model_layer_weight(a->model, 0, name)->data;
     }
-    s->floats = s->ops->state_floats(&s->c, 0);
+    hop_mixer_list(&s->what, s->ops, &s->c);
+    s->floats = s->what.state_floats;
     s->core = s->floats - past_floats(s);
     s->seen = hop_alloc(sizeof(int) * (size_t)a->d);
     s->states = hop_alloc(sizeof(float) * (size_t)(a->task->m * s->floats));

@@ -1,10 +1,7 @@
-/* acts.c - activations that stay exact where constructions count on it, and initial values. Declared in
- * parts.h. */
-#include "parts.h"
+/* acts.c - activations that stay exact where constructions count on it. */
+#include "walk.h"
 
 #include <math.h>
-
-/* ---- activations --------------------------------------------------------------------------- */
 
 /* y = exp(-|x|): never overflows, and 0 far out. */
 static void exp_of_minus_abs(float *y, const float *x, int64_t n)
@@ -30,12 +27,7 @@ static float log1p_of(float e)
 
 enum { BLOCK = 256 };
 
-void hop__exp(float *x, int64_t n)
-{
-    hop_vexp(x, x, n);
-}
-
-void hop__sigmoid(float *x, int64_t n)
+static void sigmoid_of(float *x, int64_t n)
 {
     float e[BLOCK];
     for (int64_t at = 0; at < n; at += BLOCK) {
@@ -45,7 +37,7 @@ void hop__sigmoid(float *x, int64_t n)
     }
 }
 
-void hop__silu(float *x, int64_t n)
+static void silu_of(float *x, int64_t n)
 {
     float e[BLOCK];
     for (int64_t at = 0; at < n; at += BLOCK) {
@@ -56,7 +48,7 @@ void hop__silu(float *x, int64_t n)
     }
 }
 
-void hop__softplus(float *x, int64_t n)
+static void softplus_of(float *x, int64_t n)
 {
     float e[BLOCK];
     for (int64_t at = 0; at < n; at += BLOCK) {
@@ -67,16 +59,16 @@ void hop__softplus(float *x, int64_t n)
 }
 
 /* log sigmoid(x) = -softplus(-x). */
-void hop__logsigmoid(float *x, int64_t n)
+static void logsigmoid_of(float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) x[i] = -x[i];
-    hop__softplus(x, n);
+    softplus_of(x, n);
     for (int64_t i = 0; i < n; i++) x[i] = -x[i];
 }
 
 /* (1 - e)/(1 + e) with e = exp(-2|x|), and below 0.625, where 1 - e would cancel, Cephes' polynomial
  * (tanhf.c). */
-void hop__tanh(float *x, int64_t n)
+static void tanh_of(float *x, int64_t n)
 {
     float e[BLOCK];
     for (int64_t at = 0; at < n; at += BLOCK) {
@@ -94,7 +86,7 @@ void hop__tanh(float *x, int64_t n)
     }
 }
 
-void hop__elu_plus_one(float *x, int64_t n)
+static void elu_plus_one_of(float *x, int64_t n)
 {
     float e[BLOCK];
     for (int64_t at = 0; at < n; at += BLOCK) {
@@ -104,38 +96,26 @@ void hop__elu_plus_one(float *x, int64_t n)
     }
 }
 
-void hop__mul(float *x, const float *y, int64_t n)
+/* A decay e^-1000 is 0 as e^-inf is, but differences of sums of infinities would be no numbers. */
+static void exp1000_of(float *x, int64_t n)
 {
-    for (int64_t i = 0; i < n; i++) x[i] *= y[i];
+    hop_vexp(x, x, n);
+    for (int64_t i = 0; i < n; i++) x[i] = x[i] < 1000.0f ? x[i] : 1000.0f;
 }
 
-/* ---- initialisation ------------------------------------------------------------------------ */
-
-void hop__fill(float *w, int64_t count, double value)
+void hop__activate(hop_act act, float *x, int64_t n)
 {
-    for (int64_t i = 0; w && i < count; i++) w[i] = (float)value;
-}
-
-void hop__fill_normal(float *w, int64_t count, double std, hop_rng *rng)
-{
-    for (int64_t i = 0; w && i < count; i++) w[i] = (float)(std * hop_rng_normal(rng));
-}
-
-void hop__fill_uniform(float *w, int64_t count, double lo, double hi, hop_rng *rng)
-{
-    for (int64_t i = 0; w && i < count; i++) w[i] = (float)(lo + (hi - lo) * hop_rng_uniform(rng));
-}
-
-void hop__fill_conv(float *w, int64_t width, int64_t taps, hop_rng *rng)
-{
-    double bound = 1.0 / sqrt((double)taps);
-    if (taps > 0) hop__fill_uniform(w, width * taps, -bound, bound, rng);
-}
-
-void hop__fill_dt_bias(float *w, int64_t count, hop_rng *rng)
-{
-    for (int64_t i = 0; w && i < count; i++) {
-        double dt = fmax(exp(log(0.001) + hop_rng_uniform(rng) * (log(0.1) - log(0.001))), 1e-4);
-        w[i] = (float)(dt + log(-expm1(-dt))); /* the inverse of softplus */
+    switch (act) {
+    case HOP_ACT_COPY: break;
+    case HOP_ACT_EXP: hop_vexp(x, x, n); break;
+    case HOP_ACT_EXP1000: exp1000_of(x, n); break;
+    case HOP_ACT_SIGMOID: sigmoid_of(x, n); break;
+    case HOP_ACT_SILU: silu_of(x, n); break;
+    case HOP_ACT_TANH: tanh_of(x, n); break;
+    case HOP_ACT_SOFTPLUS: softplus_of(x, n); break;
+    case HOP_ACT_LOGSIGMOID: logsigmoid_of(x, n); break;
+    case HOP_ACT_ELU1: elu_plus_one_of(x, n); break;
+    case HOP_ACT_RELU: hop_relu(x, x, n); break;
+    case HOP_ACT_GELU: hop_gelu(x, x, n); break;
     }
 }

@@ -7,7 +7,7 @@
  * nor SiLU. kv_heads is not used.
  *
  * State: [heads, K, V] and (conv - 1) inputs of the convolutions of q, k, v. */
-#include "delta_parts.h"
+#include "delta.h"
 #include "registry.h"
 
 static const struct hop_option_default deltanet_options[] = {
@@ -19,60 +19,32 @@ static const struct hop_option_default deltanet_options[] = {
     {HOP_OPTION_COUNT, 0},
 };
 
-static hop_status deltanet_ready(hop_mixer_config *c, hop_error *err)
-{
-    (void)err;
-    hop__option_default(c, HOP_OPTION_value_dim, c->head_dim);
-    return HOP_OK;
-}
-
 static hop__delta delta_of(const hop_mixer_config *c)
 {
-    return (hop__delta){.key_heads = c->heads, .beta_heads = c->heads, .steps = 1, .gate = HOP_GATE_NONE};
+    return (hop__delta){.key_heads = c->heads, .beta_heads = c->heads, .steps = 1};
 }
 
 static int deltanet_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS])
 {
     hop__delta d = delta_of(c);
-    hop__delta_params(out, c, &d);
-    return HOP__D_OWN;
+    return hop__delta_params(out, c, &d);
 }
 
-/* The library's initialisation is the model's; only the convolutions have their own (nn.Conv1d). */
-static void deltanet_init(float *const *w, const hop_mixer_config *c, hop_rng *rng)
+static void deltanet_list(hop_builder *b)
 {
-    hop__delta d = delta_of(c);
-    hop__delta_init(w, c, &d, rng);
+    hop__delta d = delta_of(b->c);
+    hop__scan s;
+    hop__delta_inputs(b, &d, &s);
+    hop__delta_output(b, hop__delta_read(b, &s));
 }
 
-static int64_t deltanet_state(const hop_mixer_config *c)
-{
-    hop__delta d = delta_of(c);
-    return hop__delta_state(c, &d);
-}
-
-static int deltanet_buffers(const hop_mixer_config *c, int64_t tokens, int threads,
-                            int64_t floats[HOP__BUFFERS])
-{
-    hop__delta d = delta_of(c);
-    hop__delta_buffers(floats, c, &d, tokens, threads);
-    return HOP__DB_OWN;
-}
-
-static void deltanet_mix(const hop__mix *m)
-{
-    hop__delta d = delta_of(m->c);
-    hop__delta_inputs(m, &d);
-    hop__delta_scan(m, &d);
-    hop__delta_output(m, &d, HOP__SILU);
-}
-
-static const hop__rule deltanet_rule = {
+const hop_mixer_ops hop__mixer_deltanet = {
+    .name = "deltanet",
+    .equation = "S += beta k (v - S^T k)^T, o = scale q^T S, q and k of length 1",
+    .kind = HOP_MIXER_RECURRENT,
+    .options = deltanet_options,
+    .ready = hop__ready_value_dim,
     .params = deltanet_params,
-    .init = deltanet_init,
-    .state = deltanet_state,
-    .buffers = deltanet_buffers,
-    .mix = deltanet_mix,
+    .init = hop__fill_convs,
+    .list = deltanet_list,
 };
-
-HOP__RECURRENT(deltanet, "S += beta k (v - S^T k)^T, o = scale q^T S, q and k of length 1", deltanet_ready);

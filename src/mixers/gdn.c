@@ -11,12 +11,8 @@
  * convolution nor SiLU.
  *
  * State: [heads, K, V] and (conv - 1) inputs of the convolutions of q, k, v. */
-#include "delta_parts.h"
+#include "delta.h"
 #include "registry.h"
-
-#include <math.h>
-
-enum { A = HOP__D_OWN, A_LOG, DT_BIAS, PARAMS };
 
 static const struct hop_option_default gdn_options[] = {
     {HOP_OPTION_value_dim, HOP_OPTION_UNSET},
@@ -27,68 +23,35 @@ static const struct hop_option_default gdn_options[] = {
     {HOP_OPTION_COUNT, 0},
 };
 
-static hop_status gdn_ready(hop_mixer_config *c, hop_error *err)
-{
-    (void)err;
-    hop__option_default(c, HOP_OPTION_value_dim, 2 * c->head_dim);
-    return HOP_OK;
-}
-
 static hop__delta delta_of(const hop_mixer_config *c)
 {
-    return (hop__delta){.key_heads = c->kv_heads, .beta_heads = c->heads, .steps = 1, .gate = HOP_GATE_TOKEN};
+    return (hop__delta){.key_heads = c->kv_heads, .beta_heads = c->heads, .steps = 1};
 }
 
 static int gdn_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS])
 {
     hop__delta d = delta_of(c);
-    hop__delta_params(out, c, &d);
-    out[A] = (hop_param){"a_proj.weight", {c->heads, c->d_model}};
-    out[A_LOG] = (hop_param){"A_log", {c->heads, 0}};
-    out[DT_BIAS] = (hop_param){"dt_bias", {c->heads, 0}};
-    return PARAMS;
+    int n = hop__delta_params(out, c, &d);
+    hop__delta_decay_params(out, &n, c);
+    return n;
 }
 
-/* A uniform in (0, 16], step sizes as Mamba-2's: flash-linear-attention. */
-static void gdn_init(float *const *w, const hop_mixer_config *c, hop_rng *rng)
+static void gdn_list(hop_builder *b)
 {
-    hop__delta d = delta_of(c);
-    hop__delta_init(w, c, &d, rng);
-    for (int64_t h = 0; h < c->heads; h++) w[A_LOG][h] = (float)log(16.0 * (1.0 - hop_rng_uniform(rng)));
-    hop__fill_dt_bias(w[DT_BIAS], c->heads, rng);
+    hop__delta d = delta_of(b->c);
+    hop__scan s;
+    hop__delta_inputs(b, &d, &s);
+    hop__delta_decay(b, &s);
+    hop__delta_output(b, hop__delta_read(b, &s));
 }
 
-static int64_t gdn_state(const hop_mixer_config *c)
-{
-    hop__delta d = delta_of(c);
-    return hop__delta_state(c, &d);
-}
-
-static int gdn_buffers(const hop_mixer_config *c, int64_t tokens, int threads, int64_t floats[HOP__BUFFERS])
-{
-    hop__delta d = delta_of(c);
-    hop__delta_buffers(floats, c, &d, tokens, threads);
-    return HOP__DB_OWN;
-}
-
-static void gdn_mix(const hop__mix *m)
-{
-    hop__delta d = delta_of(m->c);
-    float *g = m->b[HOP__DB_G];
-    hop__delta_inputs(m, &d);
-    hop__project(m, g, m->w[A], m->w[DT_BIAS], m->c->heads);
-    hop__delta_decay(m, g, m->w[A_LOG], m->tokens, m->c->heads, 1);
-    hop__delta_scan(m, &d);
-    hop__delta_output(m, &d, HOP__SILU);
-}
-
-static const hop__rule gdn_rule = {
+const hop_mixer_ops hop__mixer_gdn = {
+    .name = "gdn",
+    .equation = "S = e^g S, then S += beta k (v - S^T k)^T, o = scale q^T S; g one number a head",
+    .kind = HOP_MIXER_RECURRENT,
+    .options = gdn_options,
+    .ready = hop__ready_wide,
     .params = gdn_params,
-    .init = gdn_init,
-    .state = gdn_state,
-    .buffers = gdn_buffers,
-    .mix = gdn_mix,
+    .init = hop__delta_decay_init,
+    .list = gdn_list,
 };
-
-HOP__RECURRENT(gdn, "S = e^g S, then S += beta k (v - S^T k)^T, o = scale q^T S; g one number a head",
-               gdn_ready);

@@ -7,13 +7,10 @@
  * (z). With conv 0 there is neither convolution nor SiLU before the scan. Heads are not used.
  *
  * State: [inner, state_dim] and (conv - 1) inputs of the convolution, inner each. */
-#include "parts.h"
+#include "build.h"
 #include "registry.h"
 
 #include <math.h>
-
-enum { IN, CONV, CONV_BIAS, X, DT, DT_BIAS, A_LOG, SKIP, OUT, PARAMS };
-enum { B_RAW, B_X, B_LOW, B_BC, B_DELTA, B_A, B_O, B_Z, WORK, BUFFERS };
 
 static const struct hop_option_default mamba_options[] = {
     {HOP_OPTION_expand, 2},     {HOP_OPTION_inner, HOP_OPTION_UNSET},
@@ -33,106 +30,65 @@ static hop_status mamba_ready(hop_mixer_config *c, hop_error *err)
 static int mamba_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS])
 {
     int64_t inner = HOP__OPT(c, inner), states = HOP__OPT(c, state_dim), rank = HOP__OPT(c, dt_rank);
-    out[IN] = (hop_param){"in_proj.weight", {(HOP__OPT(c, gate) ? 2 : 1) * inner, c->d_model}};
+    int n = 0;
+    hop__param(out, &n, "in_proj.weight", (HOP__OPT(c, gate) ? 2 : 1) * inner, c->d_model);
     if (HOP__OPT(c, conv) > 0) {
-        out[CONV] = (hop_param){"conv1d.weight", {inner, HOP__OPT(c, conv)}};
-        out[CONV_BIAS] = (hop_param){"conv1d.bias", {inner, 0}};
+        hop__param(out, &n, "conv1d.weight", inner, HOP__OPT(c, conv));
+        hop__param(out, &n, "conv1d.bias", inner, 0);
     }
-    out[X] = (hop_param){"x_proj.weight", {rank + 2 * states, inner}};
-    out[DT] = (hop_param){"dt_proj.weight", {inner, rank}};
-    out[DT_BIAS] = (hop_param){"dt_proj.bias", {inner, 0}};
-    out[A_LOG] = (hop_param){"A_log", {inner, states}};
-    out[SKIP] = (hop_param){"D", {inner, 0}};
-    out[OUT] = (hop_param){"out_proj.weight", {c->d_model, inner}};
-    return PARAMS;
+    hop__param(out, &n, "x_proj.weight", rank + 2 * states, inner);
+    hop__param(out, &n, "dt_proj.weight", inner, rank);
+    hop__param(out, &n, "dt_proj.bias", inner, 0);
+    hop__param(out, &n, "A_log", inner, states);
+    hop__param(out, &n, "D", inner, 0);
+    hop__param(out, &n, "out_proj.weight", c->d_model, inner);
+    return n;
 }
 
 /* A = -1 .. -N (S4D-real), step sizes log-uniform in [0.001, 0.1], Wdt within rank^(-1/2), D = 1:
  * mamba_simple. */
-static void mamba_init(float *const *w, const hop_mixer_config *c, hop_rng *rng)
+static void mamba_init(const hop_mixer_weights *w)
 {
-    int64_t inner = HOP__OPT(c, inner), states = HOP__OPT(c, state_dim), taps = HOP__OPT(c, conv);
-    double bound = 1.0 / sqrt((double)HOP__OPT(c, dt_rank)), bias = taps > 0 ? 1.0 / sqrt((double)taps) : 0;
-    hop__fill_conv(w[CONV], inner, taps, rng);
-    hop__fill_uniform(w[CONV_BIAS], inner, -bias, bias, rng);
-    hop__fill_uniform(w[DT], inner * HOP__OPT(c, dt_rank), -bound, bound, rng);
-    hop__fill_dt_bias(w[DT_BIAS], inner, rng);
-    for (int64_t i = 0; i < inner * states; i++) w[A_LOG][i] = (float)log((double)(i % states + 1));
+    int64_t states = HOP__OPT(w->c, state_dim), n;
+    double bound = 1.0 / sqrt((double)HOP__OPT(w->c, dt_rank));
+    float *a_log = hop__weight(w, "A_log", &n);
+    hop__fill_conv(w, "conv1d.weight");
+    hop__fill_conv(w, "conv1d.bias");
+    hop__fill_uniform(w, "dt_proj.weight", -bound, bound);
+    hop__fill_dt_bias(w, "dt_proj.bias");
+    for (int64_t i = 0; i < n; i++) a_log[i] = (float)log((double)(i % states + 1));
 }
 
-static int64_t mamba_state(const hop_mixer_config *c)
+static void mamba_list(hop_builder *b)
 {
-    int64_t inner = HOP__OPT(c, inner);
-    return inner * HOP__OPT(c, state_dim) + hop__past_floats(c, inner);
-}
-
-static hop_selective selective(const hop_mixer_config *c, int64_t tokens)
-{
-    int64_t inner = HOP__OPT(c, inner), states = HOP__OPT(c, state_dim);
-    return (hop_selective){.tokens = tokens,
-                           .width = inner,
-                           .states = states,
-                           .x_stride = inner,
-                           .delta_stride = inner,
-                           .b_stride = 2 * states,
-                           .c_stride = 2 * states,
-                           .o_stride = inner};
-}
-
-static int mamba_buffers(const hop_mixer_config *c, int64_t tokens, int threads, int64_t floats[HOP__BUFFERS])
-{
-    int64_t inner = HOP__OPT(c, inner), states = HOP__OPT(c, state_dim);
-    hop_selective s = selective(c, tokens);
-    floats[B_RAW] = HOP__OPT(c, conv) > 0 ? tokens * inner : 0;
-    floats[B_X] = floats[B_DELTA] = floats[B_O] = tokens * inner;
-    floats[B_LOW] = tokens * HOP__OPT(c, dt_rank);
-    floats[B_BC] = tokens * 2 * states;
-    floats[B_A] = inner * states;
-    floats[B_Z] = HOP__OPT(c, gate) ? tokens * inner : 0;
-    floats[WORK] = (int64_t)hop_selective_scratch(&s, threads);
-    return BUFFERS;
-}
-
-/* A = -exp(A_log), kept finite: a step size of exactly 0 then holds whatever A_log is. */
-static void rates(float *a, const float *a_log, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) a[i] = fminf(a_log[i], 69.0f);
-    hop__exp(a, n);
-    for (int64_t i = 0; i < n; i++) a[i] = -a[i];
-}
-
-static void mamba_mix(const hop__mix *m)
-{
-    const hop_mixer_config *c = m->c;
+    const hop_mixer_config *c = b->c;
     int64_t inner = HOP__OPT(c, inner), states = HOP__OPT(c, state_dim), rank = HOP__OPT(c, dt_rank);
-    float *x = m->b[B_X], *delta = m->b[B_DELTA], *bc = m->b[B_BC], *o = m->b[B_O], *z = m->b[B_Z];
-    float *past = m->state + inner * states;
-    hop__short s = {.w = m->w[CONV], .bias = m->w[CONV_BIAS], .width = inner};
-    hop__project_conv(m, x, m->b[B_RAW], &past, m->w[IN], s);
-    hop__linear(m, m->b[B_LOW], x, m->w[X], NULL, (hop__shape){m->tokens, rank, inner});
-    hop__linear(m, bc, x, m->w[X] + rank * inner, NULL, (hop__shape){m->tokens, 2 * states, inner});
-    hop__linear(m, delta, m->b[B_LOW], m->w[DT], m->w[DT_BIAS], (hop__shape){m->tokens, inner, rank});
-    hop__softplus(delta, m->tokens * inner);
-    hop__cut(m, delta, m->tokens * inner);
-    rates(m->b[B_A], m->w[A_LOG], inner * states);
-    hop_selective shape = selective(c, m->tokens);
-    hop_selective_in in = {
-        .x = x, .delta = delta, .A = m->b[B_A], .B = bc, .C = bc + states, .D = m->w[SKIP]};
-    hop_selective_forward(o, m->state, &in, &shape, m->b[WORK], m->pool);
-    hop__cut(m, o, m->tokens * inner);
-    if (z) {
-        hop__project_rows(m, z, m->w[IN] + inner * c->d_model, NULL, inner);
-        hop__gate(m, o, z, inner, HOP__SILU);
+    hop__val in[4];
+    hop__val x = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, 0, inner);
+    in[HOP_SELECTIVE_X] = x = hop__conv(b, x, "conv1d.weight", "conv1d.bias", true);
+    hop__val low = hop__linear_rows(b, x, "x_proj.weight", NULL, 0, rank);
+    hop__val bc = hop__linear_rows(b, x, "x_proj.weight", NULL, rank, 2 * states);
+    in[HOP_SELECTIVE_DELTA] =
+        hop__act(b, hop__linear(b, low, "dt_proj.weight", "dt_proj.bias"), HOP_ACT_SOFTPLUS);
+    in[HOP_SELECTIVE_B] = hop__slice(bc, 0, states);
+    in[HOP_SELECTIVE_C] = hop__slice(bc, states, states);
+    hop_op *op = hop__op(b, HOP_OP_SELECTIVE, inner, in, 4);
+    op->par[0] = hop__find(b, "A_log"), op->par[1] = hop__find(b, "D"), op->key_dim = states;
+    hop__val o = hop__result(op);
+    if (HOP__OPT(c, gate)) {
+        hop__val z = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, inner, inner);
+        o = hop__mul(b, o, hop__act(b, z, HOP_ACT_SILU));
     }
-    hop__output(m, o, m->w[OUT], inner);
+    hop__output(b, o, "out_proj.weight", NULL);
 }
 
-static const hop__rule mamba_rule = {
+const hop_mixer_ops hop__mixer_mamba = {
+    .name = "mamba",
+    .equation = "h = exp(dt A) h + dt B x, y = (C.h + D x) SiLU(z), per channel",
+    .kind = HOP_MIXER_RECURRENT,
+    .options = mamba_options,
+    .ready = mamba_ready,
     .params = mamba_params,
     .init = mamba_init,
-    .state = mamba_state,
-    .buffers = mamba_buffers,
-    .mix = mamba_mix,
+    .list = mamba_list,
 };
-
-HOP__RECURRENT(mamba, "h = exp(dt A) h + dt B x, y = (C.h + D x) SiLU(z), per channel", mamba_ready);

@@ -9,13 +9,8 @@
  * Options: state_dim (128), N; groups (1), a divisor of heads; conv (4); norm (1); gate (1).
  *
  * State: per head [N, P], then the inputs of the convolution, (heads P + 2 groups N) (conv - 1). */
-#include "parts.h"
+#include "build.h"
 #include "registry.h"
-
-#include <math.h>
-
-enum { IN, CONV, CONV_BIAS, DT_BIAS, A_LOG, SKIP, NORM, OUT, PARAMS };
-enum { B_IN, B_XBC, B_DX, B_O, B_Z, B_DT, B_DECAY, WORK, BUFFERS };
 
 static const struct hop_option_default mamba2_options[] = {
     {HOP_OPTION_state_dim, 128}, {HOP_OPTION_groups, 1}, {HOP_OPTION_conv, 4},
@@ -46,107 +41,63 @@ static widths widths_of(const hop_mixer_config *c)
 static int mamba2_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS])
 {
     widths w = widths_of(c);
-    out[IN] = (hop_param){"in_proj.weight", {w.all, c->d_model}};
+    int n = 0;
+    hop__param(out, &n, "in_proj.weight", w.all, c->d_model);
     if (HOP__OPT(c, conv) > 0) {
-        out[CONV] = (hop_param){"conv1d.weight", {w.conv, HOP__OPT(c, conv)}};
-        out[CONV_BIAS] = (hop_param){"conv1d.bias", {w.conv, 0}};
+        hop__param(out, &n, "conv1d.weight", w.conv, HOP__OPT(c, conv));
+        hop__param(out, &n, "conv1d.bias", w.conv, 0);
     }
-    out[DT_BIAS] = (hop_param){"dt_bias", {c->heads, 0}};
-    out[A_LOG] = (hop_param){"A_log", {c->heads, 0}};
-    out[SKIP] = (hop_param){"D", {c->heads, 0}};
-    if (HOP__OPT(c, norm)) out[NORM] = (hop_param){"norm.weight", {w.inner, 0}};
-    out[OUT] = (hop_param){"out_proj.weight", {c->d_model, w.inner}};
-    return PARAMS;
+    hop__param(out, &n, "dt_bias", c->heads, 0);
+    hop__param(out, &n, "A_log", c->heads, 0);
+    hop__param(out, &n, "D", c->heads, 0);
+    if (HOP__OPT(c, norm)) hop__param(out, &n, "norm.weight", w.inner, 0);
+    hop__param(out, &n, "out_proj.weight", c->d_model, w.inner);
+    return n;
 }
 
 /* mamba_ssm's: A uniform in [1, 16], dt log-uniform in [0.001, 0.1], D = 1, the convolution as nn.Conv1d. */
-static void mamba2_init(float *const *w, const hop_mixer_config *c, hop_rng *rng)
+static void mamba2_init(const hop_mixer_weights *w)
 {
-    int64_t taps = HOP__OPT(c, conv), wide = widths_of(c).conv;
-    hop__fill_conv(w[CONV], wide, taps, rng);
-    if (taps > 0) hop__fill_uniform(w[CONV_BIAS], wide, -1 / sqrt((double)taps), 1 / sqrt((double)taps), rng);
-    hop__fill_dt_bias(w[DT_BIAS], c->heads, rng);
-    for (int64_t h = 0; h < c->heads; h++) w[A_LOG][h] = (float)log(1.0 + 15.0 * hop_rng_uniform(rng));
+    hop__fill_conv(w, "conv1d.weight");
+    hop__fill_conv(w, "conv1d.bias");
+    hop__fill_dt_bias(w, "dt_bias");
+    hop__fill_log_uniform(w, "A_log", 1.0, 16.0);
 }
 
-static int64_t mamba2_state(const hop_mixer_config *c)
+static void mamba2_list(hop_builder *b)
 {
+    const hop_mixer_config *c = b->c;
     widths w = widths_of(c);
-    return w.inner * HOP__OPT(c, state_dim) + hop__past_floats(c, w.conv);
-}
-
-static hop_scan scan_of(const hop_mixer_config *c, int64_t tokens)
-{
-    hop_scan s = hop__scan(c, tokens, HOP__OPT(c, state_dim), c->head_dim, HOP_GATE_TOKEN);
-    s.key_heads = HOP__OPT(c, groups);
-    s.q_stride = s.k_stride = widths_of(c).conv;
-    return s;
-}
-
-static int mamba2_buffers(const hop_mixer_config *c, int64_t tokens, int threads, int64_t n[HOP__BUFFERS])
-{
-    widths w = widths_of(c);
-    hop_scan s = scan_of(c, tokens);
-    n[B_IN] = tokens * w.all;
-    n[B_XBC] = tokens * w.conv;
-    n[B_DX] = n[B_O] = tokens * w.inner;
-    n[B_Z] = tokens * w.z;
-    n[B_DT] = n[B_DECAY] = tokens * c->heads;
-    n[WORK] = hop__scan_work(&s, threads);
-    return BUFFERS;
-}
-
-/* dt, the log decay, and dt x. */
-static void discretise(const hop__mix *m, widths w)
-{
-    int64_t heads = m->c->heads, p = m->c->head_dim, n = m->tokens * heads;
-    float *dt = m->b[B_DT], *g = m->b[B_DECAY], *dx = m->b[B_DX];
-    for (int64_t i = 0; i < n; i++)
-        dt[i] = m->b[B_IN][i / heads * w.all + w.z + w.conv + i % heads] + m->w[DT_BIAS][i % heads];
-    hop__softplus(dt, n);
-    hop__cut(m, dt, n);
-    for (int64_t i = 0; i < n; i++) {
-        const float *x = m->b[B_XBC] + i / heads * w.conv + i % heads * p;
-        g[i] = -expf(m->w[A_LOG][i % heads]) * dt[i];
-        for (int64_t e = 0; e < p; e++) dx[i * p + e] = dt[i] * x[e];
+    hop__val xbc = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, w.z, w.conv);
+    xbc = hop__conv(b, xbc, "conv1d.weight", "conv1d.bias", true);
+    hop__val dt = hop__linear_rows(b, hop__x(b), "in_proj.weight", "dt_bias", w.z + w.conv, c->heads);
+    dt = hop__act(b, dt, HOP_ACT_SOFTPLUS);
+    hop__val x = hop__slice(xbc, 0, w.inner), g = hop__grouped(b, HOP_OP_RATE, dt, c->heads, "A_log");
+    hop__scan s = {.core = HOP_CORE_DECAY, .gate = HOP_GATE_TOKEN, .scale = 1.0};
+    s.key_heads = HOP__OPT(c, groups), s.key_dim = HOP__OPT(c, state_dim);
+    s.in[HOP_SCAN_K] = hop__slice(xbc, w.inner, w.shared);
+    s.in[HOP_SCAN_Q] = hop__slice(xbc, w.inner + w.shared, w.shared);
+    s.in[HOP_SCAN_V] = hop__mul(b, x, dt);
+    s.in[HOP_SCAN_G] = g;
+    hop__val o = hop__scan_op(b, &s);
+    hop_op *skip = hop__op(b, HOP_OP_SKIP, w.inner, (const hop__val[]){o, x}, 2);
+    skip->par[0] = hop__find(b, "D"), skip->dim = c->head_dim;
+    o = hop__result(skip);
+    if (w.z > 0) {
+        hop__val z = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, 0, w.z);
+        o = hop__mul(b, o, hop__act(b, z, HOP_ACT_SILU));
     }
-    hop__cut(m, g, n);
-    hop__cut(m, dx, n * p);
+    o = hop__rms(b, o, "norm.weight", 1);
+    hop__output(b, o, "out_proj.weight", NULL);
 }
 
-/* o += D x, then times SiLU(z), on the wanted rows. */
-static void skip_and_gate(const hop__mix *m, widths w)
-{
-    int64_t p = m->c->head_dim, rows = hop__rows(m);
-    float *o = m->b[B_O] + m->first * w.inner, *z = m->b[B_Z];
-    for (int64_t r = 0; r < rows; r++) {
-        const float *x = m->b[B_XBC] + (m->first + r) * w.conv, *in = m->b[B_IN] + (m->first + r) * w.all;
-        for (int64_t e = 0; e < w.inner; e++) o[r * w.inner + e] += m->w[SKIP][e / p] * x[e];
-        for (int64_t e = 0; e < w.z; e++) z[r * w.z + e] = in[e];
-    }
-    hop__cut(m, o, rows * w.inner);
-    if (w.z) hop__gate(m, m->b[B_O], z, w.inner, HOP__SILU);
-}
-
-static void mamba2_mix(const hop__mix *m)
-{
-    const hop_mixer_config *c = m->c;
-    widths w = widths_of(c);
-    float *past = m->state + w.inner * HOP__OPT(c, state_dim), *xbc = m->b[B_XBC];
-    hop__project(m, m->b[B_IN], m->w[IN], NULL, w.all);
-    hop__conv(m, xbc, m->b[B_IN] + w.z, &past,
-              (hop__short){.w = m->w[CONV], .bias = m->w[CONV_BIAS], .width = w.conv, .x_stride = w.all});
-    discretise(m, w);
-    hop_scan s = scan_of(c, m->tokens);
-    s.form = m->form;
-    hop_scan_in in = {.v = m->b[B_DX], .g = m->b[B_DECAY]};
-    in.k = xbc + w.inner, in.q = in.k + w.shared;
-    hop_decay_forward(m->b[B_O], m->state, &in, &s, m->b[WORK], m->pool);
-    hop__cut(m, m->b[B_O], m->tokens * w.inner);
-    skip_and_gate(m, w);
-    hop__rms(m, m->b[B_O], m->w[NORM], 1, w.inner);
-    hop__output(m, m->b[B_O], m->w[OUT], w.inner);
-}
-
-static const hop__rule mamba2_rule = {mamba2_params, mamba2_init, mamba2_state, mamba2_buffers, mamba2_mix};
-HOP__RECURRENT(mamba2, "S = e^(-e^A_log dt) S + B (dt x)^T, dt = softplus(.), y = S^T C + D x", mamba2_ready);
+const hop_mixer_ops hop__mixer_mamba2 = {
+    .name = "mamba2",
+    .equation = "S = e^(-e^A_log dt) S + B (dt x)^T, dt = softplus(.), y = S^T C + D x",
+    .kind = HOP_MIXER_RECURRENT,
+    .options = mamba2_options,
+    .ready = mamba2_ready,
+    .params = mamba2_params,
+    .init = mamba2_init,
+    .list = mamba2_list,
+};

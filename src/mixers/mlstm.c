@@ -8,13 +8,8 @@
  * scale: head_dim^(-1/2). The gates are not soft-capped.
  *
  * State: per head C [K, V], n [K], m. */
-#include "parts.h"
+#include "build.h"
 #include "registry.h"
-
-#include <math.h>
-
-enum { Q, K, V, I, I_BIAS, F, F_BIAS, GATE, NORM, OUT, PARAMS };
-enum { B_Q, B_K, B_V, B_O, B_Z, B_I, B_F, WORK, BUFFERS };
 
 static const struct hop_option_default mlstm_options[] = {
     {HOP_OPTION_value_dim, HOP_OPTION_UNSET},
@@ -30,72 +25,53 @@ static hop_status mlstm_ready(hop_mixer_config *c, hop_error *err)
 
 static int mlstm_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS])
 {
-    int64_t d = c->d_model, kw = c->heads * c->head_dim, vw = c->heads * HOP__OPT(c, value_dim);
-    out[Q] = (hop_param){"q_proj.weight", {kw, d}};
-    out[K] = (hop_param){"k_proj.weight", {kw, d}};
-    out[V] = (hop_param){"v_proj.weight", {vw, d}};
-    out[I] = (hop_param){"igate_preact.weight", {c->heads, d}};
-    out[I_BIAS] = (hop_param){"igate_preact.bias", {c->heads, 0}};
-    out[F] = (hop_param){"fgate_preact.weight", {c->heads, d}};
-    out[F_BIAS] = (hop_param){"fgate_preact.bias", {c->heads, 0}};
-    if (HOP__OPT(c, gate)) out[GATE] = (hop_param){"ogate_preact.weight", {vw, d}};
-    if (HOP__OPT(c, norm)) out[NORM] = (hop_param){"multihead_norm.weight", {vw, 0}};
-    out[OUT] = (hop_param){"out_proj.weight", {d, vw}};
-    return PARAMS;
+    int64_t d = c->d_model, kw = hop__key_width(c), vw = hop__value_width(c);
+    int n = 0;
+    hop__param_qkv(out, &n, c, (const int64_t[]){kw, kw, vw});
+    hop__param(out, &n, "igate_preact.weight", c->heads, d);
+    hop__param(out, &n, "igate_preact.bias", c->heads, 0);
+    hop__param(out, &n, "fgate_preact.weight", c->heads, d);
+    hop__param(out, &n, "fgate_preact.bias", c->heads, 0);
+    if (HOP__OPT(c, gate)) hop__param(out, &n, "ogate_preact.weight", vw, d);
+    if (HOP__OPT(c, norm)) hop__param(out, &n, "multihead_norm.weight", vw, 0);
+    hop__param(out, &n, "out_proj.weight", d, vw);
+    return n;
 }
 
 /* xLSTM-7B: gates start from their biases alone, -10 for the input and 3 .. 6 over the heads for forgetting.
  */
-static void mlstm_init(float *const *w, const hop_mixer_config *c, hop_rng *rng)
+static void mlstm_init(const hop_mixer_weights *w)
 {
-    (void)rng;
-    hop__fill(w[I], c->heads * c->d_model, 0.0);
-    hop__fill(w[F], c->heads * c->d_model, 0.0);
-    hop__fill(w[I_BIAS], c->heads, -10.0);
-    for (int64_t h = 0; h < c->heads; h++)
-        w[F_BIAS][h] = (float)(3.0 + (c->heads > 1 ? 3.0 * (double)h / (double)(c->heads - 1) : 0.0));
+    int64_t heads;
+    float *f = hop__weight(w, "fgate_preact.bias", &heads);
+    hop__fill(w, "igate_preact.weight", 0);
+    hop__fill(w, "fgate_preact.weight", 0);
+    hop__fill(w, "igate_preact.bias", -10.0);
+    for (int64_t h = 0; h < heads; h++)
+        f[h] = (float)(3.0 + (heads > 1 ? 3.0 * (double)h / (double)(heads - 1) : 0.0));
 }
 
-static int64_t mlstm_state(const hop_mixer_config *c)
+static void mlstm_list(hop_builder *b)
 {
-    return c->heads * (c->head_dim * HOP__OPT(c, value_dim) + c->head_dim + 1);
+    const hop_mixer_config *c = b->c;
+    hop__scan s = {.core = HOP_CORE_MLSTM, .scale = hop__scale(c)};
+    s.in[HOP_SCAN_Q] = hop__linear(b, hop__x(b), "q_proj.weight", NULL);
+    s.in[HOP_SCAN_K] = hop__linear(b, hop__x(b), "k_proj.weight", NULL);
+    s.in[HOP_SCAN_V] = hop__linear(b, hop__x(b), "v_proj.weight", NULL);
+    s.in[HOP_SCAN_I] = hop__linear(b, hop__x(b), "igate_preact.weight", "igate_preact.bias");
+    s.in[HOP_SCAN_F] = hop__linear(b, hop__x(b), "fgate_preact.weight", "fgate_preact.bias");
+    hop__val o = hop__groupnorm(b, hop__scan_op(b, &s), "multihead_norm.weight", NULL, c->heads, 1e-6);
+    o = hop__gate(b, o, "ogate_preact.weight", NULL, HOP_ACT_SIGMOID);
+    hop__output(b, o, "out_proj.weight", NULL);
 }
 
-static int mlstm_buffers(const hop_mixer_config *c, int64_t tokens, int threads, int64_t n[HOP__BUFFERS])
-{
-    int64_t kn = tokens * c->heads * c->head_dim, vn = tokens * c->heads * HOP__OPT(c, value_dim);
-    hop_scan s = hop__scan(c, tokens, c->head_dim, HOP__OPT(c, value_dim), HOP_GATE_NONE);
-    n[B_Q] = n[B_K] = kn;
-    n[B_V] = n[B_O] = vn;
-    if (HOP__OPT(c, gate)) n[B_Z] = vn;
-    n[B_I] = n[B_F] = tokens * c->heads;
-    n[WORK] = hop__scan_work(&s, threads);
-    return BUFFERS;
-}
-
-static void mlstm_mix(const hop__mix *m)
-{
-    const hop_mixer_config *c = m->c;
-    int64_t v = HOP__OPT(c, value_dim), vw = c->heads * v;
-    hop__project(m, m->b[B_Q], m->w[Q], NULL, c->heads * c->head_dim);
-    hop__project(m, m->b[B_K], m->w[K], NULL, c->heads * c->head_dim);
-    hop__project(m, m->b[B_V], m->w[V], NULL, vw);
-    hop__project(m, m->b[B_I], m->w[I], m->w[I_BIAS], c->heads);
-    hop__project(m, m->b[B_F], m->w[F], m->w[F_BIAS], c->heads);
-    hop_scan s = hop__scan(c, m->tokens, c->head_dim, v, HOP_GATE_NONE);
-    s.form = m->form, s.scale = hop__scale(c, 1.0 / sqrt((double)c->head_dim));
-    hop_scan_in in = {.q = m->b[B_Q], .k = m->b[B_K], .v = m->b[B_V], .i = m->b[B_I], .f = m->b[B_F]};
-    hop_mlstm_forward(m->b[B_O], m->state, &in, &s, m->b[WORK], m->pool);
-    hop__cut(m, m->b[B_O], m->tokens * vw);
-    hop__groupnorm(m, m->b[B_O], m->w[NORM], NULL, c->heads, v, 1e-6f);
-    if (m->w[GATE]) {
-        hop__project_rows(m, m->b[B_Z], m->w[GATE], NULL, vw);
-        hop__gate(m, m->b[B_O], m->b[B_Z], vw, HOP__SIGMOID);
-    }
-    hop__output(m, m->b[B_O], m->w[OUT], vw);
-}
-
-static const hop__rule mlstm_rule = {mlstm_params, mlstm_init, mlstm_state, mlstm_buffers, mlstm_mix};
-HOP__RECURRENT(mlstm,
-               "C = e^(logsigmoid(f)+m-m') C + e^(i-m') k v^T, n likewise, h = q^T C / max(|q.n|, e^-m')",
-               mlstm_ready);
+const hop_mixer_ops hop__mixer_mlstm = {
+    .name = "mlstm",
+    .equation = "C = e^(logsigmoid(f)+m-m') C + e^(i-m') k v^T, n likewise, h = q^T C / max(|q.n|, e^-m')",
+    .kind = HOP_MIXER_RECURRENT,
+    .options = mlstm_options,
+    .ready = mlstm_ready,
+    .params = mlstm_params,
+    .init = mlstm_init,
+    .list = mlstm_list,
+};

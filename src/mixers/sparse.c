@@ -14,8 +14,8 @@
  * A choice is not continuous: the last bit of a score can turn it. So everything that leads to it (q, k,
  * summaries, scores) is computed by hop_gemm, whose bits do not depend on how many rows there are: step and
  * forward choose alike. */
-#include "attention_parts.h"
 #include "registry.h"
+#include "walk.h"
 
 #include <math.h>
 #include <string.h>
@@ -29,38 +29,49 @@ static const struct hop_option_default sparse_options[] = {
     {HOP_OPTION_COUNT, 0},
 };
 
-/* The rows that choose, and what they choose from. Keys are `stride` floats apart, as values are. */
-typedef struct choice {
-    const hop_mixer_config *c;
-    int64_t block, topk, stride;
-    int64_t first, tokens; /* q and o: row 0 stands at `first`, rows end at `tokens` */
-    int64_t start;         /* the first choosing row */
-    const float *k, *v;
-    float *means, *q, *o; /* means [blocks, kv_width] */
-    char *work;           /* `per_worker` bytes each */
-    size_t per_worker;
-    int bits;
-} choice;
-
 static hop_status sparse_ready(hop_mixer_config *c, hop_error *err)
 {
-    return hop__attention_causal_only(c, "sparse", err);
+    return hop__ready_causal(c, "sparse", err);
 }
 
-static int64_t sparse_state_floats(const hop_mixer_config *c, int64_t t)
+static void sparse_list(hop_builder *b)
 {
-    return t * 2 * hop__kv_width(c);
+    hop_op *op = hop__attention(b, HOP_OP_SPARSE);
+    op->block = HOP__OPT(b->c, block), op->topk = HOP__OPT(b->c, topk), op->summary = HOP__OPT(b->c, summary);
+    hop__attention_end(b, op);
 }
+
+const hop_mixer_ops hop__mixer_sparse = {
+    .name = "sparse",
+    .equation =
+        "y_t = Wo sum_j softmax_j(scale q_t.k_j) v_j, j in the current block or the k blocks that score best",
+    .kind = HOP_MIXER_SPARSE,
+    .options = sparse_options,
+    .ready = sparse_ready,
+    .params = hop__attention_params,
+    .list = sparse_list,
+};
+
+/* ---- the operation ------------------------------------------------------------------------- */
+
+typedef struct choice {
+    const hop__sparse *in;
+    const hop_op *op;
+    int64_t start; /* the first choosing row */
+    float *means;  /* [blocks, kv_heads, key_dim] */
+    char *work;    /* `per_worker` bytes each */
+    size_t per_worker;
+} choice;
 
 /* Rows before this one see everything. */
-static int64_t dense_rows(const hop_mixer_config *c)
+static int64_t dense_rows(const hop_op *op)
 {
-    return (c->option[HOP_OPTION_topk] + 1) * c->option[HOP_OPTION_block];
+    return (op->topk + 1) * op->block;
 }
 
-static int64_t earlier_blocks(const hop_mixer_config *c, int64_t t)
+static int64_t earlier_blocks(const hop_op *op, int64_t t)
 {
-    return t / c->option[HOP_OPTION_block];
+    return t / op->block;
 }
 
 /* ---- a worker's memory --------------------------------------------------------------------- */
@@ -70,20 +81,27 @@ typedef struct desk {
     float *scores, *keys, *values, *a; /* [ROWS, blocks], [(topk+1) B, head_dim] twice, attention's scratch */
 } desk;
 
-static hop_attn one_row(const hop_mixer_config *c, int64_t tokens, int bits)
+static hop_attn dense_shape(const hop_op *op, int64_t tokens, int64_t first)
 {
-    hop_attn a = hop__attention_shape(c, tokens, tokens - 1, c->head_dim, bits);
+    int64_t kw = op->kv_heads * op->key_dim;
+    return hop__attend_shape(op, tokens, first, (const int64_t[]){op->heads * op->key_dim, kw, kw});
+}
+
+static hop_attn one_row(const hop_op *op, int64_t tokens, int bits)
+{
+    hop_attn a = hop__attend_shape(op, tokens, tokens - 1, (const int64_t[]){op->dim, op->dim, op->dim});
     a.heads = a.kv_heads = 1;
+    a.bits = bits;
     return a;
 }
 
 /* Takes what one worker needs from `arena`; returns its bytes. With arena NULL only these. */
-static size_t desk_lay(desk *d, hop_arena *arena, const hop_mixer_config *c, int64_t tokens)
+static size_t desk_lay(desk *d, hop_arena *arena, const hop_op *op, int64_t tokens)
 {
-    size_t kept = (size_t)(dense_rows(c) * c->head_dim),
-           scores = (size_t)(ROWS * earlier_blocks(c, tokens - 1));
-    size_t chosen = 2 * (size_t)c->option[HOP_OPTION_topk]; /* an int64_t is two floats */
-    hop_attn plain = one_row(c, dense_rows(c), 0), cut = one_row(c, dense_rows(c), 8);
+    size_t kept = (size_t)(dense_rows(op) * op->dim),
+           scores = (size_t)(ROWS * earlier_blocks(op, tokens - 1));
+    size_t chosen = 2 * (size_t)op->topk; /* an int64_t is two floats */
+    hop_attn plain = one_row(op, dense_rows(op), 0), cut = one_row(op, dense_rows(op), 8);
     size_t a = hop_attn_scratch(&plain, 1), b = hop_attn_scratch(&cut, 1);
     if (b > a) a = b;
     if (arena) {
@@ -102,29 +120,30 @@ static size_t desk_lay(desk *d, hop_arena *arena, const hop_mixer_config *c, int
 /* The mean of every complete block's keys, in one order whatever the number of blocks. */
 static void mean_keys(const choice *s, int64_t blocks)
 {
-    int64_t kw = hop__kv_width(s->c);
+    int64_t kw = s->op->kv_heads * s->op->dim;
     for (int64_t b = 0; b < blocks; b++) {
         float *mean = s->means + b * kw;
         memset(mean, 0, sizeof(float) * (size_t)kw);
-        for (int64_t j = b * s->block; j < (b + 1) * s->block; j++)
-            for (int64_t e = 0; e < kw; e++) mean[e] += s->k[j * s->stride + e];
-        for (int64_t e = 0; e < kw; e++) mean[e] /= (float)s->block;
+        for (int64_t j = b * s->op->block; j < (b + 1) * s->op->block; j++)
+            for (int64_t e = 0; e < kw; e++) mean[e] += s->in->k[j * s->in->k_stride + e];
+        for (int64_t e = 0; e < kw; e++) mean[e] /= (float)s->op->block;
     }
-    if (s->bits > 0) hop_cut(s->means, blocks * kw, s->bits);
+    if (s->in->bits > 0) hop_cut(s->means, blocks * kw, s->in->bits);
 }
 
 /* Where in a row of keys or values a head finds its own. */
-static int64_t lane(const hop_mixer_config *c, int64_t head)
+static int64_t lane(const hop_op *op, int64_t head)
 {
-    return head / (c->heads / c->kv_heads) * c->head_dim;
+    return head / (op->heads / op->kv_heads) * op->dim;
 }
 
 /* Summaries of a head's blocks as columns. */
 static hop_mat summaries(const choice *s, int64_t head)
 {
-    const hop_mixer_config *c = s->c;
-    if (c->option[HOP_OPTION_summary] == 0) return (hop_mat){s->means + lane(c, head), 1, hop__kv_width(c)};
-    return (hop_mat){s->k + lane(c, head) + head % s->block * s->stride, 1, s->block * s->stride};
+    const hop_op *op = s->op;
+    if (op->summary == 0) return (hop_mat){s->means + lane(op, head), 1, op->kv_heads * op->dim};
+    int64_t stride = s->in->k_stride;
+    return (hop_mat){s->in->k + lane(op, head) + head % op->block * stride, 1, op->block * stride};
 }
 
 static void ascending(int64_t *list, int64_t n)
@@ -150,147 +169,94 @@ static void choose(int64_t *chosen, const float *score, int64_t n, int64_t k)
     ascending(chosen, k);
 }
 
-static void gather(float *to, const float *x, const choice *s, int64_t from, int64_t count)
+static void gather(float *to, const float *x, int64_t stride, int64_t dim, int64_t count)
 {
-    int64_t dim = s->c->head_dim;
-    for (int64_t j = 0; j < count; j++)
-        memcpy(to + j * dim, x + (from + j) * s->stride, sizeof(float) * (size_t)dim);
+    for (int64_t j = 0; j < count; j++) memcpy(to + j * dim, x + j * stride, sizeof(float) * (size_t)dim);
 }
 
 static void attend(const choice *s, const desk *d, int64_t head, int64_t t)
 {
-    const hop_mixer_config *c = s->c;
-    const float *k = s->k + lane(c, head), *v = s->v + lane(c, head);
-    int64_t n = 0, at = (t - s->first) * hop__q_width(c) + head * c->head_dim;
-    for (int64_t i = 0; i <= s->topk; i++) {
-        int64_t from = i < s->topk ? d->chosen[i] * s->block : t / s->block * s->block;
-        int64_t count = i < s->topk ? s->block : t - from + 1;
-        gather(d->keys + n * c->head_dim, k, s, from, count);
-        gather(d->values + n * c->head_dim, v, s, from, count);
+    const hop__sparse *in = s->in;
+    const hop_op *op = s->op;
+    const float *k = in->k + lane(op, head), *v = in->v + lane(op, head);
+    int64_t n = 0, row = t - in->first, at = head * op->dim;
+    for (int64_t i = 0; i <= op->topk; i++) {
+        int64_t from = i < op->topk ? d->chosen[i] * op->block : t / op->block * op->block;
+        int64_t count = i < op->topk ? op->block : t - from + 1;
+        gather(d->keys + n * op->dim, k + from * in->k_stride, in->k_stride, op->dim, count);
+        gather(d->values + n * op->dim, v + from * in->v_stride, in->v_stride, op->dim, count);
         n += count;
     }
-    hop_attn a = one_row(c, n, s->bits);
-    hop_attn_forward(s->o + at, NULL, s->q + at, d->keys, d->values, &a, d->a, NULL);
+    hop_attn a = one_row(op, n, in->bits);
+    hop_attn_forward(in->o + row * op->width + at, NULL, in->q + row * in->q_stride + at, d->keys, d->values,
+                     &a, d->a, NULL);
 }
 
 /* ROWS query rows of one head. */
 static void choose_and_attend(void *ctx, int64_t task, int worker)
 {
     const choice *s = ctx;
-    const hop_mixer_config *c = s->c;
+    const hop__sparse *in = s->in;
+    const hop_op *op = s->op;
     hop_arena arena = {s->work + s->per_worker * (size_t)worker, s->per_worker, 0};
     desk d;
-    desk_lay(&d, &arena, c, s->tokens);
-    int64_t head = task % c->heads, from = s->start + task / c->heads * ROWS;
-    int64_t end = from + ROWS < s->tokens ? from + ROWS : s->tokens, blocks = earlier_blocks(c, end - 1);
-    const float *q = s->q + (from - s->first) * hop__q_width(c) + head * c->head_dim;
-    hop_gemm(d.scores, blocks, (hop_mat){q, hop__q_width(c), 1}, summaries(s, head), end - from, blocks,
-             c->head_dim, false, NULL);
-    if (hop__attention_scale(c) < 0)
-        for (int64_t i = 0; i < (end - from) * blocks; i++) d.scores[i] = -d.scores[i];
-    if (s->bits > 0) hop_cut(d.scores, (end - from) * blocks, s->bits);
+    desk_lay(&d, &arena, op, in->tokens);
+    int64_t head = task % op->heads, from = s->start + task / op->heads * ROWS;
+    int64_t end = from + ROWS < in->tokens ? from + ROWS : in->tokens, blocks = earlier_blocks(op, end - 1);
+    const float *q = in->q + (from - in->first) * in->q_stride + head * op->dim;
+    hop_gemm(d.scores, blocks, (hop_mat){q, in->q_stride, 1}, summaries(s, head), end - from, blocks, op->dim,
+             false, NULL);
+    for (int64_t i = 0; op->scale < 0 && i < (end - from) * blocks; i++) d.scores[i] = -d.scores[i];
+    if (in->bits > 0) hop_cut(d.scores, (end - from) * blocks, in->bits);
     for (int64_t t = from; t < end; t++) {
-        choose(d.chosen, d.scores + (t - from) * blocks, earlier_blocks(c, t), s->topk);
+        choose(d.chosen, d.scores + (t - from) * blocks, earlier_blocks(op, t), op->topk);
         attend(s, &d, head, t);
     }
 }
 
-/* ---- forward and step ---------------------------------------------------------------------- */
+/* ---- all rows ------------------------------------------------------------------------------ */
 
-/* Bytes for tokens first .. tokens-1 when all keys lie elsewhere; monotone in `tokens`. */
-static size_t choice_scratch(const hop_mixer_config *c, int64_t tokens, int64_t first, int threads)
+static size_t dense_work(const hop_op *op, int64_t tokens, int64_t first, int threads)
 {
-    int64_t dense = tokens < dense_rows(c) ? tokens : dense_rows(c), rows = tokens - first;
-    size_t bytes = 2 * hop_arena_floats_size((size_t)(rows * hop__q_width(c)));
-    bytes += hop_arena_floats_size(hop__attention_work(c, dense, dense > first ? first : dense - 1, threads));
-    if (tokens <= dense_rows(c)) return bytes;
-    desk d;
-    bytes += hop_arena_floats_size((size_t)(earlier_blocks(c, tokens - 1) * hop__kv_width(c)));
-    return bytes + (size_t)(threads > 0 ? threads : 1) * desk_lay(&d, NULL, c, tokens);
+    int64_t dense = tokens < dense_rows(op) ? tokens : dense_rows(op);
+    hop_attn plain = dense_shape(op, dense, dense > first ? first : dense - 1), cut = plain;
+    cut.bits = 8;
+    size_t a = hop_attn_scratch(&plain, threads), b = hop_attn_scratch(&cut, threads);
+    return a > b ? a : b;
 }
 
-/* s->o from s->q, s->k, s->v: full attention for the early rows, then those that choose. */
-static void choice_run(choice *s, hop_arena *arena, hop_pool *pool)
+/* Monotone in `tokens`. */
+size_t hop__sparse_work(const hop_op *op, int64_t tokens, int64_t first, int threads)
 {
-    const hop_mixer_config *c = s->c;
-    int64_t dense = s->tokens < dense_rows(c) ? s->tokens : dense_rows(c);
-    if (dense > s->first) {
-        hop_attn a = hop__attention_shape(c, dense, s->first, s->stride, s->bits);
-        float *work = hop_arena_floats(arena, hop_attn_scratch(&a, hop_pool_threads(pool)));
-        hop_attn_forward(s->o, NULL, s->q, s->k, s->v, &a, work, pool);
+    desk d;
+    size_t bytes = hop_arena_floats_size(dense_work(op, tokens, first, threads));
+    if (tokens > dense_rows(op))
+        bytes +=
+            hop_arena_floats_size((size_t)(earlier_blocks(op, tokens - 1) * op->kv_heads * op->key_dim)) +
+            (size_t)(threads > 0 ? threads : 1) * desk_lay(&d, NULL, op, tokens);
+    return bytes / sizeof(float);
+}
+
+/* Full attention for the early rows, then those that choose. */
+void hop__sparse_run(const hop__sparse *in, float *work, hop_pool *pool)
+{
+    const hop_op *op = in->op;
+    int threads = hop_pool_threads(pool);
+    hop_arena arena = {(char *)work, sizeof(float) * hop__sparse_work(op, in->tokens, in->first, threads), 0};
+    int64_t dense = in->tokens < dense_rows(op) ? in->tokens : dense_rows(op);
+    float *tiles = hop_arena_floats(&arena, dense_work(op, in->tokens, in->first, threads));
+    if (dense > in->first) {
+        hop_attn a = dense_shape(op, dense, in->first);
+        a.q_stride = in->q_stride, a.k_stride = in->k_stride, a.v_stride = in->v_stride, a.bits = in->bits;
+        hop_attn_forward(in->o, NULL, in->q, in->k, in->v, &a, tiles, pool);
     }
-    if (s->tokens <= dense) return;
+    if (in->tokens <= dense) return;
     desk d;
-    int64_t blocks = earlier_blocks(c, s->tokens - 1);
-    s->start = s->first > dense ? s->first : dense;
-    s->means = hop_arena_floats(arena, (size_t)(blocks * hop__kv_width(c)));
-    s->per_worker = desk_lay(&d, NULL, c, s->tokens);
-    s->work = hop_arena_alloc(arena, s->per_worker * (size_t)hop_pool_threads(pool));
-    if (c->option[HOP_OPTION_summary] == 0) mean_keys(s, blocks);
-    hop_pool_run(pool, (s->tokens - s->start + ROWS - 1) / ROWS * c->heads, choose_and_attend, s);
+    choice s = {.in = in, .op = op, .start = in->first > dense ? in->first : dense};
+    int64_t blocks = earlier_blocks(op, in->tokens - 1);
+    s.means = hop_arena_floats(&arena, (size_t)(blocks * op->kv_heads * op->key_dim));
+    s.per_worker = desk_lay(&d, NULL, op, in->tokens);
+    s.work = hop_arena_alloc(&arena, s.per_worker * (size_t)threads);
+    if (op->summary == 0) mean_keys(&s, blocks);
+    hop_pool_run(pool, (in->tokens - s.start + ROWS - 1) / ROWS * op->heads, choose_and_attend, &s);
 }
-
-static size_t sparse_scratch(const hop_mixer_config *c, int64_t tokens, int threads)
-{
-    return choice_scratch(c, tokens, 0, threads) +
-           2 * hop_arena_floats_size((size_t)(tokens * hop__kv_width(c)));
-}
-
-static size_t sparse_step_scratch(const hop_mixer_config *c, int64_t t)
-{
-    return choice_scratch(c, t + 1, t, 1);
-}
-
-static choice choice_of(const hop_mixer_config *c, int64_t tokens, int64_t first, int bits, hop_arena *arena)
-{
-    size_t width = (size_t)((tokens - first) * hop__q_width(c));
-    choice s = {.c = c, .first = first, .tokens = tokens, .bits = bits};
-    s.block = c->option[HOP_OPTION_block];
-    s.topk = c->option[HOP_OPTION_topk];
-    s.q = hop_arena_floats(arena, width);
-    s.o = hop_arena_floats(arena, width);
-    return s;
-}
-
-static void sparse_forward(const hop_mixer_config *c, const float *const *w, const hop_mixer_io *io)
-{
-    size_t width = (size_t)(io->tokens * hop__kv_width(c));
-    choice s = choice_of(c, io->tokens, io->first, io->bits, io->scratch);
-    hop__qkv p = {s.q, hop_arena_floats(io->scratch, width), hop_arena_floats(io->scratch, width)};
-    s.stride = hop__kv_width(c);
-    s.k = p.k;
-    s.v = p.v;
-    hop__attention_project(&p, c, w, io, 0, true);
-    choice_run(&s, io->scratch, io->pool);
-    hop__attention_output(c, w, io, s.o, false);
-}
-
-static void sparse_step(const hop_mixer_config *c, const float *const *w, float *state, int64_t t,
-                        const hop_mixer_io *io)
-{
-    int64_t kw = hop__kv_width(c);
-    choice s = choice_of(c, t + 1, t, io->bits, io->scratch);
-    hop__qkv p = {s.q, state + t * 2 * kw, state + t * 2 * kw + kw};
-    s.stride = 2 * kw;
-    s.k = state;
-    s.v = state + kw;
-    hop__attention_project(&p, c, w, io, t, true);
-    choice_run(&s, io->scratch, NULL);
-    hop__attention_output(c, w, io, s.o, false);
-}
-
-const hop_mixer_ops hop__mixer_sparse = {
-    .name = "sparse",
-    .equation =
-        "y_t = Wo sum_j softmax_j(scale q_t.k_j) v_j, j in the current block or the k blocks that score best",
-    .recurrent = false,
-    .options = sparse_options,
-    .ready = sparse_ready,
-    .params = hop__attention_params,
-    .init = hop__attention_init,
-    .state_floats = sparse_state_floats,
-    .scratch = sparse_scratch,
-    .forward = sparse_forward,
-    .step_scratch = sparse_step_scratch,
-    .step = sparse_step,
-};

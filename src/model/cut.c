@@ -4,25 +4,21 @@
 
 #include <string.h>
 
-bool hop__is_full(const hop_mixer_ops *ops)
-{
-    return ops == hop_mixer_find("full");
-}
-
 static void at_least(size_t *most, size_t n)
 {
     if (n > *most) *most = n;
 }
 
-static void measure(hop__cut_sizes *z, const hop_mixer_ops *ops, const hop_mixer_config *c, int64_t tokens,
-                    int threads)
+static void measure(hop__cut_sizes *z, const hop__plan *p, int64_t tokens, int threads)
 {
-    if (!hop__is_full(ops)) {
-        at_least(&z->state, (size_t)ops->state_floats(c, tokens));
-        at_least(&z->step, ops->step_scratch(c, tokens - 1));
+    const hop_mixer_config *c = &p->config;
+    if (!hop__is_full(p->ops)) {
+        at_least(&z->state, (size_t)hop_list_state_floats(&p->list, tokens));
+        at_least(&z->step, hop_list_step_scratch(&p->list, 1, tokens - 1));
         return;
     }
-    hop_attn a = hop_full_shape(c, tokens, tokens, false);
+    hop_attn a = hop_attention_shape(&p->list, tokens, tokens, false);
+    at_least(&z->step, hop_list_scratch(&p->list, 1, tokens, 1));
     at_least(&z->q, (size_t)(c->heads * c->head_dim));
     at_least(&z->kv, (size_t)(c->kv_heads * c->head_dim));
     at_least(&z->triples, (size_t)(c->heads * (c->head_dim + 2)));
@@ -32,12 +28,7 @@ static void measure(hop__cut_sizes *z, const hop_mixer_ops *ops, const hop_mixer
 hop__cut_sizes hop__cut_measure(const hop_model *m, int64_t tokens, int threads)
 {
     hop__cut_sizes z = {0};
-    int64_t runs = m->config.pattern.run_count;
-    for (int64_t i = 0; i < runs + m->special_count; i++) {
-        int64_t layer = i < runs ? m->run_start[i] : m->specials[i - runs].layer;
-        hop_mixer_config c = hop_model_mixer_config(m, layer);
-        measure(&z, hop__layer_ops(m, layer), &c, tokens, threads);
-    }
+    for (int64_t i = 0; i < m->plan_count; i++) measure(&z, m->plans[i], tokens, threads);
     return z;
 }
 
@@ -100,12 +91,14 @@ static int64_t end_of(const hop__cut *c, int64_t segment, int64_t count)
 }
 
 /* The triples of segment j's queries over the keys of segment i. */
-static void look(const hop__cut *c, const hop_mixer_config *mixer, int64_t j, int64_t i, int64_t count)
+static void look(const hop__cut *c, const hop_list *list, const hop_mixer_config *mixer,
+                 const int64_t queries_keys[2], int64_t count)
 {
+    int64_t j = queries_keys[0], i = queries_keys[1];
     int64_t row = c->at.starts[j], rows = end_of(c, j, count) - row;
     int64_t key = c->at.starts[i], keys = end_of(c, i, count) - key;
     int64_t qw = mixer->heads * mixer->head_dim, kw = mixer->kv_heads * mixer->head_dim;
-    hop_attn a = hop_full_shape(mixer, keys, rows, i == j);
+    hop_attn a = hop_attention_shape(list, keys, rows, i == j);
     hop_attn_partial(i == j ? c->triples : c->reply, (i == j ? c->q : c->sent) + row * qw, c->k + key * kw,
                      c->v + key * kw, &a, c->work, c->pool);
 }
@@ -113,23 +106,27 @@ static void look(const hop__cut *c, const hop_mixer_config *mixer, int64_t j, in
 static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y,
                      const float *x, int64_t count)
 {
-    const hop_full_rows rows = {c->q, c->k, c->v};
+    const hop_attention_rows rows = {c->q, c->k, c->v};
     int64_t qw = mixer->heads * mixer->head_dim;
-    hop_mixer_io io = {.x = x, .tokens = count, .pool = c->pool};
-    hop_full_project(&rows, mixer, l->mixer, &io, 0);
+    hop_mixer_io io = {.x = x, .tokens = count, .scratch = &c->step, .pool = c->pool};
+    c->step.used = 0;
+    hop_attention_project(&rows, l->list, mixer, l->mixer, &io);
     memcpy(c->sent, c->q, sizeof(float) * (size_t)(count * qw));
     hop_narrow(c->sent, count * qw, c->at.bits);
     for (int64_t j = 0; j < c->at.count; j++) {
         int64_t first = c->at.starts[j], n = end_of(c, j, count) - first, heads = n * mixer->heads;
-        look(c, mixer, j, j, count);
+        look(c, l->list, mixer, (const int64_t[]){j, j}, count);
         for (int64_t i = 0; i < j; i++) {
-            look(c, mixer, j, i, count);
+            look(c, l->list, mixer, (const int64_t[]){j, i}, count);
             hop_triple_narrow(c->reply, heads, mixer->head_dim, c->at.bits);
             hop_triple_fold(c->triples, c->reply, heads, mixer->head_dim);
         }
         io.y = y + first * mixer->d_model;
+        io.x = x + first * mixer->d_model;
         io.tokens = n;
-        hop_full_output(mixer, l->mixer, &io, c->triples, c->o);
+        c->step.used = 0;
+        hop_triple_close(c->o, c->triples, heads, mixer->head_dim);
+        hop_attention_output(c->o, l->list, mixer, l->mixer, &io);
     }
 }
 
@@ -137,15 +134,15 @@ static void mix_steps(hop__cut *c, const hop__layer *l, const hop_mixer_config *
                       const float *x, int64_t count)
 {
     int64_t d = mixer->d_model, segment = 1;
-    memset(c->state, 0, sizeof(float) * (size_t)l->ops->state_floats(mixer, 0));
+    memset(c->state, 0, sizeof(float) * (size_t)hop_list_state_floats(l->list, 0));
     for (int64_t t = 0; t < count; t++) {
         if (segment < c->at.count && t == c->at.starts[segment]) {
-            hop_narrow(c->state, l->ops->state_floats(mixer, t), c->at.bits);
+            hop_narrow(c->state, hop_list_state_floats(l->list, t), c->at.bits);
             segment++;
         }
         c->step.used = 0;
         hop_mixer_io io = {.y = y + t * d, .x = x + t * d, .tokens = 1, .scratch = &c->step};
-        l->ops->step(mixer, l->mixer, c->state, t, &io);
+        hop_list_step(l->list, mixer, l->mixer, c->state, 0, t, &io);
     }
 }
 

@@ -14,16 +14,16 @@ struct hop_decoder {
 };
 
 /* Where a layer's state after t tokens begins. */
-static float *state_at(const hop_decoder *d, int64_t layer, const hop_mixer_config *c, int64_t t)
+static float *state_at(const hop_decoder *d, int64_t layer, int64_t t)
 {
-    const hop_mixer_ops *ops = d->model->layers[layer].ops;
-    return d->states[layer] + (d->keep && ops->recurrent ? t * ops->state_floats(c, t) : 0);
+    const hop_list *l = d->model->layers[layer].list;
+    return d->states[layer] + (d->keep && !l->attends ? t * l->state_floats : 0);
 }
 
-static size_t state_size(const hop_decoder *d, const hop_mixer_ops *ops, const hop_mixer_config *c)
+static size_t state_size(const hop_decoder *d, const hop_list *l)
 {
-    size_t n = sizeof(float) * (size_t)ops->state_floats(c, d->max_tokens);
-    return d->keep && ops->recurrent ? n * (size_t)(d->max_tokens + 1) : n;
+    size_t n = sizeof(float) * (size_t)hop_list_state_floats(l, d->max_tokens);
+    return d->keep && !l->attends ? n * (size_t)(d->max_tokens + 1) : n;
 }
 
 static hop_status allocate(hop_decoder *d, hop_error *err)
@@ -38,11 +38,10 @@ static hop_status allocate(hop_decoder *d, hop_error *err)
     d->finish = hop_alloc(sizeof(float) * hop__finish_floats(m, 1));
     bool ok = d->states && d->x && d->y && d->normed && d->finish;
     for (int64_t i = 0; ok && i < layers; i++) {
-        hop_mixer_config c = hop_model_mixer_config(m, i);
-        const hop_mixer_ops *ops = m->layers[i].ops;
-        d->states[i] = hop_alloc(state_size(d, ops, &c));
+        const hop_list *list = m->layers[i].list;
+        d->states[i] = hop_alloc(state_size(d, list));
         ok = d->states[i] != NULL;
-        size_t need = ops->step_scratch(&c, d->max_tokens - 1);
+        size_t need = hop_list_step_scratch(list, 1, d->max_tokens - 1);
         if (need > most) most = need;
     }
     if (!ok)
@@ -90,16 +89,16 @@ static void step_layer(hop_decoder *d, int64_t i)
     const hop_model *m = d->model;
     const hop__layer *l = &m->layers[i];
     hop_mixer_config c = hop_model_mixer_config(m, i);
-    float *state = state_at(d, i, &c, d->length);
-    if (d->keep && l->ops->recurrent) { /* this token works on a copy; the old one stays */
-        size_t n = (size_t)l->ops->state_floats(&c, d->length);
+    float *state = state_at(d, i, d->length);
+    if (d->keep && !l->list->attends) { /* this token works on a copy; the old one stays */
+        size_t n = (size_t)l->list->state_floats;
         memcpy(state + n, state, n * sizeof(float));
         state += n;
     }
     d->scratch.used = 0;
     hop_mixer_io io = {.y = d->y, .tokens = 1, .scratch = &d->scratch};
     io.x = hop__norm(m, d->normed, d->x, l->norm1, l->norm1_bias, 1, 0, NULL);
-    l->ops->step(&c, l->mixer, state, d->length, &io);
+    hop_list_step(l->list, &c, l->mixer, state, 0, d->length, &io);
     hop__finish(m, l, d->x, d->y, 1, (hop__arith){0}, d->finish);
 }
 
@@ -130,14 +129,14 @@ hop_status hop_decoder_rewind(hop_decoder *d, int64_t length, hop_error *err)
         return hop_fail(err, HOP_ERANGE, "cannot rewind from %lld to %lld tokens", (long long)d->length,
                         (long long)length);
     for (int64_t i = 0; i < m->config.pattern.layers && !d->keep && length < d->length; i++) {
-        const hop_mixer_ops *ops = m->layers[i].ops;
-        hop_mixer_config c = hop_model_mixer_config(m, i);
+        const hop_list *l = m->layers[i].list;
         /* A cache that only grows forgets its last rows; a state of bounded size has overwritten what it was.
          */
-        if (ops->state_floats(&c, d->length) > ops->state_floats(&c, d->length - 1)) continue;
+        if (hop_list_state_floats(l, d->length) > hop_list_state_floats(l, d->length - 1)) continue;
         if (length > 0)
-            return hop_fail(err, HOP_EDOMAIN, "the states of a %s layer were not kept", ops->name);
-        memset(d->states[i], 0, sizeof(float) * (size_t)ops->state_floats(&c, 0));
+            return hop_fail(err, HOP_EDOMAIN, "the states of a %s layer were not kept",
+                            m->layers[i].ops->name);
+        memset(d->states[i], 0, sizeof(float) * (size_t)hop_list_state_floats(l, 0));
     }
     d->length = length;
     return HOP_OK;

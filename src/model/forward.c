@@ -24,11 +24,8 @@ struct hop_forward {
 static size_t mixer_scratch(const hop_model *m, int64_t tokens, int threads)
 {
     size_t most = 1;
-    for (int64_t i = 0; i < m->config.pattern.run_count + m->special_count; i++) {
-        int64_t runs = m->config.pattern.run_count,
-                layer = i < runs ? m->run_start[i] : m->specials[i - runs].layer;
-        hop_mixer_config c = hop_model_mixer_config(m, layer);
-        size_t need = hop__layer_ops(m, layer)->scratch(&c, tokens, threads);
+    for (int64_t i = 0; i < m->plan_count; i++) {
+        size_t need = hop_list_scratch(&m->plans[i]->list, 1, tokens, threads);
         if (need > most) most = need;
     }
     return most;
@@ -127,7 +124,7 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
         hop_mixer_io io = {.y = f->y, .x = x, .tokens = count, .first = first, .bits = f->bits};
         io.scratch = &f->mixer;
         io.pool = f->pool;
-        l->ops->forward(&c, l->mixer, &io);
+        hop_list_forward(l->list, &c, l->mixer, &io);
     }
     rows_job job = {.f = f, .layer = l, .first = first, .count = count};
     hop_pool_run(f->pool, (count - first + ROWS - 1) / ROWS, finish_rows, &job);

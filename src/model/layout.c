@@ -73,6 +73,35 @@ static int compare_specials(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static bool alike(const hop_mixer_config *a, const hop_mixer_config *b)
+{
+    return a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
+           a->rope_theta == b->rope_theta && a->scale == b->scale &&
+           memcmp(a->option, b->option, sizeof a->option) == 0;
+}
+
+/* The plan of a layer; one that there is already, if it has the same configuration. */
+static hop_status plan_layer(hop_model *m, const hop_mixer_ops *ops, int64_t layer, bool own,
+                             const hop__plan **out, hop_error *err)
+{
+    hop_mixer_config c;
+    hop_status s = configure(&m->config, ops, layer, own, &c, err);
+    if (s != HOP_OK) return s;
+    for (int64_t i = 0; i < m->plan_count; i++)
+        if (m->plans[i]->ops == ops && alike(&m->plans[i]->config, &c)) {
+            *out = m->plans[i];
+            return HOP_OK;
+        }
+    hop__plan *p = m->plans[m->plan_count] = hop_alloc(sizeof *p);
+    if (!p) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    m->plan_count++;
+    p->ops = ops;
+    p->config = c;
+    hop_mixer_list(&p->list, ops, &c);
+    *out = p;
+    return HOP_OK;
+}
+
 static hop_status configure_specials(hop_model *m, hop_error *err)
 {
     const hop_config *n = &m->config;
@@ -88,7 +117,7 @@ static hop_status configure_specials(hop_model *m, hop_error *err)
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&n->pattern, layer));
         hop__special *s = &m->specials[m->special_count++];
         s->layer = layer;
-        hop_status got = configure(n, ops, layer, true, &s->config, err);
+        hop_status got = plan_layer(m, ops, layer, true, &s->plan, err);
         if (got != HOP_OK) return got;
     }
     qsort(m->specials, (size_t)m->special_count, sizeof *m->specials, compare_specials);
@@ -98,13 +127,14 @@ static hop_status configure_specials(hop_model *m, hop_error *err)
 static hop_status configure_all(hop_model *m, hop_error *err)
 {
     const hop_pattern *p = &m->config.pattern;
-    m->run_config = hop_alloc(sizeof *m->run_config * (size_t)p->run_count);
+    m->run_plan = hop_alloc(sizeof *m->run_plan * (size_t)p->run_count);
     m->run_start = hop_alloc(sizeof *m->run_start * (size_t)(p->run_count + 1));
-    if (!m->run_config || !m->run_start) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    m->plans = hop_alloc(sizeof *m->plans * (size_t)(p->run_count + m->config.setting_count));
+    if (!m->run_plan || !m->run_start || !m->plans) return hop_fail(err, HOP_ENOMEM, "out of memory");
     for (int64_t r = 0; r < p->run_count; r++) {
         const hop_mixer_ops *ops = hop_mixer_find(p->runs[r].mixer);
         if (!ops) return hop_fail(err, HOP_EUNKNOWN, "pattern: unknown mixer \"%s\"", p->runs[r].mixer);
-        hop_status s = configure(&m->config, ops, m->run_start[r], false, &m->run_config[r], err);
+        hop_status s = plan_layer(m, ops, m->run_start[r], false, &m->run_plan[r], err);
         if (s != HOP_OK) return s;
         m->run_start[r + 1] = m->run_start[r] + p->runs[r].count;
     }
@@ -129,18 +159,18 @@ int64_t hop__layer_run(const hop_model *m, int64_t layer)
     return lo;
 }
 
-hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer)
+const hop__plan *hop__layer_plan(const hop_model *m, int64_t layer)
 {
     for (int64_t i = 0; i < m->special_count && m->specials[i].layer <= layer; i++)
-        if (m->specials[i].layer == layer) return m->specials[i].config;
-    hop_mixer_config c = m->run_config[hop__layer_run(m, layer)];
-    c.layer = layer;
-    return c;
+        if (m->specials[i].layer == layer) return m->specials[i].plan;
+    return m->run_plan[hop__layer_run(m, layer)];
 }
 
-const hop_mixer_ops *hop__layer_ops(const hop_model *m, int64_t layer)
+hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer)
 {
-    return hop_mixer_find(m->config.pattern.runs[hop__layer_run(m, layer)].mixer);
+    hop_mixer_config c = hop__layer_plan(m, layer)->config;
+    c.layer = layer;
+    return c;
 }
 
 /* ---- a layer's tensors ------------------------------------------------------------------------ */
@@ -175,14 +205,13 @@ static void add_mlp(parts *p, const hop_config *c)
     if (!gated) add_part(p, "mlp.down_proj.bias", d, 0, SLOT(down_bias));
 }
 
-static int list_parts(const hop_config *c, const hop_mixer_ops *ops, const hop_mixer_config *mixer,
-                      hop__part *out)
+int hop__plan_parts(const hop_config *c, const hop__plan *plan, hop__part out[HOP__MAX_PARTS])
 {
     parts p = {.out = out};
     if (c->norm != HOP_NORM_NONE) add_part(&p, "input_layernorm.weight", c->d_model, 0, SLOT(norm1));
     if (c->norm == HOP_NORM_LAYER) add_part(&p, "input_layernorm.bias", c->d_model, 0, SLOT(norm1_bias));
     hop_param params[HOP_MIXER_MAX_PARAMS];
-    int count = ops->params(mixer, params);
+    int count = plan->ops->params(&plan->config, params);
     for (int i = 0; i < count; i++) {
         char name[64];
         snprintf(name, sizeof name, "mixer.%s", params[i].name);
@@ -194,13 +223,7 @@ static int list_parts(const hop_config *c, const hop_mixer_ops *ops, const hop_m
 
 int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_PARTS])
 {
-    hop_mixer_config mixer = hop_model_mixer_config(m, layer);
-    return list_parts(&m->config, hop__layer_ops(m, layer), &mixer, out);
-}
-
-int hop__run_parts(const hop_model *m, int64_t run, hop__part out[HOP__MAX_PARTS])
-{
-    return list_parts(&m->config, hop__layer_ops(m, m->run_start[run]), &m->run_config[run], out);
+    return hop__plan_parts(&m->config, hop__layer_plan(m, layer), out);
 }
 
 int64_t hop__part_floats(const hop__part *p)
@@ -265,7 +288,8 @@ static hop_status add_layers(hop_model *m, hop_error *err)
             }
             s = add(m, prefix, &list[i], err);
         }
-        if (m->layers) m->layers[layer].ops = hop__layer_ops(m, layer);
+        const hop__plan *plan = hop__layer_plan(m, layer);
+        if (m->layers) m->layers[layer].ops = plan->ops, m->layers[layer].list = &plan->list;
     }
     return s;
 }
@@ -279,7 +303,7 @@ static hop_status check_drawn(const hop_model *m, hop_error *err)
     for (int64_t i = 0; i < p->run_count + m->special_count; i++) {
         bool run = i < p->run_count;
         int64_t copies = run ? p->runs[i].count : 1, special = i - p->run_count;
-        int count = run ? hop__run_parts(m, i, list) : hop__layer_parts(m, m->specials[special].layer, list);
+        int count = hop__plan_parts(&m->config, run ? m->run_plan[i] : m->specials[special].plan, list);
         int64_t floats = hop__parts_floats(list, count);
         if (floats > MAX_FLOATS) return too_large("a layer", 40, err);
         if (floats > left / copies) return too_large("the network", 62, err);
@@ -341,7 +365,9 @@ hop_status hop__layout(hop_model *m, hop_error *err)
 
 void hop__layout_free(hop_model *m)
 {
-    hop_free(m->run_config);
+    for (int64_t i = 0; i < m->plan_count; i++) hop_free(m->plans[i]);
+    hop_free(m->plans);
+    hop_free(m->run_plan);
     hop_free(m->run_start);
     hop_free(m->specials);
     hop_free(m->weights);

@@ -76,10 +76,11 @@ int64_t hop_model_parameters(const hop_model *m)
     for (int64_t i = 0; i < m->weight_count; i++)
         n += m->weights[i].shape[0] * (m->weights[i].rank == 2 ? m->weights[i].shape[1] : 1);
     for (int64_t r = 0; !m->layers && r < m->config.pattern.run_count; r++)
-        n += m->config.pattern.runs[r].count * numbers(list, hop__run_parts(m, r, list));
+        n += m->config.pattern.runs[r].count *
+             numbers(list, hop__plan_parts(&m->config, m->run_plan[r], list));
     for (int64_t i = 0; !m->layers && i < m->special_count; i++) {
         int64_t layer = m->specials[i].layer;
-        n -= numbers(list, hop__run_parts(m, hop__layer_run(m, layer), list));
+        n -= numbers(list, hop__plan_parts(&m->config, m->run_plan[hop__layer_run(m, layer)], list));
         n += numbers(list, hop__layer_parts(m, layer, list));
     }
     return n;

@@ -7,6 +7,7 @@
 /* One block's weights; NULL where the config has none. */
 typedef struct hop__layer {
     const hop_mixer_ops *ops;
+    const hop_list *list; /* what its mixer does */
     const float *mixer[HOP_MIXER_MAX_PARAMS];
     const float *norm1, *norm1_bias, *norm2, *norm2_bias;
     const float *gate, *up, *up_bias, *down, *down_bias;
@@ -22,17 +23,26 @@ typedef struct hop__part {
 
 #define HOP__MAX_PARTS (HOP_MIXER_MAX_PARAMS + 9)
 
+/* A mixer as some layers have it; their numbers aside, they are all alike. */
+typedef struct hop__plan {
+    const hop_mixer_ops *ops;
+    hop_mixer_config config;
+    hop_list list;
+} hop__plan;
+
 /* A layer with settings of its own. */
 typedef struct hop__special {
     int64_t layer;
-    hop_mixer_config config;
+    const hop__plan *plan;
 } hop__special;
 
 struct hop_model {
     hop_config config;
     /* How each layer's mixer is configured: by run of the pattern, and the exceptions in order of their
      * layers. */
-    hop_mixer_config *run_config;
+    hop__plan **plans;
+    int64_t plan_count;
+    const hop__plan **run_plan;
     int64_t *run_start; /* [runs + 1] */
     hop__special *specials;
     int64_t special_count;
@@ -49,9 +59,8 @@ hop_status hop__layout(hop_model *m, hop_error *err);
 void hop__layout_free(hop_model *m);
 /* The tensors of one layer; returns how many. */
 int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_PARTS]);
-int hop__run_parts(const hop_model *m, int64_t run,
-                   hop__part out[HOP__MAX_PARTS]); /* of a run's ordinary layers */
-const hop_mixer_ops *hop__layer_ops(const hop_model *m, int64_t layer);
+int hop__plan_parts(const hop_config *c, const hop__plan *plan, hop__part out[HOP__MAX_PARTS]);
+const hop__plan *hop__layer_plan(const hop_model *m, int64_t layer);
 int64_t hop__layer_run(const hop_model *m, int64_t layer); /* which run of the pattern it belongs to */
 /* As they are laid out, each from a cache line on; for a tensor beyond all limits, a number beyond them. */
 int64_t hop__part_floats(const hop__part *p);
@@ -61,7 +70,7 @@ int64_t hop__parts_floats(const hop__part *parts, int count);
 
 /* Layers of one mixer without settings of their own have tensors of one shape. */
 typedef struct hop__shape {
-    const hop_mixer_ops *ops;
+    const hop__plan *plan;
     int count;
     hop__part parts[HOP__MAX_PARTS];
 } hop__shape;
@@ -121,7 +130,6 @@ typedef struct hop__cut_sizes {
     size_t step; /* bytes of the mixers' scratch */
 } hop__cut_sizes;
 hop__cut_sizes hop__cut_measure(const hop_model *m, int64_t tokens, int threads);
-bool hop__is_full(const hop_mixer_ops *ops);
 
 typedef struct hop__cut {
     hop_cuts at; /* the starts are its own */
@@ -139,6 +147,11 @@ hop_status hop__cut_check(const hop_cuts *at, int64_t count, hop_error *err);
 /* y = the mixer of `layer` over x [count, d_model]. */
 void hop__cut_mix(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y, const float *x,
                   int64_t count);
+/* Whether its queries are sent along the cuts, and not its state. */
+static inline bool hop__is_full(const hop_mixer_ops *ops)
+{
+    return ops->kind == HOP_MIXER_FULL;
+}
 
 /* saved.c: a forward pass that can be interrupted and taken up again. */
 

@@ -39,7 +39,7 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
     hop_rng rng;
     hop_rng_init(&rng, seed, stream + 63);
     hop_mixer_config c = hop_model_mixer_config(m, layer);
-    hop__layer_ops(m, layer)->init(mixer, &c, &rng);
+    hop_mixer_init(hop__layer_plan(m, layer)->ops, mixer, &c, &rng);
 }
 
 /* ---- places for seeded layers -------------------------------------------------------------------- */
@@ -50,14 +50,14 @@ static int64_t find_shapes(hop__source *s)
     const hop_model *m = s->model;
     int64_t most = 0;
     for (int64_t r = 0; r < m->config.pattern.run_count; r++) {
-        const hop_mixer_ops *ops = hop__layer_ops(m, m->run_start[r]);
+        const hop__plan *plan = m->run_plan[r];
         int64_t k = 0;
-        while (k < s->shape_count && s->shapes[k].ops != ops) k++;
+        while (k < s->shape_count && s->shapes[k].plan != plan) k++;
         s->shape_of_run[r] = (int)k;
         if (k < s->shape_count) continue;
         hop__shape *shape = &s->shapes[s->shape_count++];
-        shape->ops = ops;
-        shape->count = hop__run_parts(m, r, shape->parts);
+        shape->plan = plan;
+        shape->count = hop__plan_parts(&m->config, plan, shape->parts);
         int64_t n = hop__parts_floats(shape->parts, shape->count);
         if (n > most) most = n;
     }
@@ -69,18 +69,11 @@ static int64_t find_shapes(hop__source *s)
     return most;
 }
 
-static int mixer_count(void)
-{
-    int n = 0;
-    while (hop_mixer_at(n)) n++;
-    return n;
-}
-
 hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err)
 {
     *s = (hop__source){.model = m, .each = 1};
     if (!m->config.seeded) return HOP_OK;
-    s->shapes = hop_alloc(sizeof *s->shapes * (size_t)mixer_count());
+    s->shapes = hop_alloc(sizeof *s->shapes * (size_t)m->plan_count);
     s->shape_of_run = hop_alloc(sizeof(int) * (size_t)m->config.pattern.run_count);
     if (s->shapes && s->shape_of_run) {
         int64_t room = find_shapes(s), tie = m->config.tie;
@@ -115,7 +108,8 @@ static bool is_special(const hop_model *m, int64_t layer)
 static void draw(hop__place *p, const hop_model *m, int64_t layer, const hop__part *parts, int count)
 {
     float *data[HOP__MAX_PARTS], *at = p->data;
-    p->layer = (hop__layer){.ops = hop__layer_ops(m, layer)};
+    const hop__plan *plan = hop__layer_plan(m, layer);
+    p->layer = (hop__layer){.ops = plan->ops, .list = &plan->list};
     for (int i = 0; i < count; i++) {
         const float *start = data[i] = at;
         memcpy((char *)&p->layer + parts[i].slot, &start, sizeof start);

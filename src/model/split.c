@@ -161,7 +161,7 @@ int64_t hop_split_reply_floats(const hop_split *s)
 
 int64_t hop_split_state_floats(const hop_split *s, int64_t segment)
 {
-    return s->layer->ops->state_floats(&s->mixer, start_of(s, segment));
+    return hop_list_state_floats(s->layer->list, start_of(s, segment));
 }
 
 int64_t hop_split_most_state(const hop_split *s)
@@ -177,7 +177,7 @@ int64_t hop_split_most_reply(const hop_split *s)
 /* The triples of queries over this segment's keys; `own`: the segment's own queries. */
 static void look(hop_split *s, int64_t segment, float *triples, const float *queries, int64_t rows, bool own)
 {
-    hop_attn a = hop_full_shape(&s->mixer, rows_of(s, segment), rows, own);
+    hop_attn a = hop_attention_shape(s->layer->list, rows_of(s, segment), rows, own);
     hop_attn_partial(triples, queries, s->k + at(s, segment, key_width(s)),
                      s->v + at(s, segment, key_width(s)), &a, s->work, s->pool);
 }
@@ -186,9 +186,11 @@ static void enter_full(hop_split *s, int64_t segment, const float *x)
 {
     int64_t rows = rows_of(s, segment), kw = key_width(s);
     float *q = s->q + at(s, segment, query_width(s));
-    const hop_full_rows to = {q, s->k + at(s, segment, kw), s->v + at(s, segment, kw)};
-    const hop_mixer_io io = {.x = x, .tokens = rows, .pool = s->pool};
-    hop_full_project(&to, &s->mixer, s->layer->mixer, &io, start_of(s, segment));
+    const hop_attention_rows to = {q, s->k + at(s, segment, kw), s->v + at(s, segment, kw)};
+    hop_mixer_io io = {.x = x, .tokens = rows, .scratch = &s->step, .pool = s->pool};
+    io.position = start_of(s, segment);
+    s->step.used = 0;
+    hop_attention_project(&to, s->layer->list, &s->mixer, s->layer->mixer, &io);
     look(s, segment, s->triples + at(s, segment, hop_split_reply_floats(s)), q, rows, true);
 }
 
@@ -237,7 +239,7 @@ void hop_split_step(hop_split *s, int64_t segment, float *state)
     for (int64_t r = 0; r < rows_of(s, segment); r++) {
         s->step.used = 0;
         hop_mixer_io io = {.y = y + r * d, .x = x + r * d, .tokens = 1, .scratch = &s->step};
-        s->layer->ops->step(&s->mixer, s->layer->mixer, state, first + r, &io);
+        hop_list_step(s->layer->list, &s->mixer, s->layer->mixer, state, 0, first + r, &io);
     }
 }
 
@@ -262,9 +264,14 @@ void hop_split_leave(hop_split *s, int64_t segment)
     int64_t d = s->model->config.d_model, width = hop_split_reply_floats(s);
     rows_job job = {.s = s, .x = s->x + at(s, segment, d), .y = s->y + at(s, segment, d)};
     job.rows = rows_of(s, segment);
-    const hop_mixer_io io = {.y = job.y, .tokens = job.rows, .pool = s->pool};
-    if (hop_split_is_full(s))
-        hop_full_output(&s->mixer, s->layer->mixer, &io, s->triples + at(s, segment, width), s->o);
+    if (hop_split_is_full(s)) {
+        const hop_mixer_io io = {
+            .y = job.y, .x = input(s, segment), .tokens = job.rows, .scratch = &s->step, .pool = s->pool};
+        s->step.used = 0;
+        hop_triple_close(s->o, s->triples + at(s, segment, width), job.rows * s->mixer.heads,
+                         s->mixer.head_dim);
+        hop_attention_output(s->o, s->layer->list, &s->mixer, s->layer->mixer, &io);
+    }
     hop_pool_run(s->pool, (job.rows + ROWS - 1) / ROWS, finish_rows, &job);
 }
 

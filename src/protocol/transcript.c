@@ -33,7 +33,7 @@ static void fill_rows(hop_transcript *t, const hop_pattern *p, bool single)
     int64_t layer = 0;
     for (int64_t r = 0; r < p->run_count; r++) {
         int64_t each = single ? 1 : p->runs[r].count;
-        bool full = strcmp(p->runs[r].mixer, "full") == 0;
+        bool full = hop_mixer_find(p->runs[r].mixer)->kind == HOP_MIXER_FULL;
         for (int64_t k = 0; k < p->runs[r].count; k += each, layer += each) {
             t->rows[t->row_count++] = (row){layer, each, t->edges, full};
             t->edges += edges_of(t, full);
@@ -150,7 +150,7 @@ hop_edge_theory hop_edge_expected(const hop_model *m, const hop_player *players,
         hop_mixer_config c = hop_model_mixer_config(m, layer);
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&n->pattern, layer));
         if (e->kind == HOP_EDGE_STATE) {
-            x.state = ops->state_floats(&c, players[e->to].first);
+            x.state = hop_mixer_state_floats(ops, &c, players[e->to].first);
             x.bits += x.state * bits;
         } else {
             x.tokens = players[e->to].tokens;

@@ -1,0 +1,389 @@
+#include "build.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+/* ---- configuration ------------------------------------------------------------------------- */
+
+void hop__option_default(hop_mixer_config *c, hop_option o, int64_t value)
+{
+    if (c->option[o] == HOP_OPTION_UNSET) c->option[o] = value;
+}
+
+hop_status hop__ready_value_dim(hop_mixer_config *c, hop_error *err)
+{
+    (void)err;
+    hop__option_default(c, HOP_OPTION_value_dim, c->head_dim);
+    return HOP_OK;
+}
+
+hop_status hop__ready_wide(hop_mixer_config *c, hop_error *err)
+{
+    (void)err;
+    hop__option_default(c, HOP_OPTION_value_dim, 2 * c->head_dim);
+    return HOP_OK;
+}
+
+hop_status hop__ready_centred(hop_mixer_config *c, const char *name, hop_error *err)
+{
+    hop__option_default(c, HOP_OPTION_value_dim, c->head_dim);
+    if (HOP__OPT(c, value_dim) > 1 || !HOP__OPT(c, norm)) return HOP_OK;
+    return hop_fail(err, HOP_EDOMAIN, "%s: its norm leaves nothing of a value_dim of 1; set norm to 0", name);
+}
+
+hop_status hop__ready_causal(const hop_mixer_config *c, const char *name, hop_error *err)
+{
+    if (c->bidirectional) return hop_fail(err, HOP_EDOMAIN, "%s: looks back only, not both ways", name);
+    return HOP_OK;
+}
+
+double hop__scale_or(const hop_mixer_config *c, double otherwise)
+{
+    return c->scale != 0 ? c->scale : otherwise;
+}
+
+double hop__scale(const hop_mixer_config *c)
+{
+    return hop__scale_or(c, 1.0 / sqrt((double)c->head_dim));
+}
+
+/* ---- parameters ---------------------------------------------------------------------------- */
+
+void hop__param(hop_param *out, int *n, const char *name, int64_t rows, int64_t cols)
+{
+    assert(*n < HOP_MIXER_MAX_PARAMS);
+    out[(*n)++] = (hop_param){name, {rows, cols}};
+}
+
+void hop__param_qkv(hop_param *out, int *n, const hop_mixer_config *c, const int64_t width[3])
+{
+    static const char *const name[] = {"q_proj.weight", "k_proj.weight", "v_proj.weight"};
+    for (int i = 0; i < 3; i++) hop__param(out, n, name[i], width[i], c->d_model);
+}
+
+static const char *const convs[] = {"q_conv1d.weight", "k_conv1d.weight", "v_conv1d.weight"};
+
+void hop__param_convs(hop_param *out, int *n, int64_t taps, const int64_t width[3])
+{
+    for (int i = 0; taps > 0 && i < 3; i++) hop__param(out, n, convs[i], width[i], taps);
+}
+
+int hop__attention_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS])
+{
+    int64_t qw = hop__key_width(c), kw = c->kv_heads * c->head_dim;
+    int n = 0;
+    hop__param_qkv(out, &n, c, (const int64_t[]){qw, kw, kw});
+    hop__param(out, &n, "o_proj.weight", c->d_model, qw);
+    return n;
+}
+
+/* ---- initial values ------------------------------------------------------------------------ */
+
+static int64_t floats_of(const hop_param *p)
+{
+    return p->shape[0] * (p->shape[1] ? p->shape[1] : 1);
+}
+
+static int find(const hop_param *p, int count, const char *name)
+{
+    for (int i = 0; i < count; i++)
+        if (strcmp(p[i].name, name) == 0) return i;
+    return -1;
+}
+
+float *hop__weight(const hop_mixer_weights *w, const char *name, int64_t *count)
+{
+    int i = find(w->param, w->count, name);
+    *count = i < 0 ? 0 : floats_of(&w->param[i]);
+    return i < 0 ? NULL : w->data[i];
+}
+
+void hop__fill(const hop_mixer_weights *w, const char *name, double value)
+{
+    int64_t n;
+    float *p = hop__weight(w, name, &n);
+    for (int64_t i = 0; i < n; i++) p[i] = (float)value;
+}
+
+void hop__fill_normal(const hop_mixer_weights *w, const char *name, double std)
+{
+    int64_t n;
+    float *p = hop__weight(w, name, &n);
+    for (int64_t i = 0; i < n; i++) p[i] = (float)(std * hop_rng_normal(w->rng));
+}
+
+void hop__fill_uniform(const hop_mixer_weights *w, const char *name, double lo, double hi)
+{
+    int64_t n;
+    float *p = hop__weight(w, name, &n);
+    for (int64_t i = 0; i < n; i++) p[i] = (float)(lo + (hi - lo) * hop_rng_uniform(w->rng));
+}
+
+void hop__fill_conv(const hop_mixer_weights *w, const char *name)
+{
+    double bound = 1.0 / sqrt((double)HOP__OPT(w->c, conv));
+    if (HOP__OPT(w->c, conv) > 0) hop__fill_uniform(w, name, -bound, bound);
+}
+
+void hop__fill_convs(const hop_mixer_weights *w)
+{
+    for (int i = 0; i < 3; i++) hop__fill_conv(w, convs[i]);
+}
+
+void hop__fill_dt_bias(const hop_mixer_weights *w, const char *name)
+{
+    int64_t n;
+    float *p = hop__weight(w, name, &n);
+    for (int64_t i = 0; i < n; i++) {
+        double dt = fmax(exp(log(0.001) + hop_rng_uniform(w->rng) * (log(0.1) - log(0.001))), 1e-4);
+        p[i] = (float)(dt + log(-expm1(-dt))); /* the inverse of softplus */
+    }
+}
+
+void hop__fill_log_uniform(const hop_mixer_weights *w, const char *name, double lo, double hi)
+{
+    int64_t n;
+    float *p = hop__weight(w, name, &n);
+    for (int64_t i = 0; i < n; i++) {
+        double u = hop_rng_uniform(w->rng);
+        p[i] = (float)log(hi < lo ? lo * (1.0 - u) : lo + (hi - lo) * u);
+    }
+}
+
+void hop_mixer_init(const hop_mixer_ops *ops, float *const *params, const hop_mixer_config *c, hop_rng *rng)
+{
+    hop_mixer_weights w = {.c = c, .data = params, .rng = rng};
+    w.count = ops->params(c, w.param);
+    for (int i = 0; i < w.count; i++) {
+        const hop_param *p = &w.param[i];
+        if (p->shape[1])
+            hop__fill_normal(&w, p->name, 1.0 / sqrt((double)p->shape[1]));
+        else
+            hop__fill(&w, p->name, 1.0);
+    }
+    if (ops->init) ops->init(&w);
+}
+
+/* ---- operations ---------------------------------------------------------------------------- */
+
+void hop_mixer_list(hop_list *out, const hop_mixer_ops *ops, const hop_mixer_config *c)
+{
+    hop_builder b = {.list = out, .c = c};
+    b.params = ops->params(c, b.param);
+    out->op_count = 0;
+    out->buffer_count = HOP_FIRST_BUFFER;
+    out->width[HOP_X] = out->width[HOP_Y] = c->d_model;
+    ops->list(&b);
+    hop__list_finish(out);
+}
+
+int64_t hop_mixer_state_floats(const hop_mixer_ops *ops, const hop_mixer_config *c, int64_t t)
+{
+    hop_list l;
+    hop_mixer_list(&l, ops, c);
+    return hop_list_state_floats(&l, t);
+}
+
+hop__val hop__x(const hop_builder *b)
+{
+    return (hop__val){HOP_X, 0, b->c->d_model};
+}
+
+int hop__find(const hop_builder *b, const char *name)
+{
+    return name ? find(b->param, b->params, name) : -1;
+}
+
+hop_op *hop__op(hop_builder *b, hop_op_kind kind, int64_t width, const hop__val *in, int inputs)
+{
+    hop_list *l = b->list;
+    assert(l->op_count < HOP_LIST_OPS && l->buffer_count < HOP_LIST_BUFFERS && inputs <= HOP_OP_INPUTS);
+    hop_op *op = &l->op[l->op_count++];
+    *op = (hop_op){.kind = kind, .y = l->buffer_count++, .par = {-1, -1}, .width = width, .groups = 1};
+    op->dim = width, op->steps = op->times = 1, op->before = op->scale = 1.0, op->state = -1;
+    for (int i = 0; i < HOP_OP_INPUTS; i++)
+        op->in[i] = i < inputs && in[i].width > 0 ? (hop_ref){in[i].buffer, in[i].column} : (hop_ref){-1, 0};
+    l->width[op->y] = width;
+    return op;
+}
+
+hop__val hop__result(const hop_op *op)
+{
+    return (hop__val){op->y, 0, op->width};
+}
+
+hop__val hop__linear_rows(hop_builder *b, hop__val x, const char *w, const char *bias, int64_t first,
+                          int64_t rows)
+{
+    int i = hop__find(b, w);
+    assert(i >= 0 && x.width % b->param[i].shape[1] == 0 && first + rows <= b->param[i].shape[0]);
+    int64_t groups = x.width / b->param[i].shape[1];
+    hop_op *op = hop__op(b, HOP_OP_LINEAR, groups * rows, &x, 1);
+    op->par[0] = i, op->par[1] = hop__find(b, bias);
+    op->groups = groups, op->dim = op->row = b->param[i].shape[1], op->first_row = first;
+    return hop__result(op);
+}
+
+hop__val hop__linear(hop_builder *b, hop__val x, const char *w, const char *bias)
+{
+    int i = hop__find(b, w);
+    assert(i >= 0);
+    return hop__linear_rows(b, x, w, bias, 0, b->param[i].shape[0]);
+}
+
+void hop__output(hop_builder *b, hop__val o, const char *w, const char *bias)
+{
+    hop__linear(b, o, w, bias);
+    b->list->op[b->list->op_count - 1].y = HOP_Y;
+    b->list->buffer_count--;
+}
+
+hop__val hop__conv(hop_builder *b, hop__val x, const char *w, const char *bias, bool silu)
+{
+    int i = hop__find(b, w);
+    if (i < 0) return x;
+    hop_op *op = hop__op(b, HOP_OP_CONV, x.width, &x, 1);
+    op->par[0] = i, op->par[1] = hop__find(b, bias), op->taps = b->param[i].shape[1], op->silu = silu;
+    return hop__result(op);
+}
+
+hop__val hop__project_conv(hop_builder *b, const char *w, const char *conv)
+{
+    return hop__conv(b, hop__linear(b, hop__x(b), w, NULL), conv, NULL, true);
+}
+
+hop__val hop__act_scaled(hop_builder *b, hop__val x, hop_act act, double before, double scale)
+{
+    hop_op *op = hop__op(b, HOP_OP_ACT, x.width, &x, 1);
+    op->act = act, op->before = before, op->scale = scale;
+    return hop__result(op);
+}
+
+hop__val hop__act(hop_builder *b, hop__val x, hop_act act)
+{
+    return hop__act_scaled(b, x, act, 1.0, 1.0);
+}
+
+hop__val hop__grouped(hop_builder *b, hop_op_kind kind, hop__val x, int64_t groups, const char *w)
+{
+    hop_op *op = hop__op(b, kind, x.width, &x, 1);
+    op->groups = groups, op->dim = x.width / groups, op->par[0] = hop__find(b, w);
+    return hop__result(op);
+}
+
+hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, double theta)
+{
+    hop__val y = hop__grouped(b, HOP_OP_ROPE, x, groups, NULL);
+    b->list->op[b->list->op_count - 1].theta = theta;
+    return y;
+}
+
+hop__val hop__rms(hop_builder *b, hop__val x, const char *w, int64_t groups)
+{
+    if (hop__find(b, w) < 0) return x;
+    hop__val y = hop__grouped(b, HOP_OP_RMS, x, groups, w);
+    b->list->op[b->list->op_count - 1].eps = HOP__NORM_EPS;
+    return y;
+}
+
+hop__val hop__groupnorm(hop_builder *b, hop__val x, const char *w, const char *bias, int64_t groups,
+                        double eps)
+{
+    if (hop__find(b, w) < 0) return x;
+    hop__val y = hop__grouped(b, HOP_OP_GROUPNORM, x, groups, w);
+    hop_op *op = &b->list->op[b->list->op_count - 1];
+    op->par[1] = hop__find(b, bias), op->eps = eps;
+    return y;
+}
+
+hop__val hop__with(hop_builder *b, hop_op_kind kind, const hop__val *in, int inputs, const char *w)
+{
+    hop_op *op = hop__op(b, kind, in[0].width, in, inputs);
+    op->par[0] = hop__find(b, w);
+    return hop__result(op);
+}
+
+hop__val hop__mul(hop_builder *b, hop__val x, hop__val y)
+{
+    hop_op *op = hop__op(b, HOP_OP_MUL, x.width, (const hop__val[]){x, y}, 2);
+    op->dim = x.width / y.width;
+    return hop__result(op);
+}
+
+hop__val hop__repeat(hop_builder *b, hop__val x, int64_t groups, int64_t times)
+{
+    if (times == 1) return x;
+    hop_op *op = hop__op(b, HOP_OP_REPEAT, x.width * times, &x, 1);
+    op->groups = groups, op->dim = op->width / groups, op->times = times;
+    return hop__result(op);
+}
+
+hop__val hop__append_one(hop_builder *b, hop__val x, int64_t groups)
+{
+    hop_op *op = hop__op(b, HOP_OP_APPEND_ONE, x.width + groups, &x, 1);
+    op->groups = groups, op->dim = x.width / groups;
+    return hop__result(op);
+}
+
+hop__val hop__divide(hop_builder *b, hop__val x, int64_t groups, double eps)
+{
+    hop_op *op = hop__op(b, HOP_OP_DIVIDE, x.width - groups, &x, 1);
+    op->groups = groups, op->dim = op->width / groups, op->eps = eps;
+    return hop__result(op);
+}
+
+hop__val hop__constant(hop_builder *b, int64_t width, double (*f)(const hop_mixer_config *, int64_t))
+{
+    hop_op *op = hop__op(b, HOP_OP_CONSTANT, width, NULL, 0);
+    op->constant = f;
+    return hop__result(op);
+}
+
+hop__val hop__gate(hop_builder *b, hop__val o, const char *w, const char *bias, hop_act act)
+{
+    if (hop__find(b, w) < 0) return o;
+    return hop__mul(b, o, hop__act(b, hop__linear(b, hop__x(b), w, bias), act));
+}
+
+hop__val hop__scan_op(hop_builder *b, const hop__scan *s)
+{
+    const hop_mixer_config *c = b->c;
+    int64_t steps = s->steps ? s->steps : 1;
+    hop_op *op = hop__op(b, HOP_OP_SCAN, s->in[HOP_SCAN_V].width / steps, s->in, HOP_OP_INPUTS);
+    op->core = s->core, op->gate = s->gate, op->steps = steps, op->scale = s->scale;
+    op->heads = s->heads ? s->heads : c->heads;
+    op->kv_heads = s->key_heads ? s->key_heads : op->heads;
+    op->key_dim = s->key_dim ? s->key_dim : c->head_dim;
+    op->value_dim = op->width / op->heads;
+    op->par[0] = hop__find(b, s->u);
+    return hop__result(op);
+}
+
+/* ---- attention ----------------------------------------------------------------------------- */
+
+/* What leads to a choice must have the same bits however many rows are computed together. */
+static hop__val projected(hop_builder *b, const char *w, int64_t heads, bool steady)
+{
+    hop__val x = hop__linear(b, hop__x(b), w, NULL);
+    b->list->op[b->list->op_count - 1].steady = steady;
+    return heads > 0 && b->c->rope_theta > 0 ? hop__rope(b, x, heads, b->c->rope_theta) : x;
+}
+
+hop_op *hop__attention(hop_builder *b, hop_op_kind kind)
+{
+    const hop_mixer_config *c = b->c;
+    bool steady = kind == HOP_OP_SPARSE;
+    hop__val q = projected(b, "q_proj.weight", c->heads, steady);
+    hop__val k = projected(b, "k_proj.weight", c->kv_heads, steady);
+    hop__val v = projected(b, "v_proj.weight", 0, steady);
+    hop_op *op = hop__op(b, kind, hop__key_width(c), (const hop__val[]){q, k, v}, 3);
+    op->heads = c->heads, op->kv_heads = c->kv_heads, op->scale = hop__scale(c);
+    op->dim = op->key_dim = op->value_dim = c->head_dim;
+    return op;
+}
+
+void hop__attention_end(hop_builder *b, const hop_op *op)
+{
+    hop__output(b, hop__result(op), "o_proj.weight", NULL);
+}

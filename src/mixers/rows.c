@@ -1,0 +1,284 @@
+/* rows.c - the operations that look at one row at a time. An input may lie where the result goes: each number
+ * is read before it is written. */
+#include "walk.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Some rows of an operation: the result is packed, inputs are `stride` apart. */
+typedef struct rows {
+    const hop__walk *w;
+    const hop_op *op;
+    int64_t first, count, width;
+    float *y;
+    const float *in[4];
+    int64_t stride[4];
+    const float *par, *par2;
+} rows;
+
+/* All inputs packed: the rows are one long one. */
+static bool packed(const rows *r)
+{
+    for (int i = 0; i < 4; i++)
+        if (r->in[i] && r->stride[i] != r->width) return false;
+    return true;
+}
+
+static void copy_to(float *y, const float *x, int64_t n)
+{
+    if (y != x) memcpy(y, x, sizeof(float) * (size_t)n);
+}
+
+/* y = a, which may be elsewhere. */
+static void bring(const rows *r)
+{
+    if (packed(r)) {
+        copy_to(r->y, r->in[0], r->count * r->width);
+        return;
+    }
+    for (int64_t t = 0; t < r->count; t++)
+        copy_to(r->y + t * r->width, r->in[0] + t * r->stride[0], r->width);
+}
+
+static void multiply(float *x, int64_t n, float by)
+{
+    for (int64_t i = 0; by != 1.0f && i < n; i++) x[i] *= by;
+}
+
+static void act(const rows *r)
+{
+    int64_t n = r->count * r->width;
+    bring(r);
+    multiply(r->y, n, (float)r->op->before);
+    hop__activate(r->op->act, r->y, n);
+    multiply(r->y, n, (float)r->op->scale);
+}
+
+/* exp(A_log) is kept finite, so that a step size of exactly 0 holds the state whatever A_log is. */
+static void rate(const rows *r)
+{
+    int64_t dim = r->op->dim;
+    for (int64_t g = 0; g < r->op->groups; g++) {
+        float by = -fminf(expf(r->par[g]), 1e30f);
+        for (int64_t t = 0; t < r->count; t++)
+            for (int64_t e = g * dim; e < (g + 1) * dim; e++)
+                r->y[t * r->width + e] = r->in[0][t * r->stride[0] + e] * by;
+    }
+}
+
+/* Four sums, so that additions need not wait for each other. */
+static void l2(const rows *r)
+{
+    int64_t dim = r->op->dim;
+    for (int64_t t = 0; t < r->count; t++)
+        for (int64_t g = 0; g < r->op->groups; g++) {
+            const float *x = r->in[0] + t * r->stride[0] + g * dim;
+            float *y = r->y + t * r->width + g * dim;
+            double s[4] = {0};
+            for (int64_t i = 0; i < dim; i++) s[i & 3] += (double)x[i] * x[i];
+            float inverse = (float)(1.0 / sqrt(s[0] + s[1] + s[2] + s[3] + 1e-6));
+            for (int64_t i = 0; i < dim; i++) y[i] = x[i] * inverse;
+        }
+}
+
+/* Rows of several sequences may follow one another. */
+static void rope(const rows *r)
+{
+    int64_t tokens = r->w->tokens;
+    bring(r);
+    for (int64_t t = 0, n; t < r->count; t += n) {
+        int64_t at = (r->first + t) % tokens;
+        n = tokens - at < r->count - t ? tokens - at : r->count - t;
+        hop_rope(r->y + t * r->width, n, r->width, r->op->groups, r->op->dim, r->w->position + at,
+                 r->op->theta);
+    }
+}
+
+static void rms(const rows *r)
+{
+    int64_t groups = r->op->groups, dim = r->op->dim;
+    bool together = packed(r);
+    for (int64_t t = 0; t < (together ? 1 : r->count); t++)
+        hop_rmsnorm(r->y + t * r->width, r->in[0] + t * r->stride[0], r->par,
+                    (together ? r->count : 1) * groups, dim, (float)r->op->eps);
+}
+
+static void groupnorm(const rows *r)
+{
+    int64_t dim = r->op->dim;
+    for (int64_t t = 0; t < r->count; t++)
+        for (int64_t g = 0; g < r->op->groups; g++)
+            hop_layernorm(r->y + t * r->width + g * dim, r->in[0] + t * r->stride[0] + g * dim,
+                          r->par + g * dim, r->par2 ? r->par2 + g * dim : NULL, 1, dim, (float)r->op->eps);
+}
+
+static void mul(const rows *r)
+{
+    int64_t dim = r->op->dim;
+    if (dim == 1 && packed(r)) {
+        for (int64_t i = 0; i < r->count * r->width; i++) r->y[i] = r->in[0][i] * r->in[1][i];
+        return;
+    }
+    for (int64_t t = 0; t < r->count; t++) {
+        const float *a = r->in[0] + t * r->stride[0], *b = r->in[1] + t * r->stride[1];
+        float *y = r->y + t * r->width;
+        for (int64_t g = 0; g * dim < r->width; g++)
+            for (int64_t e = g * dim; e < (g + 1) * dim; e++) y[e] = b[g] * a[e];
+    }
+}
+
+/* The operations that are one expression of an element: a, b, c its inputs, w its parameter's number. */
+#define ELEMENTWISE(name, expression)                                      \
+    static void name(const rows *r)                                        \
+    {                                                                      \
+        for (int64_t t = 0; t < r->count; t++) {                           \
+            const float *pa = r->in[0] + t * r->stride[0],                 \
+                        *pb = r->in[1] ? r->in[1] + t * r->stride[1] : pa; \
+            const float *pc = r->in[2] ? r->in[2] + t * r->stride[2] : pa; \
+            float *y = r->y + t * r->width;                                \
+            for (int64_t e = 0; e < r->width; e++) {                       \
+                float a = pa[e], b = pb[e], c = pc[e];                     \
+                (void)b, (void)c;                                          \
+                y[e] = expression;                                         \
+            }                                                              \
+        }                                                                  \
+    }
+ELEMENTWISE(sub, a - b)
+ELEMENTWISE(lerp_by, a + b * (c + r->par[e]))
+ELEMENTWISE(lerp_fixed, a + b * r->par[e])
+ELEMENTWISE(weigh, a * r->par[e])
+ELEMENTWISE(blend, a *(1.0f + (b - 1.0f) * r->par[e]))
+/* 1 - a² from the logarithm: a itself is too coarse near 1. */
+ELEMENTWISE(lru_input, sqrtf(-expm1f(2.0f * a)) * (b * c))
+#undef ELEMENTWISE
+
+static void lerp(const rows *r)
+{
+    rows line = *r;
+    line.par += r->op->first_row * r->width;
+    (r->in[2] ? lerp_by : lerp_fixed)(&line);
+}
+
+static void skip(const rows *r)
+{
+    int64_t dim = r->op->dim;
+    for (int64_t t = 0; t < r->count; t++) {
+        const float *a = r->in[0] + t * r->stride[0], *b = r->in[1] + t * r->stride[1];
+        float *y = r->y + t * r->width;
+        for (int64_t g = 0; g * dim < r->width; g++)
+            for (int64_t e = g * dim; e < (g + 1) * dim; e++) y[e] = a[e] + r->par[g] * b[e];
+    }
+}
+
+static void bonus(const rows *r)
+{
+    int64_t groups = r->op->groups, dim = r->op->dim, values = r->width / groups;
+    for (int64_t t = 0; t < r->count; t++)
+        for (int64_t g = 0; g < groups; g++) {
+            const float *b = r->in[1] + t * r->stride[1] + g * dim,
+                        *c = r->in[2] + t * r->stride[2] + g * dim;
+            const float *a = r->in[0] + t * r->stride[0] + g * values,
+                        *v = r->in[3] + t * r->stride[3] + g * values;
+            float sum = 0.0f, *y = r->y + t * r->width + g * values;
+            for (int64_t e = 0; e < dim; e++) sum += b[e] * c[e] * r->par[g * dim + e];
+            for (int64_t e = 0; e < values; e++) y[e] = a[e] + sum * v[e];
+        }
+}
+
+static void lru_rate(const rows *r)
+{
+    float by[256];
+    for (int64_t at = 0; at < r->width; at += 256) {
+        int64_t n = r->width - at < 256 ? r->width - at : 256;
+        memcpy(by, r->par + at, sizeof(float) * (size_t)n);
+        hop__activate(HOP_ACT_SOFTPLUS, by, n);
+        for (int64_t t = 0; t < r->count; t++)
+            for (int64_t e = 0; e < n; e++)
+                r->y[t * r->width + at + e] =
+                    -8.0f * r->in[0][t * r->stride[0] + at + e] * fminf(by[e], 1e30f);
+    }
+}
+
+static void taylor(const rows *r)
+{
+    int64_t d = r->op->dim;
+    float scale = r->op->scaled ? (float)r->op->scale : 1.0f, half = r->op->scaled ? 0.5f : 1.0f;
+    float *y = r->y;
+    for (int64_t t = 0; t < r->count; t++)
+        for (int64_t g = 0; g < r->op->groups; g++) {
+            const float *x = r->in[0] + t * r->stride[0] + g * d;
+            *y++ = 1.0f;
+            for (int64_t i = 0; i < d; i++) *y++ = scale * x[i];
+            for (int64_t i = 0; i < d; i++) {
+                float square = scale * scale * x[i];
+                *y++ = half * scale * scale * x[i] * x[i];
+                for (int64_t j = i + 1; j < d; j++) *y++ = square * x[j];
+            }
+        }
+}
+
+static void append_one(const rows *r)
+{
+    int64_t dim = r->op->dim;
+    for (int64_t t = 0; t < r->count; t++)
+        for (int64_t g = 0; g < r->op->groups; g++) {
+            float *y = r->y + t * r->width + g * (dim + 1);
+            memcpy(y, r->in[0] + t * r->stride[0] + g * dim, sizeof(float) * (size_t)dim);
+            y[dim] = 1.0f;
+        }
+}
+
+static void divide(const rows *r)
+{
+    int64_t dim = r->op->dim;
+    for (int64_t t = 0; t < r->count; t++)
+        for (int64_t g = 0; g < r->op->groups; g++) {
+            const float *x = r->in[0] + t * r->stride[0] + g * (dim + 1);
+            for (int64_t e = 0; e < dim; e++)
+                r->y[t * r->width + g * dim + e] = x[e] / (x[dim] + (float)r->op->eps);
+        }
+}
+
+static void repeat(const rows *r)
+{
+    int64_t dim = r->op->dim;
+    for (int64_t t = 0; t < r->count; t++)
+        for (int64_t g = 0; g < r->op->groups; g++)
+            memcpy(r->y + t * r->width + g * dim, r->in[0] + t * r->stride[0] + g / r->op->times * dim,
+                   sizeof(float) * (size_t)dim);
+}
+
+static void (*const row_ops[HOP_OP_COUNT])(const rows *) = {
+    [HOP_OP_ACT] = act,
+    [HOP_OP_RATE] = rate,
+    [HOP_OP_L2] = l2,
+    [HOP_OP_ROPE] = rope,
+    [HOP_OP_RMS] = rms,
+    [HOP_OP_GROUPNORM] = groupnorm,
+    [HOP_OP_MUL] = mul,
+    [HOP_OP_SUB] = sub,
+    [HOP_OP_LERP] = lerp,
+    [HOP_OP_WEIGH] = weigh,
+    [HOP_OP_SKIP] = skip,
+    [HOP_OP_BLEND] = blend,
+    [HOP_OP_BONUS] = bonus,
+    [HOP_OP_LRU_RATE] = lru_rate,
+    [HOP_OP_LRU_INPUT] = lru_input,
+    [HOP_OP_TAYLOR] = taylor,
+    [HOP_OP_APPEND_ONE] = append_one,
+    [HOP_OP_DIVIDE] = divide,
+    [HOP_OP_REPEAT] = repeat,
+};
+
+void hop__row_op(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, int64_t count)
+{
+    rows r = {.w = w, .op = op, .first = from, .count = count, .width = op->width};
+    r.y = hop__out(w, op, s, from);
+    for (int i = 0; i < 4; i++) {
+        r.in[i] = hop__in(w, op, i, s, from);
+        r.stride[i] = hop__stride(w, op, i);
+    }
+    r.par = hop__par(w, op, 0), r.par2 = hop__par(w, op, 1);
+    row_ops[op->kind](&r);
+    hop__cut_rows(w, r.y, count * op->width);
+}

@@ -1,0 +1,296 @@
+/* sequence.c - the operations that look along a sequence: convolution, shift, scans, attention. */
+#include "walk.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Below this many numbers waking the pool costs more than it gains. */
+static const int64_t worth_sharing = 1 << 16;
+
+/* Where sequence s has what this operation remembers; NULL: nothing is kept. */
+static float *state_of(const hop__walk *w, const hop_op *op, int64_t s)
+{
+    return w->state && op->state >= 0 ? w->state + s * w->state_stride + op->state : NULL;
+}
+
+static void copy(float *y, const float *x, int64_t n)
+{
+    memcpy(y, x, sizeof(float) * (size_t)n);
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* ---- convolution and shift ------------------------------------------------------------------- */
+
+enum { CONV_ROWS = 128 }; /* of a task; no fewer than a convolution can remember */
+
+typedef struct conv_job {
+    const hop__walk *w;
+    const hop_op *op;
+    int64_t s;
+    float *past, *saved, *each; /* the state's, as it was, and one for each worker */
+} conv_job;
+
+static int64_t conv_tasks(const hop__walk *w)
+{
+    return (w->tokens + CONV_ROWS - 1) / CONV_ROWS;
+}
+
+/* Inputs before the task's first row: the state's, or rows of the task before. The last task leaves its past
+ * in the state; the first one reads what the state was. */
+static void conv_task(void *ctx, int64_t task, int worker)
+{
+    const conv_job *j = ctx;
+    const hop_op *op = j->op;
+    int64_t from = task * CONV_ROWS, rows = op->taps - 1, x_stride = hop__stride(j->w, op, 0);
+    hop_conv c = {.width = op->width, .size = op->taps, .silu = op->silu, .x_stride = x_stride};
+    c.tokens = least(CONV_ROWS, j->w->tokens - from), c.y_stride = op->width;
+    const float *x = hop__in(j->w, op, 0, j->s, from);
+    float *past = task + 1 == conv_tasks(j->w) ? j->past : j->each + worker * rows * op->width;
+    if (task == 0 && past != j->past) copy(past, j->saved, rows * op->width);
+    for (int64_t i = 0; task > 0 && i < rows; i++)
+        copy(past + i * op->width, x + (i - rows) * x_stride, op->width);
+    hop_conv_forward(hop__out(j->w, op, j->s, from), rows > 0 ? past : NULL, x, hop__par(j->w, op, 0),
+                     hop__par(j->w, op, 1), &c);
+}
+
+static void conv(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+{
+    int64_t floats = (op->taps - 1) * op->width;
+    conv_job j = {.w = w, .op = op, .s = s, .past = state_of(w, op, s), .saved = work, .each = work + floats};
+    if (conv_tasks(w) > 1 && floats > 0) copy(j.saved, j.past, floats);
+    hop_pool_run(w->tokens * op->width * op->taps < worth_sharing ? NULL : pool, conv_tasks(w), conv_task,
+                 &j);
+}
+
+static void shift(const hop__walk *w, const hop_op *op, int64_t s)
+{
+    float *past = state_of(w, op, s), *y = hop__out(w, op, s, 0);
+    int64_t stride = hop__stride(w, op, 0);
+    const float *x = hop__in(w, op, 0, s, 0);
+    copy(y, past, op->width);
+    for (int64_t t = 1; t < w->tokens; t++) copy(y + t * op->width, x + (t - 1) * stride, op->width);
+    copy(past, x + (w->tokens - 1) * stride, op->width);
+}
+
+/* ---- scans ----------------------------------------------------------------------------------- */
+
+static hop_scan scan_shape(const hop_op *op, int64_t tokens)
+{
+    hop_scan s = {.tokens = tokens * op->steps, .heads = op->heads, .key_heads = op->kv_heads};
+    s.key_dim = op->key_dim, s.value_dim = op->value_dim, s.gate = op->gate, s.scale = (float)op->scale;
+    return s;
+}
+
+static int64_t gate_width(const hop_op *op)
+{
+    return op->gate == HOP_GATE_KEY ? op->heads * op->key_dim : op->gate == HOP_GATE_TOKEN ? op->heads : 0;
+}
+
+/* A token of several steps: row t of x becomes row t·n + at of y, zeros between. */
+static const float *spread(float *y, const float *x, int64_t stride, int64_t width,
+                           const int64_t rows_n_at[3])
+{
+    int64_t rows = rows_n_at[0], n = rows_n_at[1], at = rows_n_at[2];
+    memset(y, 0, sizeof(float) * (size_t)(rows * n * width));
+    for (int64_t t = 0; t < rows; t++) copy(y + (t * n + at) * width, x + t * stride, width);
+    return y;
+}
+
+static void scan(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+{
+    hop_scan c = scan_shape(op, w->tokens);
+    int64_t n = op->steps, kw = op->kv_heads * op->key_dim, gw = gate_width(op);
+    float *o = hop__out(w, op, s, 0), *whole = o, *state = state_of(w, op, s);
+    const float *in[HOP_OP_INPUTS];
+    for (int i = 0; i < HOP_OP_INPUTS; i++) in[i] = hop__in(w, op, i, s, 0);
+    if (op->gate == HOP_GATE_HEAD) in[HOP_SCAN_G] = w->b[op->in[HOP_SCAN_G].buffer]; /* one row for all */
+    c.form = w->form, c.o_stride = op->width;
+    c.q_stride = hop__stride(w, op, HOP_SCAN_Q);
+    c.k_stride = hop__stride(w, op, HOP_SCAN_K) / n;
+    c.v_stride = hop__stride(w, op, HOP_SCAN_V) / n;
+    c.beta_stride = hop__stride(w, op, HOP_SCAN_BETA) / n;
+    c.gate_stride = hop__stride(w, op, op->core == HOP_CORE_MLSTM ? HOP_SCAN_I : HOP_SCAN_G);
+    if (n > 1) {
+        float *q = work, *g = q + w->tokens * n * kw;
+        whole = g + w->tokens * n * gw;
+        work = whole + w->tokens * n * op->width;
+        in[HOP_SCAN_Q] = spread(q, in[HOP_SCAN_Q], c.q_stride, kw, (const int64_t[]){w->tokens, n, n - 1});
+        if (gw > 0)
+            in[HOP_SCAN_G] = spread(g, in[HOP_SCAN_G], c.gate_stride, gw, (const int64_t[]){w->tokens, n, 0});
+        c.q_stride = kw, c.gate_stride = gw;
+    }
+    const hop_scan_in from = {.q = in[HOP_SCAN_Q],
+                              .k = in[HOP_SCAN_K],
+                              .v = in[HOP_SCAN_V],
+                              .g = in[HOP_SCAN_G],
+                              .beta = in[HOP_SCAN_BETA],
+                              .a = in[HOP_SCAN_A],
+                              .b = in[HOP_SCAN_B],
+                              .u = hop__par(w, op, 0),
+                              .i = in[HOP_SCAN_I],
+                              .f = in[HOP_SCAN_F]};
+    static void (*const cores[])(float *, float *, const hop_scan_in *, const hop_scan *, float *,
+                                 hop_pool *) = {[HOP_CORE_DECAY] = hop_decay_forward,
+                                                [HOP_CORE_DELTA] = hop_delta_forward,
+                                                [HOP_CORE_DPLR] = hop_dplr_forward,
+                                                [HOP_CORE_MLSTM] = hop_mlstm_forward};
+    cores[op->core](whole, state, &from, &c, work, pool);
+    for (int64_t t = 0; n > 1 && t < w->tokens; t++)
+        copy(o + t * op->width, whole + (t * n + n - 1) * op->width, op->width);
+}
+
+/* A = -exp(A_log), kept finite: a step size of exactly 0 then holds whatever A_log is. */
+static void selective(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+{
+    int64_t n = op->width * op->key_dim;
+    const float *a_log = hop__par(w, op, 0);
+    for (int64_t i = 0; i < n; i++) work[i] = fminf(a_log[i], 69.0f);
+    hop_vexp(work, work, n);
+    for (int64_t i = 0; i < n; i++) work[i] = -work[i];
+    hop_selective c = {.tokens = w->tokens, .width = op->width, .states = op->key_dim, .o_stride = op->width};
+    c.x_stride = hop__stride(w, op, HOP_SELECTIVE_X),
+    c.delta_stride = hop__stride(w, op, HOP_SELECTIVE_DELTA);
+    c.b_stride = hop__stride(w, op, HOP_SELECTIVE_B), c.c_stride = hop__stride(w, op, HOP_SELECTIVE_C);
+    const hop_selective_in in = {.x = hop__in(w, op, HOP_SELECTIVE_X, s, 0),
+                                 .delta = hop__in(w, op, HOP_SELECTIVE_DELTA, s, 0),
+                                 .A = work,
+                                 .B = hop__in(w, op, HOP_SELECTIVE_B, s, 0),
+                                 .C = hop__in(w, op, HOP_SELECTIVE_C, s, 0),
+                                 .D = hop__par(w, op, 1)};
+    hop_selective_forward(hop__out(w, op, s, 0), state_of(w, op, s), &in, &c, work + (n + 15) / 16 * 16,
+                          pool);
+}
+
+enum { DIAGONAL_WIDTH = 64 }; /* channels of a task */
+
+typedef struct diagonal_job {
+    const hop__walk *w;
+    const hop_op *op;
+    int64_t s;
+} diagonal_job;
+
+static void diagonal_task(void *ctx, int64_t task, int worker)
+{
+    const diagonal_job *j = ctx;
+    const hop_op *op = j->op;
+    int64_t at = task * DIAGONAL_WIDTH;
+    (void)worker;
+    hop_diagonal_forward(hop__out(j->w, op, j->s, 0) + at, state_of(j->w, op, j->s) + at,
+                         hop__in(j->w, op, 0, j->s, 0) + at, hop__in(j->w, op, 1, j->s, 0) + at, j->w->tokens,
+                         least(DIAGONAL_WIDTH, op->width - at), op->width);
+}
+
+/* ---- attention ------------------------------------------------------------------------------- */
+
+/* strides: of q, k, v. */
+hop_attn hop__attend_shape(const hop_op *op, int64_t tokens, int64_t first, const int64_t strides[3])
+{
+    return (hop_attn){.tokens = tokens,
+                      .queries = tokens - first,
+                      .first = first,
+                      .heads = op->heads,
+                      .kv_heads = op->kv_heads,
+                      .key_dim = op->key_dim,
+                      .value_dim = op->value_dim,
+                      .q_stride = strides[0],
+                      .k_stride = strides[1],
+                      .v_stride = strides[2],
+                      .o_stride = op->width,
+                      .scale = (float)op->scale,
+                      .window = op->window,
+                      .bidirectional = op->bidirectional};
+}
+
+/* Over whole sequences, or, when stepping, the one token at w->position: its key and value go to the cache,
+ * whose rows are [k | v]. A window's cache holds as many rows as it sees, the newest in the place of the one
+ * that fell out: keys were rotated before they came here, and softmax does not care for their order. */
+static void attend(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+{
+    int64_t kw = op->kv_heads * op->key_dim, vw = op->kv_heads * op->value_dim, tokens = w->tokens;
+    int64_t first = w->first;
+    int64_t strides[3] = {hop__stride(w, op, 0), hop__stride(w, op, 1), hop__stride(w, op, 2)};
+    const float *q = hop__in(w, op, 0, s, first), *k = hop__in(w, op, 1, s, 0), *v = hop__in(w, op, 2, s, 0);
+    float *cache = w->stepping ? state_of(w, op, s) : NULL, *o = hop__out(w, op, s, first);
+    if (cache) {
+        int64_t row = op->window > 0 ? w->position % op->window : w->position;
+        copy(cache + row * (kw + vw), k, kw);
+        copy(cache + row * (kw + vw) + kw, v, vw);
+        tokens = op->window > 0 ? least(w->position + 1, op->window) : w->position + 1, first = tokens - 1;
+        k = cache, v = cache + kw, strides[1] = strides[2] = kw + vw;
+    }
+    if (op->kind == HOP_OP_ATTEND) {
+        hop_attn a = hop__attend_shape(op, tokens, first, strides);
+        a.bits = w->bits;
+        a.window = cache ? 0 : op->window;
+        hop_attn_forward(o, NULL, q, k, v, &a, work, pool);
+        return;
+    }
+    const hop__sparse sparse = {.op = op,
+                                .tokens = tokens,
+                                .first = first,
+                                .q = q,
+                                .k = k,
+                                .v = v,
+                                .o = o,
+                                .q_stride = strides[0],
+                                .k_stride = strides[1],
+                                .v_stride = strides[2],
+                                .bits = w->bits};
+    hop__sparse_run(&sparse, work, pool);
+}
+
+/* Cutting needs a row of weights, not cutting needs tiles: whichever is more. */
+static size_t attend_work(const hop_op *op, int64_t tokens, int64_t first, int threads)
+{
+    const int64_t strides[3] = {op->heads * op->key_dim, op->kv_heads * op->key_dim,
+                                op->kv_heads * op->value_dim};
+    hop_attn plain = hop__attend_shape(op, tokens, first, strides), cut = plain;
+    plain.window = cut.window = 0;
+    cut.bits = 8;
+    size_t a = hop_attn_scratch(&plain, threads), b = hop_attn_scratch(&cut, threads);
+    return a > b ? a : b;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int threads)
+{
+    switch (op->kind) {
+    case HOP_OP_CONV: return tokens > CONV_ROWS ? (size_t)((op->taps - 1) * op->width * (threads + 1)) : 0;
+    case HOP_OP_SCAN: {
+        hop_scan s = scan_shape(op, tokens);
+        int64_t spread_row = op->kv_heads * op->key_dim + gate_width(op) + op->width;
+        return hop_scan_scratch(&s, threads) +
+               (size_t)(op->steps > 1 ? tokens * op->steps * spread_row : 0);
+    }
+    case HOP_OP_SELECTIVE: {
+        hop_selective s = {.tokens = tokens, .width = op->width, .states = op->key_dim};
+        return hop_selective_scratch(&s, threads) + (size_t)(op->width * op->key_dim + 15);
+    }
+    case HOP_OP_ATTEND: return attend_work(op, tokens, first, threads);
+    case HOP_OP_SPARSE: return hop__sparse_work(op, tokens, first, threads);
+    default: return 0;
+    }
+}
+
+void hop__sequence_op(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+{
+    diagonal_job diagonal = {w, op, s};
+    int64_t from = op->kind == HOP_OP_ATTEND || op->kind == HOP_OP_SPARSE ? w->first : 0;
+    switch (op->kind) {
+    case HOP_OP_CONV: conv(w, op, s, work, pool); break;
+    case HOP_OP_SHIFT: shift(w, op, s); break;
+    case HOP_OP_SCAN: scan(w, op, s, work, pool); break;
+    case HOP_OP_SELECTIVE: selective(w, op, s, work, pool); break;
+    case HOP_OP_DIAGONAL:
+        hop_pool_run(w->tokens * op->width < worth_sharing ? NULL : pool,
+                     (op->width + DIAGONAL_WIDTH - 1) / DIAGONAL_WIDTH, diagonal_task, &diagonal);
+        break;
+    default: attend(w, op, s, work, pool);
+    }
+    hop__cut_rows(w, hop__out(w, op, s, from), (w->tokens - from) * op->width);
+}
