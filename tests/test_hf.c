@@ -501,6 +501,8 @@ static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
             HOP_EUNKNOWN, "sparse_attention_config");
     refused("{\"model_type\":\"llama\"," PLAIN ",\"mamba_step\":2}", HOP_EUNKNOWN, "has mamba_step");
     refused("{\"model_type\":\"llama\"," PLAIN ",\"sliding_window\":2}", HOP_EUNKNOWN, "has sliding_window");
+    refused("{\"model_type\":\"llama\"," PLAIN ",\"max_window_layers\":1,\"sliding_window\":2}", HOP_EUNKNOWN,
+            "has sliding_window");
     refused("{\"model_type\":\"llama\"," PLAIN ",\"use_sliding_window\":true}", HOP_EUNKNOWN,
             "has use_sliding_window");
     refused("{\"model_type\":\"new\"," PLAIN ",\"layer_types\":[\"full_attention\",\"jet\",\"jet\",\"jet\"]}",

@@ -50,7 +50,7 @@ static const struct {
     {"mlp", '-'},
 };
 
-static bool ends_with(const char *s, const char *end)
+bool hop__hf_ends_with(const char *s, const char *end)
 {
     size_t n = strlen(s), m = strlen(end);
     return n >= m && strcmp(s + n - m, end) == 0;
@@ -58,7 +58,7 @@ static bool ends_with(const char *s, const char *end)
 
 static bool is_sparse_name(const char *s)
 {
-    return ends_with(s, "_sparse_attention") || ends_with(s, "_sparse") ||
+    return hop__hf_ends_with(s, "_sparse_attention") || hop__hf_ends_with(s, "_sparse") ||
            strncmp(s, "compressed_", 11) == 0 || strncmp(s, "heavily_compressed_", 19) == 0;
 }
 

@@ -24,39 +24,28 @@ static bool is_off(const hop_json *v)
  * name are known by it. */
 static const char NO_DECODERS[] =
     " electra big_bird longformer canine luke mpnet ernie esm esmc funnel fnet yoso nystromformer mra "
-    "perceiver "
-    "deberta deberta-v2 xlm xlnet xmod lilt bros layoutlm layoutlmv2 layoutlmv3 layoutxlm markuplm tapas "
-    "splinter "
-    "dpr roformer data2vec-text openai_privacy_filter jina_embeddings_v3 "
-    "t5 mt5 umt5 longt5 switch_transformers t5gemma t5gemma2 bart mbart plbart mvp pegasus pegasus_x "
-    "bigbird_pegasus prophetnet xlm-prophetnet blenderbot blenderbot-small marian m2m_100 nllb-moe fsmt led "
-    "encoder-decoder vision-encoder-decoder speech-encoder-decoder rag gptsan gptsan-japanese "
-    "paligemma colpali pi0 cpmant diffusion_gemma diffusion_gemma_text llada Dream "
-    "vit vit_mae vit_msn vit_hybrid vitdet vitmatte vitpose vitpose_backbone vivit deit beit swin swinv2 "
-    "swin2sr "
-    "donut-swin dinov2 dinov2_with_registers dinov3_vit dinat nat ijepa vjepa2 clip clipseg chinese_clip "
-    "altclip "
-    "align siglip siglip2 groupvit owlvit owlv2 flava lxmert vilt bridgetower segformer seggpt sam sam2 sam3 "
-    "detr conditional_detr deformable_detr yolos levit mobilevit mobilevitv2 cvt pvt pvt_v2 hiera videomae "
-    "timesformer dpt glpn mask2former maskformer oneformer table-transformer timm_wrapper timm_backbone tvp "
-    "resnet convnext convnextv2 regnet efficientnet mobilenet_v1 mobilenet_v2 focalnet poolformer "
-    "florence2 pix2struct udop nougat "
-    "whisper wav2vec2 wav2vec2-conformer hubert wavlm unispeech unispeech-sat sew sew-d data2vec-audio "
-    "data2vec-vision speecht5 speech_to_text seamless_m4t seamless_m4t_v2 clap musicgen musicgen_melody "
-    "encodec "
-    "mimi dac vits audio-spectrogram-transformer moonshine "
-    "informer autoformer time_series_transformer patchtst patchtsmixer ";
-
-static bool ends_with(const char *s, const char *end)
-{
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
-}
+    "perceiver deberta deberta-v2 xlm xlnet xmod lilt bros layoutlm layoutlmv2 layoutlmv3 layoutxlm "
+    "markuplm tapas splinter dpr roformer data2vec-text openai_privacy_filter jina_embeddings_v3 t5 "
+    "mt5 umt5 longt5 switch_transformers t5gemma t5gemma2 bart mbart plbart mvp pegasus pegasus_x "
+    "bigbird_pegasus prophetnet xlm-prophetnet blenderbot blenderbot-small marian m2m_100 nllb-moe "
+    "fsmt led encoder-decoder vision-encoder-decoder speech-encoder-decoder rag gptsan "
+    "gptsan-japanese paligemma colpali pi0 cpmant diffusion_gemma diffusion_gemma_text llada Dream "
+    "vit vit_mae vit_msn vit_hybrid vitdet vitmatte vitpose vitpose_backbone vivit deit beit swin "
+    "swinv2 swin2sr donut-swin dinov2 dinov2_with_registers dinov3_vit dinat nat ijepa vjepa2 clip "
+    "clipseg chinese_clip altclip align siglip siglip2 groupvit owlvit owlv2 flava lxmert vilt "
+    "bridgetower segformer seggpt sam sam2 sam3 detr conditional_detr deformable_detr yolos levit "
+    "mobilevit mobilevitv2 cvt pvt pvt_v2 hiera videomae timesformer dpt glpn mask2former maskformer "
+    "oneformer table-transformer timm_wrapper timm_backbone tvp resnet convnext convnextv2 regnet "
+    "efficientnet mobilenet_v1 mobilenet_v2 focalnet poolformer florence2 pix2struct udop nougat "
+    "whisper wav2vec2 wav2vec2-conformer hubert wavlm unispeech unispeech-sat sew sew-d "
+    "data2vec-audio data2vec-vision speecht5 speech_to_text seamless_m4t seamless_m4t_v2 clap "
+    "musicgen musicgen_melody encodec mimi dac vits audio-spectrogram-transformer moonshine informer "
+    "autoformer time_series_transformer patchtst patchtsmixer ";
 
 static bool is_no_decoder(const char *type)
 {
     return hop__hf_named(NO_DECODERS, type) || (strstr(type, "bert") && !strstr(type, "decoder")) ||
-           ends_with(type, "_encoder") || ends_with(type, "_vision_model");
+           hop__hf_ends_with(type, "_encoder") || hop__hf_ends_with(type, "_vision_model");
 }
 
 /* What the class is called tells what it does. */
@@ -138,33 +127,33 @@ static const struct {
 #define BIT(type) (1u << HOP_JSON_##type)
     {"an integer",
      " num_hidden_layers num_blocks n_layer n_layers num_layers hidden_size d_model n_embd n_embed "
-     "embedding_dim "
-     "num_attention_heads n_head n_heads num_heads attention_heads num_key_value_heads num_kv_heads "
-     "n_head_kv "
-     "num_attention_groups head_dim attention_head_dim kv_channels window_size sliding_window_size "
-     "attention_window_size attention_chunk_size max_window_layers full_attention_interval "
-     "global_attn_every_n_layers layer_group_size attn_layer_period attn_layer_offset no_rope_layer_interval "
-     "first_k_dense_replace prefix_dense_sliding_window_pattern dense_attention_every_n_layers index_topk "
-     "kv_lora_rank qk_rope_head_dim qk_nope_head_dim v_head_dim total_ut_steps num_kv_shared_layers "
-     "num_nextn_predict_layers num_mtp_layers mb_per_layer linear_num_key_heads linear_num_value_heads "
-     "linear_key_head_dim linear_value_head_dim linear_conv_kernel_dim mamba_n_heads mamba_d_state "
-     "mamba_n_groups mamba_d_conv mamba_num_heads mamba_head_dim ssm_state_size state_size conv_kernel "
-     "conv_L_cache lru_width conv1d_width n_groups head_size max_position_embeddings n_positions "
-     "multi_query_group_num swa_num_attention_heads swa_num_key_value_heads swa_head_dim global_head_dim ",
+     "embedding_dim num_attention_heads n_head n_heads num_heads attention_heads num_key_value_heads "
+     "num_kv_heads n_head_kv num_attention_groups head_dim attention_head_dim kv_channels window_size "
+     "sliding_window_size attention_window_size attention_chunk_size max_window_layers "
+     "full_attention_interval global_attn_every_n_layers layer_group_size attn_layer_period "
+     "attn_layer_offset no_rope_layer_interval first_k_dense_replace "
+     "prefix_dense_sliding_window_pattern dense_attention_every_n_layers index_topk kv_lora_rank "
+     "qk_rope_head_dim qk_nope_head_dim v_head_dim total_ut_steps num_kv_shared_layers "
+     "num_nextn_predict_layers num_mtp_layers mb_per_layer linear_num_key_heads "
+     "linear_num_value_heads linear_key_head_dim linear_value_head_dim linear_conv_kernel_dim "
+     "mamba_n_heads mamba_d_state mamba_n_groups mamba_d_conv mamba_num_heads mamba_head_dim "
+     "ssm_state_size state_size conv_kernel conv_L_cache lru_width conv1d_width n_groups head_size "
+     "max_position_embeddings n_positions multi_query_group_num swa_num_attention_heads "
+     "swa_num_key_value_heads swa_head_dim global_head_dim ",
      BIT(INT) | BIT(REAL)},
     {"true or false",
      " use_sliding_window multi_query new_decoder_architecture multi_query_attention attention_k_eq_v "
      "use_short_conv use_mla is_encoder_decoder ",
      BIT(BOOL) | BIT(INT)},
     {"a list",
-     " layer_types layers_block_type attn_type_list hybrid_layer_pattern compress_ratios attn_layer_indices "
-     "full_attn_idxs global_attn_idx hybrid_layer_ids no_rope_layers attention_layers attention_types "
-     "block_types _block_types attn_layer_idx kv_reuse_group architectures ",
+     " layer_types layers_block_type attn_type_list hybrid_layer_pattern compress_ratios "
+     "attn_layer_indices full_attn_idxs global_attn_idx hybrid_layer_ids no_rope_layers "
+     "attention_layers attention_types block_types _block_types attn_layer_idx kv_reuse_group "
+     "architectures ",
      BIT(ARRAY)},
     {"an object",
-     " text_config llm_config language_config thinker_config linear_attn_config sparse_attention_config "
-     "ssm_cfg "
-     "attn_cfg attn_config ",
+     " text_config llm_config language_config thinker_config linear_attn_config "
+     "sparse_attention_config ssm_cfg attn_cfg attn_config ",
      BIT(OBJECT)},
     {"an object or a list", " attn ", BIT(OBJECT) | BIT(ARRAY)},
     {"a string", " model_type hybrid_override_pattern dtype torch_dtype mamba_ssm_dtype ", BIT(STRING)},
@@ -227,12 +216,14 @@ static const char *const ATTENTION[] = {"attn_layer",  "attn_idx", "attn_every",
                                         "attention_l", "full_att", "full_layer", "global_att",  "global_lay",
                                         "dense_att",   "hybrid",   NULL};
 
-/* The first key that is on, holds one of the words, and that no rule has used; NULL: none. */
+/* The first key that is on, holds one of the words, and that no rule has used; NULL: none. How many layers
+ * would have a window says nothing. */
 static const char *telltale(const hop__hf *r, const char *const *words)
 {
     for (const hop_json *v = r->text->child; v; v = v->next) {
         bool empty = (v->type == HOP_JSON_ARRAY || v->type == HOP_JSON_OBJECT) && v->count == 0;
-        for (size_t i = 0; words[i] && !is_off(v) && !empty; i++)
+        if (is_off(v) || empty || strcmp(v->key, "max_window_layers") == 0) continue;
+        for (size_t i = 0; words[i]; i++)
             if (strstr(v->key, words[i]) && !was_read(r, v->key)) return v->key;
     }
     return NULL;
@@ -243,22 +234,20 @@ const char *hop__hf_telltale(const hop__hf *r)
     return telltale(r, OTHERS);
 }
 
-/* A window that nobody looked at. Where windows are not used its length says nothing, nor does the number of
- * layers that would have one. */
+/* A window that nobody looked at; its length says nothing where windows are not used. */
 static const char *unread_window(const hop__hf *r)
 {
     static const char *const window[] = {"window", NULL};
     const hop_json *use = hop_json_get(r->text, "use_sliding_window");
-    const char *key = use && is_off(use) ? NULL : telltale(r, window);
-    return key && strcmp(key, "max_window_layers") == 0 ? NULL : key;
+    return use && is_off(use) ? NULL : telltale(r, window);
 }
 
 /* A family that is known without these is not known with them. The words are a key, or begin it before a
  * '_', also after "use_". Those of the second list say nothing where a list names every layer's kind. */
 static const char SPARSE[] =
     " blocksparse block_sparse dense_attention_every_n_layers sparse_config sparse_attn "
-    "sparse_attention native_sparse nsa moba infllm infllmv2 minference attention_mode "
-    "attention_topk attn_topk topk_attention topk_attn compressed_attention ";
+    "sparse_attention native_sparse nsa moba infllm infllmv2 minference attention_mode attention_topk "
+    "attn_topk topk_attention topk_attn compressed_attention ";
 static const char LOCAL[] = " attention_chunk chunked_attention local_attention local_attn global_attention "
                             "global_attn attention_pattern cross_attention_layers ";
 /* Layers that run more than once. */

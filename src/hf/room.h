@@ -45,8 +45,9 @@ const hop__hf_family *hop__hf_family_find(const char *model_type); /* NULL: not 
 /* ---- refusals (refuse.c) ---------------------------------------------------------------- */
 
 bool hop__hf_named(const char *names, const char *name); /* one of names with blanks between and around */
-void hop__hf_refuse(hop__hf *r);                         /* by what the file says of itself */
-void hop__hf_refuse_types(hop__hf *r);                   /* known keys with values of another type */
+bool hop__hf_ends_with(const char *s, const char *end);
+void hop__hf_refuse(hop__hf *r);       /* by what the file says of itself */
+void hop__hf_refuse_types(hop__hf *r); /* known keys with values of another type */
 /* A key that says that a layer does something else than attend to everything; NULL: none. */
 const char *hop__hf_telltale(const hop__hf *r);
 void hop__hf_unknown_rule(hop__hf *r, const char *key); /* fails: the file has a key that nobody can read */
