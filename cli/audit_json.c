@@ -3,22 +3,9 @@
 
 #include <string.h>
 
-static void put_or_null(hop_json_writer *w, const char *key, int64_t v, bool known)
-{
-    hop_json_key(w, key);
-    if (known)
-        hop_json_put_int(w, v);
-    else
-        hop_json_put_null(w);
-}
-
 static void text_or_null(hop_json_writer *w, const char *key, const char *s)
 {
-    hop_json_key(w, key);
-    if (s && *s)
-        hop_json_put_string(w, s);
-    else
-        hop_json_put_null(w);
+    hop_json_string(w, key, s && *s ? s : NULL);
 }
 
 static void write_counts(hop_json_writer *w, const hop_hf_plan *p)
@@ -52,7 +39,7 @@ static void write_attention(hop_json_writer *w, const char *key, const hop_hf_at
     if (!mla) hop_json_integer(w, "kv_heads", a->kv_heads);
     hop_json_integer(w, mla ? "qk_head_dim" : "head_dim", a->qk_dim);
     if (mla || a->v_dim != a->qk_dim) hop_json_integer(w, "v_head_dim", a->v_dim);
-    put_or_null(w, "cache_elems_per_token", a->cache_elems, a->cache_elems > 0);
+    hop_json_known(w, "cache_elems_per_token", a->cache_elems, a->cache_elems > 0);
     hop_json_string(w, "cache_dtype", cache->dtype);
     hop_json_string(w, "cache_dtype_is", cache->how);
     hop_json_end_object(w);
@@ -68,15 +55,10 @@ static void write_linear(hop_json_writer *w, const audit *u)
     }
     hop_json_begin_object(w);
     hop_json_string(w, "kind", l->kind);
-    if (l->shape[0]) {
-        hop_json_key(w, "state_shape");
-        hop_json_begin_array(w);
-        for (int i = 0; i < 3; i++) hop_json_put_int(w, l->shape[i]);
-        hop_json_end_array(w);
-    }
+    if (l->shape[0]) hop_json_integers(w, "state_shape", l->shape, 3);
     bool known = audit_state_bytes(u) >= 0; /* else layers differ, and bytes_per_layer tells */
-    put_or_null(w, "recurrent_elems", l->recurrent_elems, known);
-    put_or_null(w, "conv_elems", l->conv_elems, known);
+    hop_json_known(w, "recurrent_elems", l->recurrent_elems, known);
+    hop_json_known(w, "conv_elems", l->conv_elems, known);
     if (l->recurrent_elems) {
         hop_text dtype = {0};
         bool declared = strcmp(u->state.how, "declared") == 0;
@@ -87,8 +69,8 @@ static void write_linear(hop_json_writer *w, const audit *u)
     }
     hop_json_string(w, "conv_dtype", u->conv.dtype);
     hop_json_string(w, "conv_dtype_is", u->conv.how);
-    put_or_null(w, "bytes_fp32_state_16bit_conv", 4 * l->recurrent_elems + 2 * l->conv_elems, known);
-    put_or_null(w, "bytes_all_16bit", 2 * (l->recurrent_elems + l->conv_elems), known);
+    hop_json_known(w, "bytes_fp32_state_16bit_conv", 4 * l->recurrent_elems + 2 * l->conv_elems, known);
+    hop_json_known(w, "bytes_all_16bit", 2 * (l->recurrent_elems + l->conv_elems), known);
     if (l->window) hop_json_integer(w, "effective_window", l->window);
     hop_json_end_object(w);
 }
@@ -104,8 +86,8 @@ static void write_notes(hop_json_writer *w, const char *key, const hop_hf_note *
 static void write_bytes(hop_json_writer *w, const audit *u)
 {
     int64_t state = audit_state_bytes(u), total = audit_total_bytes(u, u->n), row = audit_row_bytes(u);
-    put_or_null(w, "state_bytes_per_layer", state, state >= 0);
-    put_or_null(w, "cache_bytes_per_token", row, row >= 0);
+    hop_json_known(w, "state_bytes_per_layer", state, state >= 0);
+    hop_json_known(w, "cache_bytes_per_token", row, row >= 0);
     hop_json_key(w, "bytes_per_layer");
     hop_json_begin_array(w);
     for (int64_t i = 0; i < u->plan.count; i++) {
@@ -116,7 +98,7 @@ static void write_bytes(hop_json_writer *w, const audit *u)
             hop_json_put_null(w);
     }
     hop_json_end_array(w);
-    put_or_null(w, "bytes_total", total, total >= 0);
+    hop_json_known(w, "bytes_total", total, total >= 0);
 }
 
 /* ---- hops ---------------------------------------------------------------------------------- */
@@ -129,10 +111,10 @@ static void write_reach(hop_json_writer *w, const audit_hops *h)
     text_or_null(w, "able_by", h->able ? r->able_by : NULL);
     text_or_null(w, "why_able", h->able_why);
     hop_json_integer(w, "able_if_wide", r->able);
-    put_or_null(w, "needs_dim", r->needs_dim, r->able > 0);
-    put_or_null(w, "needs_bits", r->needs_bits, r->able > 0);
+    hop_json_known(w, "needs_dim", r->needs_dim, r->able > 0);
+    hop_json_known(w, "needs_bits", r->needs_bits, r->able > 0);
     hop_json_string(w, "why_able_if_wide", r->why_able);
-    put_or_null(w, "unable", r->unable, r->unable > 0);
+    hop_json_known(w, "unable", r->unable, r->unable > 0);
     text_or_null(w, "unable_by", r->unable_by);
     hop_json_string(w, "why_unable", r->why_unable);
 }
@@ -173,7 +155,7 @@ static void write_hops(hop_json_writer *w, const audit *u, const audit_hops *h)
     hop_json_integer(w, "linear_layers", h->linear);
     hop_json_integer(w, "other_layers", h->other);
     write_reach(w, h);
-    put_or_null(w, "asked", h->asked, h->asked > 0);
+    hop_json_known(w, "asked", h->asked, h->asked > 0);
     write_results(w, h->bounds, u->n);
     hop_json_key(w, "words");
     hop_json_begin_array(w);
@@ -200,15 +182,15 @@ int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
     hop_json_string(&w, "pattern_short", u->compressed.s);
     write_counts(&w, p);
     text_or_null(&w, "dtype", p->dtype);
-    put_or_null(&w, "hidden_size", p->hidden, p->hidden > 0);
-    put_or_null(&w, "context", p->context, p->context > 0);
+    hop_json_known(&w, "hidden_size", p->hidden, p->hidden > 0);
+    hop_json_known(&w, "context", p->context, p->context > 0);
     write_attention(&w, "attention", &p->attention, &u->cache);
     if (p->sliding.kind[0]) write_attention(&w, "attention_sliding", &p->sliding, &u->cache);
-    put_or_null(&w, "window", p->window, p->window > 0);
-    put_or_null(&w, "index_topk", p->index_topk, p->index_topk > 0);
+    hop_json_known(&w, "window", p->window, p->window > 0);
+    hop_json_known(&w, "index_topk", p->index_topk, p->index_topk > 0);
     write_linear(&w, u);
     text_or_null(&w, "remark", p->remark);
-    put_or_null(&w, "n", u->n, u->n > 0);
+    hop_json_known(&w, "n", u->n, u->n > 0);
     write_bytes(&w, u);
     write_notes(&w, "declared", p->declared, p->declared_count);
     write_notes(&w, "assumed", p->assumed, p->assumed_count);

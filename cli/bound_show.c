@@ -61,11 +61,11 @@ static void put_number_text(hop_json_writer *w, const char *text)
 
 static void write_list(hop_json_writer *w, const char *key, const char *const *list, int count)
 {
-    hop_json_key(w, key);
     if (!list) {
-        hop_json_put_null(w);
+        hop_json_null(w, key);
         return;
     }
+    hop_json_key(w, key);
     hop_json_begin_array(w);
     for (int i = 0; i < count && list[i]; i++) put_number_text(w, list[i]);
     hop_json_end_array(w);
@@ -118,11 +118,7 @@ static void write_reach(hop_json_writer *w, const hop_reach *r)
     hop_json_begin_object(w);
     hop_json_integer(w, "able", r->able);
     hop_json_integer(w, "able_by_layers", r->able_by_layers);
-    hop_json_key(w, "unable");
-    if (r->unable)
-        hop_json_put_int(w, r->unable);
-    else
-        hop_json_put_null(w);
+    hop_json_known(w, "unable", r->unable, r->unable > 0);
     hop_json_key(w, "between"); /* the fewest and the most hops that are neither; null: no end is known */
     hop_json_begin_array(w);
     if (most_between(r) > r->able) {
@@ -150,17 +146,10 @@ static void write_question(hop_json_writer *w, const bound_answer *b)
     hop_json_string(w, "pattern", b->arch->pattern.s);
     hop_json_integer(w, "full_layers", b->arch->full);
     hop_json_integer(w, "linear_layers", b->arch->linear);
-    hop_json_key(w, "n");
-    if (q->n)
-        hop_json_put_int(w, q->n);
-    else
-        hop_json_put_null(w);
+    hop_json_known(w, "n", q->n, q->n > 0);
     if (!q->m) return;
     hop_json_integer(w, "m", q->m);
-    hop_json_key(w, "fan");
-    hop_json_begin_array(w);
-    for (int l = 0; l < q->hops - 1; l++) hop_json_put_int(w, q->fan[l]);
-    hop_json_end_array(w);
+    hop_json_integers(w, "fan", q->fan, q->hops - 1);
 }
 
 static int show_json(const common_args *a, const bound_answer *b)

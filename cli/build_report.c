@@ -61,11 +61,7 @@ static void put(hop_json_writer *w, hop_text *out, const char *key, double value
 static void put_states(hop_json_writer *w, hop_text *out, const hop_model *m, const hop_task *task)
 {
     states s = states_of(m);
-    hop_json_key(w, "mixer");
-    if (s.mixer)
-        hop_json_put_string(w, s.mixer);
-    else
-        hop_json_put_null(w);
+    hop_json_string(w, "mixer", s.mixer);
     if (s.mixer) hop_text_printf(out, "  %-11s %s\n", "mixer", s.mixer);
     put(w, out, "state_bits", s.bits);
     if (!task || task->kind != HOP_TASK_FUNCCOMP) return;

@@ -105,12 +105,6 @@ static hop_status fill(evaluation *e, hop_error *err)
 
 /* ---- scoring ------------------------------------------------------------------------------- */
 
-static void write_null(hop_json_writer *w, const char *key)
-{
-    hop_json_key(w, key);
-    hop_json_put_null(w);
-}
-
 /* Members "predictions" and "targets": what the network says at each token, null where it was not asked. */
 static void write_several(hop_json_writer *w, const hop_instance *x)
 {
@@ -125,17 +119,14 @@ static void write_several(hop_json_writer *w, const hop_instance *x)
     if (x->asked)
         hop_answers_write(w, "targets", x->targets, x->count);
     else
-        write_null(w, "targets");
+        hop_json_null(w, "targets");
 }
 
 static void write_single(hop_json_writer *w, const hop_instance *x)
 {
     int64_t last = x->count - 1;
     hop_json_integer(w, "prediction", x->answers[last]);
-    if (x->asked)
-        hop_json_integer(w, "answer", x->targets[last]);
-    else
-        write_null(w, "answer");
+    hop_json_known(w, "answer", x->targets[last], x->asked > 0);
 }
 
 static bool write_prediction(evaluation *e, const hop_instance *x)
@@ -148,7 +139,7 @@ static bool write_prediction(evaluation *e, const hop_instance *x)
     if (x->asked)
         hop_json_boolean(w, "correct", hop_instance_correct(x));
     else
-        write_null(w, "correct");
+        hop_json_null(w, "correct");
     if (x->chain) hop_answers_write(w, "chain", x->chain, e->generate);
     hop_json_end_object(w);
     hop_text_add(&w->text, "\n");
@@ -245,10 +236,7 @@ static int report_json(const evaluation *e, double seconds, double tokens_rate, 
     hop_json_integer(&w, "instances", e->instances);
     hop_json_integer(&w, "with_answer", e->with_answer);
     hop_json_integer(&w, "correct", e->correct);
-    if (e->with_answer)
-        hop_json_number(&w, "accuracy", (double)e->correct / (double)e->with_answer);
-    else
-        write_null(&w, "accuracy");
+    hop_json_number(&w, "accuracy", (double)e->correct / (double)e->with_answer); /* 0/0: null */
     hop_json_integer(&w, "targets", e->targets);
     hop_json_integer(&w, "targets_correct", e->targets_correct);
     hop_json_number(&w, "tokens_per_second", tokens_rate);

@@ -246,11 +246,7 @@ static int report_checked(const task_args *a, const tally *sum)
         hop_json_integer(&w, "checked", sum->checked);
         hop_json_integer(&w, "right", sum->right);
         hop_json_integer(&w, "wrong", sum->wrong);
-        hop_json_key(&w, "first_wrong");
-        if (sum->first_wrong)
-            hop_json_put_int(&w, sum->first_wrong);
-        else
-            hop_json_put_null(&w);
+        hop_json_known(&w, "first_wrong", sum->first_wrong, sum->first_wrong > 0);
         hop_json_end_object(&w);
         printed = print_json(&a->common, &w);
     } else {

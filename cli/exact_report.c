@@ -61,11 +61,7 @@ static const char *says(hop_answer a)
 static void write_cell(hop_json_writer *w, const exact_table *t, const hop_exact_cell *c)
 {
     hop_json_begin_object(w);
-    hop_json_key(w, "state_bits");
-    if (t->split && c->bits.before != c->bits.after)
-        hop_json_put_null(w);
-    else
-        hop_json_put_int(w, c->bits.after);
+    hop_json_known(w, "state_bits", c->bits.after, !t->split || c->bits.before == c->bits.after);
     hop_json_integer(w, "message_bits", c->bits.message);
     hop_json_integer(w, "before_bits", c->bits.before);
     hop_json_integer(w, "after_bits", c->bits.after);
@@ -77,15 +73,6 @@ static void write_cell(hop_json_writer *w, const exact_table *t, const hop_exact
     hop_json_string(w, "p5", says(c->p5));
     hop_json_boolean(w, "refutes_a_theorem", hop_exact_refutes(c));
     hop_json_end_object(w);
-}
-
-static void write_bits(hop_json_writer *w, const char *key, int bits)
-{
-    hop_json_key(w, key);
-    if (bits < 0)
-        hop_json_put_null(w);
-    else
-        hop_json_put_int(w, bits);
 }
 
 int exact_report_json(const exact_args *a, const exact_table *t)
@@ -106,8 +93,8 @@ int exact_report_json(const exact_args *a, const exact_table *t)
         threshold h = threshold_of(t, t->bits[i].message);
         hop_json_begin_object(&w);
         hop_json_integer(&w, "message_bits", t->bits[i].message);
-        write_bits(&w, "possible_from", h.possible);
-        write_bits(&w, "impossible_to", h.impossible);
+        hop_json_known(&w, "possible_from", h.possible, h.possible >= 0);
+        hop_json_known(&w, "impossible_to", h.impossible, h.impossible >= 0);
         hop_json_integer(&w, "undecided", h.undecided);
         hop_json_integer(&w, "theorems_silent_from", h.theory);
         hop_json_end_object(&w);

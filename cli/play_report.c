@@ -1,6 +1,7 @@
 /* What a game says: one JSON object, or a table of layers and edges that fits a screen. */
 #include "play.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MOST_LINES 40 /* of the table; longer ones are summed over edges */
@@ -63,18 +64,10 @@ static int report_json(const play_result *r)
         hop_json_put_bool(&w, r->identical);
     else
         hop_json_put_null(&w);
-    hop_json_key(&w, "max_difference_from_run");
-    if (r->difference >= 0)
-        hop_json_put_real(&w, r->difference);
-    else
-        hop_json_put_null(&w);
+    hop_json_number(&w, "max_difference_from_run", r->difference >= 0 ? r->difference : NAN);
     hop_json_integer(&w, "with_answer", r->with_answer);
     hop_json_integer(&w, "correct", r->correct);
-    hop_json_key(&w, "accuracy");
-    if (r->with_answer)
-        hop_json_put_real(&w, (double)r->correct / (double)r->with_answer);
-    else
-        hop_json_put_null(&w);
+    hop_json_number(&w, "accuracy", (double)r->correct / (double)r->with_answer); /* 0/0: null */
     write_players(&w, r);
     write_edges(&w, r);
     hop_json_integer(&w, "total_bits", hop_transcript_total(r->transcript));

@@ -405,6 +405,23 @@ static void pretty_and_compact_texts_say_the_same(void **state)
     hop_text_free(&w.text);
 }
 
+static void what_is_not_known_is_written_as_null(void **state)
+{
+    (void)state;
+    hop_json_writer w = {0};
+    hop_json_begin_object(&w);
+    hop_json_known(&w, "a", 7, true);
+    hop_json_known(&w, "b", 7, false);
+    hop_json_string(&w, "c", NULL);
+    hop_json_number(&w, "d", NAN);
+    hop_json_null(&w, "e");
+    hop_json_integers(&w, "f", (const int64_t[]){1, -2}, 2);
+    hop_json_integers(&w, "g", NULL, 0);
+    hop_json_end_object(&w);
+    assert_string_equal(w.text.s, "{\"a\":7,\"b\":null,\"c\":null,\"d\":null,\"e\":null,\"f\":[1,-2],\"g\":[]}");
+    hop_text_free(&w.text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -426,6 +443,7 @@ int main(void)
         cmocka_unit_test(strings_are_escaped_and_what_is_not_utf8_is_replaced),
         cmocka_unit_test(pretty_text_has_members_on_lines_and_short_arrays_in_one),
         cmocka_unit_test(pretty_and_compact_texts_say_the_same),
+        cmocka_unit_test(what_is_not_known_is_written_as_null),
     };
     return cmocka_run_group_tests_name("json", tests, NULL, NULL);
 }

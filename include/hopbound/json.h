@@ -97,9 +97,12 @@ void hop_json_put_null(hop_json_writer *w);
 void hop_json_put_value(hop_json_writer *w, const hop_json *v); /* copies a parsed value */
 
 /* Key and value in one call. */
-void hop_json_string(hop_json_writer *w, const char *key, const char *s);
+void hop_json_string(hop_json_writer *w, const char *key, const char *s); /* NULL: null */
 void hop_json_integer(hop_json_writer *w, const char *key, int64_t v);
+void hop_json_known(hop_json_writer *w, const char *key, int64_t v, bool known); /* null when it is not */
+void hop_json_integers(hop_json_writer *w, const char *key, const int64_t *list, int64_t count);
 void hop_json_number(hop_json_writer *w, const char *key, double v);
+void hop_json_null(hop_json_writer *w, const char *key);
 void hop_json_boolean(hop_json_writer *w, const char *key, bool v);
 
 #ifdef __cplusplus

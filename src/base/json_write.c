@@ -178,7 +178,31 @@ void hop_json_put_value(hop_json_writer *w, const hop_json *v)
 void hop_json_string(hop_json_writer *w, const char *key, const char *s)
 {
     hop_json_key(w, key);
-    hop_json_put_string(w, s);
+    if (s)
+        hop_json_put_string(w, s);
+    else
+        hop_json_put_null(w);
+}
+
+void hop_json_null(hop_json_writer *w, const char *key)
+{
+    hop_json_string(w, key, NULL);
+}
+
+void hop_json_known(hop_json_writer *w, const char *key, int64_t v, bool known)
+{
+    if (known)
+        hop_json_integer(w, key, v);
+    else
+        hop_json_null(w, key);
+}
+
+void hop_json_integers(hop_json_writer *w, const char *key, const int64_t *list, int64_t count)
+{
+    hop_json_key(w, key);
+    hop_json_begin_array(w);
+    for (int64_t i = 0; i < count; i++) hop_json_put_int(w, list[i]);
+    hop_json_end_array(w);
 }
 
 void hop_json_integer(hop_json_writer *w, const char *key, int64_t v)

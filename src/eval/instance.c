@@ -131,14 +131,6 @@ void hop_answers_write(hop_json_writer *w, const char *key, const int32_t *list,
     hop_json_end_array(w);
 }
 
-static void write_list(hop_json_writer *w, const char *key, const int64_t *list, int count)
-{
-    hop_json_key(w, key);
-    hop_json_begin_array(w);
-    for (int i = 0; i < count; i++) hop_json_put_int(w, list[i]);
-    hop_json_end_array(w);
-}
-
 void hop_instance_write(const hop_instance *i, const hop_task *t, hop_json_writer *w)
 {
     hop_json_begin_object(w);
@@ -147,10 +139,10 @@ void hop_instance_write(const hop_instance *i, const hop_task *t, hop_json_write
         const hop_funccomp *f = &t->funccomp;
         int64_t chain[HOP_MAX_HOPS + 1];
         hop_json_integer(w, "answer", hop_funccomp_solve(f, i->tokens, chain));
-        write_list(w, "chain", chain, f->hops + 1);
+        hop_json_integers(w, "chain", chain, f->hops + 1);
         hop_json_integer(w, "hops", f->hops);
         hop_json_integer(w, "m", f->m);
-        write_list(w, "fan", f->fan + 1, f->hops - 1);
+        hop_json_integers(w, "fan", f->fan + 1, f->hops - 1);
     } else {
         hop_answers_write(w, "targets", i->targets, i->count);
         hop_task_write_members(t, w);

@@ -43,10 +43,7 @@ void hop__funccomp_write_members(const hop_funccomp *t, hop_json_writer *w)
     hop_json_string(w, "name", "funccomp");
     hop_json_integer(w, "hops", t->hops);
     hop_json_integer(w, "m", t->m);
-    hop_json_key(w, "fan");
-    hop_json_begin_array(w);
-    for (int l = 1; l < t->hops; l++) hop_json_put_int(w, t->fan[l]);
-    hop_json_end_array(w);
+    hop_json_integers(w, "fan", t->fan + 1, t->hops - 1);
 }
 
 void hop_funccomp_write(const hop_funccomp *t, hop_json_writer *w)
