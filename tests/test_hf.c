@@ -522,7 +522,11 @@ static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
             "per_layer_config");
     refused("{\"model_type\":\"minimax_m1\"," PLAIN "}", HOP_EUNKNOWN, "attn_type_list");
     refused("{\"model_type\":\"lfm2_moe\"," PLAIN "}", HOP_EUNKNOWN, "layer_types");
-    /* what the class would say is not the share of the width */
+    /* what the class would say is not the share of the width, or not known */
+    refused("{\"model_type\":\"new_vl\",\"text_config\":{\"model_type\":\"new\",\"hidden_size\":64,\"num_"
+            "attention_heads\":8,"
+            "\"num_key_value_heads\":8,\"layer_types\":[\"full_attention\"]}}",
+            HOP_EUNKNOWN, "head_dim: absent");
     refused("{\"model_type\":\"glm4\"," PLAIN ",\"head_dim\":8}", HOP_EUNKNOWN,
             "num_key_value_heads: absent");
     refused("{\"model_type\":\"seed_oss\"," PLAIN ",\"num_key_value_heads\":8}", HOP_EUNKNOWN,

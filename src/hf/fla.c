@@ -26,7 +26,7 @@ static const struct expansion {
 void hop__hf_linear_expanded(hop__hf *r)
 {
     const struct expansion *e = expansions;
-    while (!strstr(r->family->names, e->names)) e++;
+    while (!hop__hf_named(e->names, r->plan->model_type)) e++;
     int64_t width = hop__hf_hidden(r), heads = hop__hf_size(r, "num_heads", e->heads);
     int64_t kv = hop__hf_size(r, "num_kv_heads", -1);
     int64_t keys = (int64_t)((double)width * hop__hf_real(r, "expand_k", e->key));
