@@ -28,7 +28,7 @@ typedef struct wiring {
     const char *query, *key, *value, *out;
     float weight; /* of the flags in query and key */
     float gain;   /* of the output */
-    bool pairs;   /* values pass an activation: a bit travels as SiLU(x) - SiLU(-x) = x */
+    int extra;    /* channels of `inner` that hold no bit of the value */
     constant constants[3];
     void (*special)(hop_model *m, const hop__fields *f, const struct wiring *w, int64_t tokens);
 } wiring;
@@ -126,28 +126,28 @@ static void wire_based(hop_model *m, const hop__fields *f, const wiring *w, int6
 
 /* clang-format off */
 static const wiring wirings[] = {
-    {"linear", QKV, "o_proj.weight", 1, 4, false, {{0}}, NULL},
-    {"retnet", QKV, "o_proj.weight", 1, 4, false, {{0}}, NULL},
-    {"lightning", QKV, "out_proj.weight", 2, 2, true, {{0}}, NULL},
-    {"gla", QKV, "o_proj.weight", 1, 4, false, {{"gk_proj.1.bias", FAR}}, NULL},
-    {"hgrn2", "q_proj.weight", NULL, "i_proj.weight", "o_proj.weight", 2, 4, false, {{0}}, wire_hgrn2},
-    {"mamba", NULL, NULL, NULL, "out_proj.weight", 1, 4, false,
+    {"linear", QKV, "o_proj.weight", 1, 4, 0, {{0}}, NULL},
+    {"retnet", QKV, "o_proj.weight", 1, 4, 0, {{0}}, NULL},
+    {"lightning", QKV, "out_proj.weight", 2, 2, 0, {{0}}, NULL},
+    {"gla", QKV, "o_proj.weight", 1, 4, 0, {{"gk_proj.1.bias", FAR}}, NULL},
+    {"hgrn2", "q_proj.weight", NULL, "i_proj.weight", "o_proj.weight", 2, 4, 0, {{0}}, wire_hgrn2},
+    {"mamba", NULL, NULL, NULL, "out_proj.weight", 1, 4, 2,
      {{"dt_proj.bias", 2}, {"A_log", -FAR}}, wire_mamba},
-    {"mamba2", NULL, NULL, NULL, "out_proj.weight", 1, 4, false,
+    {"mamba2", NULL, NULL, NULL, "out_proj.weight", 1, 4, 0,
      {{"dt_bias", 2}, {"A_log", -FAR}}, wire_mamba2},
-    {"deltanet", QKV, "o_proj.weight", 1, 4, false, {{0}}, wire_beta},
-    {"gdn", QKV, "o_proj.weight", 1, 4, false, {{"A_log", -FAR}}, wire_beta},
-    {"kda", QKV, "o_proj.weight", 1, 4, false, {{"A_log", -FAR}}, wire_beta},
-    {"deltaproduct", QKV, "o_proj.weight", 1, 4, false, {{"A_log", -FAR}}, NULL}, /* 2 sigmoid(0) = 1 */
+    {"deltanet", QKV, "o_proj.weight", 1, 4, 0, {{0}}, wire_beta},
+    {"gdn", QKV, "o_proj.weight", 1, 4, 0, {{"A_log", -FAR}}, wire_beta},
+    {"kda", QKV, "o_proj.weight", 1, 4, 0, {{"A_log", -FAR}}, wire_beta},
+    {"deltaproduct", QKV, "o_proj.weight", 1, 4, 0, {{"A_log", -FAR}}, NULL}, /* 2 sigmoid(0) = 1 */
     {"rwkv6", "r_proj.linear.weight", "k_proj.linear.weight", "v_proj.linear.weight", "o_proj.weight", 1, 4,
-     false, {{"w_proj.linear.lora.2.bias", -FAR}}, NULL},
-    {"rwkv7", "r_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight", 1, 4, false,
+     0, {{"w_proj.linear.lora.2.bias", -FAR}}, NULL},
+    {"rwkv7", "r_proj.weight", "k_proj.weight", "v_proj.weight", "o_proj.weight", 1, 4, 0,
      {{"w_lora.lora.2.bias", -FAR}}, NULL},
-    {"mlstm", QKV, "out_proj.weight", 1, 4, false, {{"fgate_preact.bias", FAR}}, wire_mlstm},
-    {"rglru", NULL, NULL, NULL, "linear_out.weight", 1, 4, false,
+    {"mlstm", QKV, "out_proj.weight", 1, 4, 0, {{"fgate_preact.bias", FAR}}, wire_mlstm},
+    {"rglru", NULL, NULL, NULL, "linear_out.weight", 1, 4, 1,
      {{"rg_lru.input_gate_bias", -FAR}, {"rg_lru.recurrent_gate_bias", -FAR}, {"rg_lru.recurrent_param", 2}},
      wire_rglru},
-    {"based", NULL, NULL, "v_proj.weight", "o_proj.weight", 1, 4, false, {{0}}, wire_based},
+    {"based", NULL, NULL, "v_proj.weight", "o_proj.weight", 1, 4, 0, {{0}}, wire_based},
 };
 /* clang-format on */
 
@@ -171,7 +171,7 @@ static bool takes(const hop_mixer_ops *ops, const char *option)
 static hop_status set_sizes(hop_config *c, const hop_mixer_ops *ops, const hop__fields *f, const wiring *w,
                             hop_error *err)
 {
-    bool wide = strcmp(ops->name, "mamba2") == 0; /* its head is the value */
+    bool wide = !takes(ops, "value_dim") && !takes(ops, "inner"); /* the head itself is the value */
     const struct {
         const char *name;
         int64_t value;
@@ -186,8 +186,8 @@ static hop_status set_sizes(hop_config *c, const hop_mixer_ops *ops, const hop__
         {"rank", 1},
         {"dt_rank", 1},
         {"steps", 2},
-        {"value_dim", w->pairs ? 2 * f->bits : f->bits},
-        {"inner", strcmp(ops->name, "mamba") == 0 ? f->bits + 2 : f->bits + 1},
+        {"value_dim", ops->pairs ? 2 * f->bits : f->bits},
+        {"inner", f->bits + w->extra},
     };
     hop_status s = hop_config_set(c, 0, "", "heads", 1, err);
     if (s == HOP_OK) s = hop_config_set(c, 0, "", "kv_heads", 1, err);
@@ -198,16 +198,17 @@ static hop_status set_sizes(hop_config *c, const hop_mixer_ops *ops, const hop__
     return s;
 }
 
-static void fill_linear(hop_model *m, const hop__fields *f, const wiring *w, int64_t tokens)
+/* Where values pass an activation, a bit travels as SiLU(x) - SiLU(-x) = x. */
+static void fill_linear(hop_model *m, const hop__fields *f, const wiring *w, bool pairs, int64_t tokens)
 {
     if (w->query) *hop__cell(tensor(m, w->query), 0, hop__fields_who(f, -1)) = w->weight;
     if (w->key) *hop__cell(tensor(m, w->key), 0, hop__fields_who(f, 0)) = w->weight;
     for (int i = 0; i < f->bits; i++) {
-        int row = w->pairs ? 2 * i : i;
+        int row = pairs ? 2 * i : i;
         if (w->value) *hop__cell(tensor(m, w->value), row, f->val + i) = 1;
-        if (w->value && w->pairs) *hop__cell(tensor(m, w->value), row + 1, f->val + i) = -1;
+        if (w->value && pairs) *hop__cell(tensor(m, w->value), row + 1, f->val + i) = -1;
         *hop__cell(tensor(m, w->out), f->reg + i, row) = w->gain;
-        if (w->pairs) *hop__cell(tensor(m, w->out), f->reg + i, row + 1) = -w->gain;
+        if (pairs) *hop__cell(tensor(m, w->out), f->reg + i, row + 1) = -w->gain;
     }
     for (int i = 0; i < 3 && w->constants[i].tensor; i++)
         fill_constant(m, w->constants[i].tensor, w->constants[i].value);
@@ -242,7 +243,7 @@ hop_status hop__construct_hybrid(hop_model **out, const hop_task *task, const ho
 
     float beta = (float)(hop__fields_beta(task->length) * sqrt((double)f.head_dim));
     hop__fill_tables(*out, &f, &task->funccomp);
-    fill_linear(*out, &f, w, task->length);
+    fill_linear(*out, &f, w, ops->pairs, task->length);
     for (int e = 0; e <= hops; e++) {
         if (e > 0) hop__fill_look_up(*out, &f, e, e, beta);
         hop__fill_clip(*out, &f, e);
