@@ -400,6 +400,25 @@ static void a_recurrent_mixer_has_a_state_of_constant_size(void **state)
     assert_null(hop_mixer_at(-1));
 }
 
+/* Based's features of 2^20 heads of 2^20 numbers: their number squared does not fit 64 bits. */
+static void a_layer_whose_sizes_do_not_fit_is_refused(void **state)
+{
+    (void)state;
+    hop_error err = {0};
+    hop_mixer_config c;
+    hop_mixer_config_init(&c);
+    c.d_model = 1, c.heads = c.kv_heads = c.head_dim = 1 << 20;
+    assert_int_equal(hop_mixer_config_ready(&c, hop_mixer_find("based"), &err), HOP_EDOMAIN);
+    assert_non_null(strstr(err.text, "2^54"));
+    c.heads = c.kv_heads = 1; /* fits, but no machine holds it: the arena must be asked and refuse */
+    hop_list l;
+    hop_arena arena = {0};
+    assert_int_equal(hop_mixer_config_ready(&c, hop_mixer_find("based"), &err), HOP_OK);
+    hop_mixer_list(&l, hop_mixer_find("based"), &c);
+    assert_int_equal(hop_arena_reserve(&arena, hop_list_scratch(&l, 1, 1000, 2), &err), HOP_ENOMEM);
+    assert_int_equal(hop_arena_reserve(&arena, hop_list_step_scratch(&l, 1, 1000), &err), HOP_ENOMEM);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +432,7 @@ int main(void)
         cmocka_unit_test(a_list_writes_each_buffer_once_and_uses_every_parameter),
         cmocka_unit_test(the_last_rows_alone_are_the_last_rows_of_all),
         cmocka_unit_test(every_instruction_set_agrees_with_the_reference),
+        cmocka_unit_test(a_layer_whose_sizes_do_not_fit_is_refused),
         cmocka_unit_test(a_recurrent_mixer_has_a_state_of_constant_size),
     };
     return cmocka_run_group_tests_name("mixers", tests, NULL, NULL);

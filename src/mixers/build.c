@@ -199,6 +199,7 @@ hop_op *hop__op(hop_builder *b, hop_op_kind kind, int64_t width, const hop__val 
 {
     hop_list *l = b->list;
     assert(l->op_count < HOP_LIST_OPS && l->buffer_count < HOP_LIST_BUFFERS && inputs <= HOP_OP_INPUTS);
+    if (width > HOP__TOO_WIDE) width = HOP__TOO_WIDE;
     hop_op *op = &l->op[l->op_count++];
     *op = (hop_op){.kind = kind, .y = l->buffer_count++, .par = {-1, -1}, .width = width, .groups = 1};
     op->dim = width, op->steps = op->times = 1, op->before = op->scale = 1.0, op->state = -1;

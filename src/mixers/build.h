@@ -8,6 +8,8 @@
 #include <hopbound/mixers.h>
 
 #define HOP__NORM_EPS 1e-5
+#define HOP__TOO_MANY ((int64_t)1 << 60) /* numbers of a layer's state */
+#define HOP__TOO_WIDE ((int64_t)1 << 54) /* numbers a token in a buffer */
 
 #define HOP__OPT(c, name) ((c)->option[HOP_OPTION_##name])
 

@@ -55,12 +55,20 @@ bool hop__op_is_rowwise(hop_op_kind k)
 
 /* ---- state --------------------------------------------------------------------------------- */
 
+/* Products that do not fit are HOP__TOO_MANY, which no layer may have (hop_mixer_config_ready). */
+static int64_t times(int64_t a, int64_t b)
+{
+    int64_t c;
+    return __builtin_mul_overflow(a, b, &c) || c > HOP__TOO_MANY ? HOP__TOO_MANY : c;
+}
+
 static int64_t matrix_floats(const hop_op *op)
 {
     switch (op->kind) {
     case HOP_OP_SCAN:
-        return op->heads * (op->key_dim * op->value_dim + (op->core == HOP_CORE_MLSTM ? op->key_dim + 1 : 0));
-    case HOP_OP_SELECTIVE: return op->width * op->key_dim;
+        return times(op->heads,
+                     times(op->key_dim, op->value_dim) + (op->core == HOP_CORE_MLSTM ? op->key_dim + 1 : 0));
+    case HOP_OP_SELECTIVE: return times(op->width, op->key_dim);
     case HOP_OP_DIAGONAL: return op->width;
     default: return 0;
     }
@@ -95,7 +103,7 @@ int64_t hop_list_state_floats(const hop_list *l, int64_t t)
         const hop_op *op = &l->op[i];
         if (facts[op->kind].class != ATTENTION) continue;
         int64_t rows = op->window > 0 && t > op->window ? op->window : t;
-        floats += rows * op->kv_heads * (op->key_dim + op->value_dim);
+        floats += times(rows, op->kv_heads * (op->key_dim + op->value_dim));
     }
     return floats;
 }

@@ -1,3 +1,4 @@
+#include "build.h"
 #include "registry.h"
 
 #include <string.h>
@@ -71,5 +72,11 @@ hop_status hop_mixer_config_ready(hop_mixer_config *c, const hop_mixer_ops *ops,
     if (c->heads % c->kv_heads)
         return hop_fail(err, HOP_EDOMAIN, "%s: %lld heads are no multiple of %lld key heads", ops->name,
                         (long long)c->heads, (long long)c->kv_heads);
-    return ops->ready ? ops->ready(c, err) : HOP_OK;
+    hop_status s = ops->ready ? ops->ready(c, err) : HOP_OK;
+    if (s != HOP_OK) return s;
+    hop_list l;
+    hop_mixer_list(&l, ops, c);
+    if (l.state_floats >= HOP__TOO_MANY || l.row_floats >= HOP__TOO_WIDE)
+        return hop_fail(err, HOP_EDOMAIN, "%s: a layer of more than 2^54 numbers", ops->name);
+    return HOP_OK;
 }

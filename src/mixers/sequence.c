@@ -264,8 +264,7 @@ size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int t
     case HOP_OP_SCAN: {
         hop_scan s = scan_shape(op, tokens);
         int64_t spread_row = op->kv_heads * op->key_dim + gate_width(op) + op->width;
-        return hop_scan_scratch(&s, threads) +
-               (size_t)(op->steps > 1 ? tokens * op->steps * spread_row : 0);
+        return hop_scan_scratch(&s, threads) + (size_t)(op->steps > 1 ? tokens * op->steps * spread_row : 0);
     }
     case HOP_OP_SELECTIVE: {
         hop_selective s = {.tokens = tokens, .width = op->width, .states = op->key_dim};
