@@ -303,6 +303,37 @@ static void a_rewound_decoder_answers_as_a_fresh_one(void **state)
     hop_model_free(m);
 }
 
+/* Values and gradients, say, are blocks of one layout: what it says of one holds of the other. */
+static void a_layout_is_a_network_without_its_floats(void **state)
+{
+    (void)state;
+    hop_model *m = random_model("gdn full mamba2", HOP_NORM_LAYER, HOP_MLP_SWIGLU, false);
+    hop_layout *alone;
+    assert_int_equal(hop_layout_new(&alone, hop_model_config(m), NULL), HOP_OK);
+    int64_t end = 0;
+    assert_int_equal(hop_layout_count(alone), hop_model_weight_count(m));
+    for (int64_t i = 0; i < hop_layout_count(alone); i++) {
+        const hop_slot *s = hop_layout_at(alone, i), *same = hop_layout_at(hop_model_layout(m), i);
+        const hop_weight *w = hop_model_weight(m, s->name);
+        assert_string_equal(s->name, same->name);
+        assert_int_equal(s->offset, same->offset);
+        assert_int_equal(s->offset % 16, 0);
+        assert_true(s->offset >= end); /* nothing overlaps */
+        end = s->offset + hop_slot_floats(s);
+        assert_ptr_equal(hop_layout_find(alone, s->name), s);
+        assert_ptr_equal(w->data, hop_model_block(m) + s->offset);
+        assert_int_equal(w->shape[0], s->shape[0]);
+        assert_int_equal(w->rank, s->rank);
+    }
+    assert_true(end <= hop_layout_floats(alone));
+    assert_non_null(hop_layout_layer_find(alone, 2, "mixer.A_log"));
+    assert_null(hop_layout_layer_find(alone, 1, "mixer.A_log"));
+    assert_null(hop_layout_at(alone, hop_layout_count(alone)));
+    hop_layout_free(alone);
+    hop_layout_free(NULL);
+    hop_model_free(m);
+}
+
 static void argmax_takes_the_first_of_equals_and_refuses_nan(void **state)
 {
     (void)state;
@@ -623,6 +654,7 @@ int main(void)
         cmocka_unit_test(a_checkpoint_that_was_changed_is_refused),
         cmocka_unit_test(a_checkpoint_is_refused_when_anything_changed_that_its_numbers_depend_on),
         cmocka_unit_test(options_that_a_mixer_does_not_take_are_refused_by_name),
+        cmocka_unit_test(a_layout_is_a_network_without_its_floats),
         cmocka_unit_test(argmax_takes_the_first_of_equals_and_refuses_nan),
     };
     return cmocka_run_group_tests_name("model", tests, NULL, NULL);

@@ -77,6 +77,29 @@ hop_status hop_safetensors_write(const char *path, const hop_tensor_out *tensors
                                  const char *const *metadata, /* key, value, .., NULL; or NULL */
                                  hop_error *err);
 
+/* ---- layouts ------------------------------------------------------------------------------- */
+
+/* Where the tensors of a network lie in one block of floats: names, shapes, offsets; no floats. Values,
+ * gradients and an optimiser's moments are blocks of one layout. Seeded layers have no tensors in it. */
+typedef struct hop_layout hop_layout;
+
+typedef struct hop_slot {
+    char name[96]; /* in the file */
+    int rank;
+    int64_t shape[2];
+    int64_t offset; /* floats before it in the block; every tensor starts on a cache line */
+} hop_slot;
+
+/* HOP_EDOMAIN, HOP_ERANGE, HOP_EUNKNOWN: what the configuration asks for cannot be built. HOP_ENOMEM. */
+hop_status hop_layout_new(hop_layout **out, const hop_config *c, hop_error *err);
+void hop_layout_free(hop_layout *l);
+int64_t hop_layout_floats(const hop_layout *l); /* of a block */
+int64_t hop_layout_count(const hop_layout *l);  /* of tensors, in file order */
+const hop_slot *hop_layout_at(const hop_layout *l, int64_t i);
+const hop_slot *hop_layout_find(const hop_layout *l, const char *name); /* NULL: there is none */
+const hop_slot *hop_layout_layer_find(const hop_layout *l, int64_t layer, const char *part);
+int64_t hop_slot_floats(const hop_slot *s); /* without what fills its last cache line */
+
 /* ---- networks ------------------------------------------------------------------------------ */
 
 typedef struct hop_model hop_model;
@@ -89,6 +112,8 @@ hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err);
 void hop_model_free(hop_model *m);
 
 const hop_config *hop_model_config(const hop_model *m);
+const hop_layout *hop_model_layout(const hop_model *m);
+float *hop_model_block(hop_model *m); /* the weights, as the layout has them */
 int64_t hop_model_parameters(const hop_model *m);
 hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer);
 /* The same for a configuration without weights; `ops` is the layer's mixer. HOP_EDOMAIN, HOP_ERANGE,
@@ -99,7 +124,7 @@ hop_status hop_config_mixer(const hop_config *c, const hop_mixer_ops *ops, int64
 /* A weight tensor by its name in the file; NULL when the network has none of that name (seeded layers have
  * none). */
 typedef struct hop_weight {
-    char name[96];
+    const char *name; /* the layout's */
     int rank;
     int64_t shape[2];
     float *data;

@@ -43,15 +43,15 @@ static void norm_rows(void *ctx, int64_t first, int64_t rows)
 const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
                        int64_t rows, int bits, hop_pool *pool)
 {
-    norm_job j = {&m->config, y, x, weight, bias, bits};
-    if (m->config.norm == HOP_NORM_NONE) return x;
-    hop_pool_rows(pool, rows, m->config.d_model, norm_rows, &j);
+    norm_job j = {&m->layout->config, y, x, weight, bias, bits};
+    if (m->layout->config.norm == HOP_NORM_NONE) return x;
+    hop_pool_rows(pool, rows, m->layout->config.d_model, norm_rows, &j);
     return y;
 }
 
 size_t hop__finish_floats(const hop_model *m, int64_t rows)
 {
-    const hop_config *c = &m->config;
+    const hop_config *c = &m->layout->config;
     return (size_t)(rows * (2 * c->d_model + 2 * c->mlp_hidden));
 }
 
@@ -59,7 +59,7 @@ void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float 
                  hop__arith how, float *scratch)
 {
     const int bits = how.bits;
-    const hop_config *c = &m->config;
+    const hop_config *c = &m->layout->config;
     int64_t d = c->d_model, hidden = c->mlp_hidden;
     const int64_t up[3] = {rows, hidden, d}, down[3] = {rows, d, hidden};
     hop_add(x, x, y, rows * d);
@@ -89,7 +89,7 @@ void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float 
 
 void hop__embed(const hop_model *m, float *x, int32_t token, int64_t position, int bits, float *work)
 {
-    int64_t d = m->config.d_model;
+    int64_t d = m->layout->config.d_model;
     memcpy(x, m->tokens + (int64_t)token * d, sizeof(float) * (size_t)d);
     cut(x, d, bits);
     if (!m->positions) return;
@@ -102,17 +102,17 @@ void hop__embed(const hop_model *m, float *x, int32_t token, int64_t position, i
 void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t rows, hop__arith how,
                    float *work, hop_pool *pool)
 {
-    const int64_t shape[3] = {rows, m->config.vocab, m->config.d_model};
+    const int64_t shape[3] = {rows, m->layout->config.vocab, m->layout->config.d_model};
     const float *in = hop__norm(m, work, x, m->norm, m->norm_bias, rows, how.bits, pool);
     linear(logits, in, m->head, NULL, shape, how.steady, pool);
-    cut(logits, rows * m->config.vocab, how.bits);
+    cut(logits, rows * m->layout->config.vocab, how.bits);
 }
 
 hop_status hop__check_token(const hop_model *m, int32_t token, int64_t position, hop_error *err)
 {
-    if (token < 0 || token >= m->config.vocab)
+    if (token < 0 || token >= m->layout->config.vocab)
         return hop_fail(err, HOP_ERANGE, "token %d at position %lld is outside the vocabulary of %lld", token,
-                        (long long)position, (long long)m->config.vocab);
+                        (long long)position, (long long)m->layout->config.vocab);
     return HOP_OK;
 }
 

@@ -28,7 +28,7 @@ static void measure(hop__cut_sizes *z, const hop__plan *p, int64_t tokens, int t
 hop__cut_sizes hop__cut_measure(const hop_model *m, int64_t tokens, int threads)
 {
     hop__cut_sizes z = {0};
-    for (int64_t i = 0; i < m->plan_count; i++) measure(&z, m->plans[i], tokens, threads);
+    for (int64_t i = 0; i < m->layout->plan_count; i++) measure(&z, m->layout->plans[i], tokens, threads);
     return z;
 }
 
@@ -36,7 +36,7 @@ hop__cut_sizes hop__cut_measure(const hop_model *m, int64_t tokens, int threads)
 
 hop_status hop__cut_valid(const hop_model *m, const hop_cuts *at, hop_error *err)
 {
-    if (m->config.bidirectional)
+    if (m->layout->config.bidirectional)
         return hop_fail(err, HOP_EDOMAIN, "a network that looks both ways has no cut that only looks back");
     if (at->bits < 10 || at->bits > 32)
         return hop_fail(err, HOP_ERANGE, "%d bits: numbers that cross have 10 to 32", at->bits);

@@ -29,8 +29,8 @@ static size_t state_size(const hop_decoder *d, const hop_list *l)
 static hop_status allocate(hop_decoder *d, hop_error *err)
 {
     const hop_model *m = d->model;
-    int64_t layers = m->config.pattern.layers;
-    size_t width = sizeof(float) * (size_t)m->config.d_model, most = 1;
+    int64_t layers = m->layout->config.pattern.layers;
+    size_t width = sizeof(float) * (size_t)m->layout->config.d_model, most = 1;
     d->states = hop_alloc(sizeof *d->states * (size_t)layers);
     d->x = hop_alloc(width);
     d->y = hop_alloc(width);
@@ -53,15 +53,16 @@ hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_to
                            hop_error *err)
 {
     *out = NULL;
-    if (m->config.bidirectional)
+    if (m->layout->config.bidirectional)
         return hop_fail(err, HOP_EDOMAIN, "a network that looks both ways cannot run token by token");
-    if (m->config.seeded) return hop_fail(err, HOP_EDOMAIN, "seeded layers run whole sequences only");
+    if (m->layout->config.seeded) return hop_fail(err, HOP_EDOMAIN, "seeded layers run whole sequences only");
     hop_decoder *d = hop_alloc(sizeof *d);
     if (!d) return hop_fail(err, HOP_ENOMEM, "out of memory");
     d->model = m;
     d->keep = keep;
-    d->max_tokens =
-        max_tokens > 0 && max_tokens < m->config.max_positions ? max_tokens : m->config.max_positions;
+    d->max_tokens = max_tokens > 0 && max_tokens < m->layout->config.max_positions
+                        ? max_tokens
+                        : m->layout->config.max_positions;
     hop_status s = allocate(d, err);
     if (s != HOP_OK) {
         hop_decoder_free(d);
@@ -74,7 +75,7 @@ hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_to
 void hop_decoder_free(hop_decoder *d)
 {
     if (!d) return;
-    for (int64_t i = 0; d->states && i < d->model->config.pattern.layers; i++) hop_free(d->states[i]);
+    for (int64_t i = 0; d->states && i < d->model->layout->config.pattern.layers; i++) hop_free(d->states[i]);
     hop_free(d->states);
     hop_arena_free(&d->scratch);
     hop_free(d->x);
@@ -111,7 +112,7 @@ hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_er
     hop_status s = hop__check_token(m, token, d->length, err);
     if (s != HOP_OK) return s;
     hop__embed(m, d->x, token, d->length, 0, d->y);
-    for (int64_t i = 0; i < m->config.pattern.layers; i++) step_layer(d, i);
+    for (int64_t i = 0; i < m->layout->config.pattern.layers; i++) step_layer(d, i);
     d->length++;
     if (logits) hop__read_out(m, logits, d->x, 1, (hop__arith){0}, d->y, NULL);
     return HOP_OK;
@@ -128,7 +129,7 @@ hop_status hop_decoder_rewind(hop_decoder *d, int64_t length, hop_error *err)
     if (length < 0 || length > d->length)
         return hop_fail(err, HOP_ERANGE, "cannot rewind from %lld to %lld tokens", (long long)d->length,
                         (long long)length);
-    for (int64_t i = 0; i < m->config.pattern.layers && !d->keep && length < d->length; i++) {
+    for (int64_t i = 0; i < m->layout->config.pattern.layers && !d->keep && length < d->length; i++) {
         const hop_list *l = m->layers[i].list;
         /* A cache that only grows forgets its last rows; a state of bounded size has overwritten what it was.
          */

@@ -24,8 +24,8 @@ struct hop_forward {
 static size_t mixer_scratch(const hop_model *m, int64_t tokens, int threads)
 {
     size_t most = 1;
-    for (int64_t i = 0; i < m->plan_count; i++) {
-        size_t need = hop_list_scratch(&m->plans[i]->list, 1, tokens, threads);
+    for (int64_t i = 0; i < m->layout->plan_count; i++) {
+        size_t need = hop_list_scratch(&m->layout->plans[i]->list, 1, tokens, threads);
         if (need > most) most = need;
     }
     return most;
@@ -44,7 +44,7 @@ static hop_status open_mixers(hop_forward *f, const hop_forward_options *o, hop_
 hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forward_options *o,
                            hop_error *err)
 {
-    int64_t most = m->config.max_positions;
+    int64_t most = m->layout->config.max_positions;
     *out = NULL;
     if (o->max_tokens < 0) return hop_fail(err, HOP_ERANGE, "max_tokens: %lld", (long long)o->max_tokens);
     if (o->bits < 0) return hop_fail(err, HOP_ERANGE, "bits: %d", o->bits);
@@ -57,13 +57,13 @@ hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forw
     f->progress = o->progress;
     f->saved.path = o->checkpoint;
     int threads = hop_pool_threads(o->pool);
-    size_t rows = (size_t)f->max_tokens * (size_t)m->config.d_model * sizeof(float);
+    size_t rows = (size_t)f->max_tokens * (size_t)m->layout->config.d_model * sizeof(float);
     f->x = hop_alloc_raw(rows);
     f->y = hop_alloc_raw(rows);
-    f->normed = m->config.norm == HOP_NORM_NONE ? NULL : hop_alloc_raw(rows);
+    f->normed = m->layout->config.norm == HOP_NORM_NONE ? NULL : hop_alloc_raw(rows);
     f->finish = hop_alloc_raw(sizeof(float) * hop__finish_floats(m, ROWS) * (size_t)threads);
     hop_status s = HOP_OK;
-    if (!f->x || !f->y || !f->finish || (m->config.norm != HOP_NORM_NONE && !f->normed))
+    if (!f->x || !f->y || !f->finish || (m->layout->config.norm != HOP_NORM_NONE && !f->normed))
         s = hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens", (long long)f->max_tokens);
     if (s == HOP_OK) s = hop__source_open(&f->source, m, err);
     if (s == HOP_OK) s = open_mixers(f, o, err);
@@ -104,7 +104,7 @@ static void finish_rows(void *ctx, int64_t task, int worker)
 {
     const rows_job *job = ctx;
     hop_forward *f = job->f;
-    int64_t d = f->model->config.d_model, at = job->first + task * ROWS;
+    int64_t d = f->model->layout->config.d_model, at = job->first + task * ROWS;
     int64_t rows = job->count - at < ROWS ? job->count - at : ROWS;
     hop__finish(f->model, job->layer, f->x + at * d, f->y + (at - job->first) * d, rows, arith(f),
                 f->finish + (size_t)worker * hop__finish_floats(f->model, ROWS));
@@ -134,7 +134,7 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
 static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t count, int64_t wanted,
                              hop_error *err)
 {
-    int64_t layers = f->model->config.pattern.layers, start = 0;
+    int64_t layers = f->model->layout->config.pattern.layers, start = 0;
     /* Shallow passes are the business of whoever counts sequences, unless they go token by token. */
     bool deep = layers > 1000;
     hop_status s = HOP_OK;
@@ -166,7 +166,7 @@ typedef struct embed_job {
 static void embed_rows(void *ctx, int64_t first, int64_t count)
 {
     const embed_job *j = ctx;
-    int64_t d = j->f->model->config.d_model;
+    int64_t d = j->f->model->layout->config.d_model;
     for (int64_t t = first; t < first + count; t++)
         hop__embed(j->f->model, j->f->x + t * d, j->tokens[t], t, j->f->bits, j->f->y + t * d);
 }
@@ -182,7 +182,7 @@ static hop_status embed_all(hop_forward *f, const int32_t *tokens, int64_t count
         hop_status s = hop__check_token(f->model, tokens[t], t, err);
         if (s != HOP_OK) return s;
     }
-    hop_pool_rows(f->pool, count, f->model->config.d_model, embed_rows, &(embed_job){f, tokens});
+    hop_pool_rows(f->pool, count, f->model->layout->config.d_model, embed_rows, &(embed_job){f, tokens});
     return HOP_OK;
 }
 
@@ -193,7 +193,7 @@ hop_status hop_forward_logits(hop_forward *f, const int32_t *tokens, int64_t cou
     if (s != HOP_OK) return s;
     s = run_layers(f, tokens, count, count - 1, err);
     if (s != HOP_OK) return s;
-    hop__read_out(f->model, logits, f->x + (count - 1) * f->model->config.d_model, 1, arith(f), f->y,
+    hop__read_out(f->model, logits, f->x + (count - 1) * f->model->layout->config.d_model, 1, arith(f), f->y,
                   f->pool);
     return HOP_OK;
 }
@@ -215,6 +215,6 @@ hop_status hop_forward_hidden(hop_forward *f, const int32_t *tokens, int64_t cou
     hop_status s = embed_all(f, tokens, count, err);
     if (s != HOP_OK) return s;
     s = run_layers(f, tokens, count, 0, err);
-    if (s == HOP_OK) memcpy(hidden, f->x, sizeof(float) * (size_t)(count * f->model->config.d_model));
+    if (s == HOP_OK) memcpy(hidden, f->x, sizeof(float) * (size_t)(count * f->model->layout->config.d_model));
     return s;
 }

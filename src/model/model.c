@@ -8,7 +8,79 @@
 
 const hop_config *hop_model_config(const hop_model *m)
 {
-    return &m->config;
+    return &m->layout->config;
+}
+
+const hop_layout *hop_model_layout(const hop_model *m)
+{
+    return m->layout;
+}
+
+float *hop_model_block(hop_model *m)
+{
+    return m->data;
+}
+
+hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer)
+{
+    return hop__layer_mixer(m->layout, layer);
+}
+
+static const hop_weight *weight_of(const hop_model *m, const hop_slot *s)
+{
+    return s ? &m->weights[s - m->layout->slots] : NULL;
+}
+
+const hop_weight *hop_model_weight(const hop_model *m, const char *name)
+{
+    return weight_of(m, hop_layout_find(m->layout, name));
+}
+
+const hop_weight *hop_model_layer_weight(const hop_model *m, int64_t layer, const char *part)
+{
+    return weight_of(m, hop_layout_layer_find(m->layout, layer, part));
+}
+
+int64_t hop_model_weight_count(const hop_model *m)
+{
+    return m->layout->count;
+}
+
+const hop_weight *hop_model_weight_at(const hop_model *m, int64_t i)
+{
+    return weight_of(m, hop_layout_at(m->layout, i));
+}
+
+/* ---- making -------------------------------------------------------------------------------- */
+
+static const float *whole(const hop_model *m, const char *name)
+{
+    const hop_weight *w = hop_model_weight(m, name);
+    return w ? w->data : NULL;
+}
+
+static hop_status make(hop_model *m, const hop_config *c, hop_error *err)
+{
+    hop_status s = hop_layout_new(&m->layout, c, err);
+    if (s != HOP_OK) return s;
+    const hop_layout *l = m->layout;
+    int64_t layers = l->config.pattern.layers;
+    m->weights = hop_alloc(sizeof *m->weights * (size_t)l->count);
+    m->data = hop_alloc(sizeof(float) * (size_t)l->floats);
+    if (l->first_slot) m->layers = hop_alloc(sizeof *m->layers * (size_t)layers);
+    if (!m->weights || !m->data || (l->first_slot && !m->layers))
+        return hop_fail(err, HOP_ENOMEM, "cannot allocate %lld weights", (long long)l->floats);
+    for (int64_t i = 0; i < l->count; i++) {
+        const hop_slot *t = &l->slots[i];
+        m->weights[i] = (hop_weight){t->name, t->rank, {t->shape[0], t->shape[1]}, m->data + t->offset};
+    }
+    for (int64_t i = 0; m->layers && i < layers; i++) hop__bind(&m->layers[i], l, i, m->data);
+    m->tokens = whole(m, "model.embed_tokens.weight");
+    m->positions = whole(m, "model.embed_positions.weight");
+    m->norm = whole(m, "model.norm.weight");
+    m->norm_bias = whole(m, "model.norm.bias");
+    m->head = l->config.tied ? m->tokens : whole(m, "lm_head.weight");
+    return HOP_OK;
 }
 
 hop_status hop_model_new(hop_model **out, const hop_config *c, hop_error *err)
@@ -16,9 +88,7 @@ hop_status hop_model_new(hop_model **out, const hop_config *c, hop_error *err)
     *out = NULL;
     hop_model *m = hop_alloc(sizeof *m);
     if (!m) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    hop_status s = hop_config_copy(&m->config, c, err);
-    if (s == HOP_OK) s = hop_config_validate(&m->config, err);
-    if (s == HOP_OK) s = hop__layout(m, err);
+    hop_status s = make(m, c, err);
     if (s != HOP_OK) {
         hop_model_free(m);
         return s;
@@ -30,15 +100,17 @@ hop_status hop_model_new(hop_model **out, const hop_config *c, hop_error *err)
 void hop_model_free(hop_model *m)
 {
     if (!m) return;
-    hop_config_free(&m->config);
-    hop__layout_free(m);
+    hop_layout_free(m->layout);
+    hop_free(m->weights);
+    hop_free(m->data);
+    hop_free(m->layers);
     hop_free(m);
 }
 
 /* Tables are small normal numbers, the final norm is 1, layers as hop__init_layer has it. */
 void hop_model_init_weights(hop_model *m, uint64_t seed)
 {
-    for (int64_t i = 0; i < m->weight_count; i++) {
+    for (int64_t i = 0; i < m->layout->count; i++) {
         hop_weight *w = &m->weights[i];
         if (strncmp(w->name, "model.layers.", 13) == 0) continue;
         hop_rng rng;
@@ -51,12 +123,12 @@ void hop_model_init_weights(hop_model *m, uint64_t seed)
         for (int64_t k = 0; k < w->shape[0] * (w->rank == 2 ? w->shape[1] : 1); k++)
             w->data[k] = w->rank == 2 ? (float)(std * hop_rng_normal(&rng)) : bias ? 0.0f : 1.0f;
     }
-    for (int64_t l = 0; m->layers && l < m->config.pattern.layers; l++) {
+    for (int64_t l = 0; m->layers && l < m->layout->config.pattern.layers; l++) {
         hop__part parts[HOP__MAX_PARTS];
         float *data[HOP__MAX_PARTS];
-        int count = hop__layer_parts(m, l, parts);
-        for (int64_t i = m->first_weight[l]; i < m->first_weight[l + 1]; i++)
-            data[i - m->first_weight[l]] = m->weights[i].data;
+        int count = hop__layer_parts(m->layout, l, parts);
+        for (int64_t i = m->layout->first_slot[l]; i < m->layout->first_slot[l + 1]; i++)
+            data[i - m->layout->first_slot[l]] = m->weights[i].data;
         hop__init_layer(m, l, parts, count, data, seed);
     }
 }
@@ -73,15 +145,16 @@ int64_t hop_model_parameters(const hop_model *m)
 {
     hop__part list[HOP__MAX_PARTS];
     int64_t n = 0;
-    for (int64_t i = 0; i < m->weight_count; i++)
+    for (int64_t i = 0; i < m->layout->count; i++)
         n += m->weights[i].shape[0] * (m->weights[i].rank == 2 ? m->weights[i].shape[1] : 1);
-    for (int64_t r = 0; !m->layers && r < m->config.pattern.run_count; r++)
-        n += m->config.pattern.runs[r].count *
-             numbers(list, hop__plan_parts(&m->config, m->run_plan[r], list));
-    for (int64_t i = 0; !m->layers && i < m->special_count; i++) {
-        int64_t layer = m->specials[i].layer;
-        n -= numbers(list, hop__plan_parts(&m->config, m->run_plan[hop__layer_run(m, layer)], list));
-        n += numbers(list, hop__layer_parts(m, layer, list));
+    for (int64_t r = 0; !m->layers && r < m->layout->config.pattern.run_count; r++)
+        n += m->layout->config.pattern.runs[r].count *
+             numbers(list, hop__plan_parts(&m->layout->config, m->layout->run_plan[r], list));
+    for (int64_t i = 0; !m->layers && i < m->layout->special_count; i++) {
+        int64_t layer = m->layout->specials[i].layer;
+        n -= numbers(list, hop__plan_parts(&m->layout->config,
+                                           m->layout->run_plan[hop__layer_run(m->layout, layer)], list));
+        n += numbers(list, hop__layer_parts(m->layout, layer, list));
     }
     return n;
 }
@@ -92,7 +165,7 @@ static hop_status save_config(const hop_model *m, const char *dir, hop_error *er
 {
     char path[4096];
     hop_json_writer w = {.pretty = true};
-    hop_config_write(&m->config, &w);
+    hop_config_write(&m->layout->config, &w);
     hop_text_add(&w.text, "\n");
     hop_status s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "config.json: out of memory")
                                  : hop_path_join(path, sizeof path, dir, "config.json", err);
@@ -107,15 +180,15 @@ hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err)
     hop_status s = hop_make_dir(dir, err);
     if (s == HOP_OK) s = hop_path_join(path, sizeof path, dir, "model.safetensors", err);
     if (s != HOP_OK) return s;
-    hop_tensor_out *list = hop_alloc(sizeof *list * (size_t)m->weight_count);
+    hop_tensor_out *list = hop_alloc(sizeof *list * (size_t)m->layout->count);
     if (!list) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
-    for (int64_t i = 0; i < m->weight_count; i++) {
+    for (int64_t i = 0; i < m->layout->count; i++) {
         const hop_weight *w = &m->weights[i];
         list[i] = (hop_tensor_out){
             .name = w->name, .rank = w->rank, .shape = {w->shape[0], w->shape[1]}, .data = w->data};
     }
     static const char *const metadata[] = {"format", "pt", NULL};
-    s = hop_safetensors_write(path, list, m->weight_count, metadata, err);
+    s = hop_safetensors_write(path, list, m->layout->count, metadata, err);
     hop_free(list);
     return s == HOP_OK ? save_config(m, dir, err) : s;
 }
@@ -207,9 +280,9 @@ hop_status hop_model_open(hop_model **out, const char *dir, hop_error *err)
     s = hop_model_new(&m, &c, err);
     hop_config_free(&c);
     if (s != HOP_OK) return hop_fail_in(err, s, path);
-    char *loaded = hop_alloc((size_t)m->weight_count);
+    char *loaded = hop_alloc((size_t)m->layout->count);
     s = loaded ? load_weights(m, dir, loaded, err) : hop_fail(err, HOP_ENOMEM, "%s: out of memory", dir);
-    for (int64_t i = 0; s == HOP_OK && i < m->weight_count; i++)
+    for (int64_t i = 0; s == HOP_OK && i < m->layout->count; i++)
         if (!loaded[i])
             s = hop_fail(err, HOP_EFORMAT, "%s: tensor \"%s\" is missing", dir, m->weights[i].name);
     hop_free(loaded);

@@ -36,7 +36,7 @@ typedef struct hop__special {
     const hop__plan *plan;
 } hop__special;
 
-struct hop_model {
+struct hop_layout {
     hop_config config;
     /* How each layer's mixer is configured: by run of the pattern, and the exceptions in order of their
      * layers. */
@@ -46,25 +46,35 @@ struct hop_model {
     int64_t *run_start; /* [runs + 1] */
     hop__special *specials;
     int64_t special_count;
-    hop_weight *weights; /* stored tensors in file order: tables, layers, read-out */
-    int64_t weight_count, floats;
-    int64_t *first_weight; /* [layers + 1]; NULL when layers are seeded */
-    float *data;
-    hop__layer *layers; /* NULL when layers are seeded */
+    hop_slot *slots; /* of stored tensors in file order: tables, layers, read-out */
+    int64_t count, floats;
+    int64_t *first_slot; /* [layers + 1]; NULL when layers are seeded */
+};
+
+struct hop_model {
+    hop_layout *layout;
+    float *data;         /* a block of the layout */
+    hop_weight *weights; /* its slots with their floats */
+    hop__layer *layers;  /* NULL when layers are seeded */
     const float *tokens, *positions, *norm, *norm_bias, *head;
 };
 
-/* layout.c: mixer configurations, names, shapes and offsets from the config; data is allocated, zero. */
-hop_status hop__layout(hop_model *m, hop_error *err);
-void hop__layout_free(hop_model *m);
+/* plan.c */
+hop_status hop__plan_all(hop_layout *l, hop_error *err);
+const hop__plan *hop__layer_plan(const hop_layout *l, int64_t layer);
+hop_mixer_config hop__layer_mixer(const hop_layout *l, int64_t layer);
+int64_t hop__layer_run(const hop_layout *l, int64_t layer); /* which run of the pattern it belongs to */
+
+/* layout.c */
+
 /* The tensors of one layer; returns how many. */
-int hop__layer_parts(const hop_model *m, int64_t layer, hop__part out[HOP__MAX_PARTS]);
+int hop__layer_parts(const hop_layout *l, int64_t layer, hop__part out[HOP__MAX_PARTS]);
 int hop__plan_parts(const hop_config *c, const hop__plan *plan, hop__part out[HOP__MAX_PARTS]);
-const hop__plan *hop__layer_plan(const hop_model *m, int64_t layer);
-int64_t hop__layer_run(const hop_model *m, int64_t layer); /* which run of the pattern it belongs to */
 /* As they are laid out, each from a cache line on; for a tensor beyond all limits, a number beyond them. */
 int64_t hop__part_floats(const hop__part *p);
 int64_t hop__parts_floats(const hop__part *parts, int count);
+/* A stored layer's tensors in a block of the layout. */
+void hop__bind(hop__layer *out, const hop_layout *l, int64_t layer, const float *block);
 
 /* source.c: layers one after another, stored or made from the seed when they are asked for. */
 

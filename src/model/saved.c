@@ -26,10 +26,10 @@ hop_status hop__saved_begin(hop__saved *s, const hop_model *m, const int32_t *to
                             hop_error *err)
 {
     s->count = count;
-    s->d = m->config.d_model;
-    s->layers = m->config.pattern.layers;
+    s->d = m->layout->config.d_model;
+    s->layers = m->layout->config.pattern.layers;
     hop_json_writer w = {0};
-    hop_config_write(&m->config, &w);
+    hop_config_write(&m->layout->config, &w);
     /* Other kernels round otherwise, those of another version too. */
     const char *isa = hop_isa_name(hop_kernels_selected());
     hop_hash h;
@@ -39,7 +39,7 @@ hop_status hop__saved_begin(hop__saved *s, const hop_model *m, const int32_t *to
     add_text(&h, w.text.s ? w.text.s : "", w.text.len);
     hop_hash_add(&h, (const int64_t[2]){bits, count}, 2 * sizeof(int64_t));
     hop_hash_add(&h, tokens, sizeof *tokens * (size_t)count);
-    for (int64_t i = 0; i < m->weight_count; i++) {
+    for (int64_t i = 0; i < m->layout->count; i++) {
         const hop_weight *t = &m->weights[i];
         hop_hash_add(&h, t->data, sizeof(float) * (size_t)(t->shape[0] * (t->rank == 2 ? t->shape[1] : 1)));
     }

@@ -11,7 +11,7 @@
 /* The stream that a layer's numbers come from. */
 static int64_t stream_of(const hop_model *m, int64_t layer)
 {
-    return m->config.seeded && m->config.tie > 0 ? layer % m->config.tie : layer;
+    return m->layout->config.seeded && m->layout->config.tie > 0 ? layer % m->layout->config.tie : layer;
 }
 
 /* Norm weights 1, biases 0, matrices normal with variance 1/fan-in; the mixer's own tensors as its paper has
@@ -39,7 +39,7 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
     hop_rng rng;
     hop_rng_init(&rng, seed, stream + 63);
     hop_mixer_config c = hop_model_mixer_config(m, layer);
-    hop_mixer_init(hop__layer_plan(m, layer)->ops, mixer, &c, &rng);
+    hop_mixer_init(hop__layer_plan(m->layout, layer)->ops, mixer, &c, &rng);
 }
 
 /* ---- places for seeded layers -------------------------------------------------------------------- */
@@ -49,21 +49,22 @@ static int64_t find_shapes(hop__source *s)
 {
     const hop_model *m = s->model;
     int64_t most = 0;
-    for (int64_t r = 0; r < m->config.pattern.run_count; r++) {
-        const hop__plan *plan = m->run_plan[r];
+    for (int64_t r = 0; r < m->layout->config.pattern.run_count; r++) {
+        const hop__plan *plan = m->layout->run_plan[r];
         int64_t k = 0;
         while (k < s->shape_count && s->shapes[k].plan != plan) k++;
         s->shape_of_run[r] = (int)k;
         if (k < s->shape_count) continue;
         hop__shape *shape = &s->shapes[s->shape_count++];
         shape->plan = plan;
-        shape->count = hop__plan_parts(&m->config, plan, shape->parts);
+        shape->count = hop__plan_parts(&m->layout->config, plan, shape->parts);
         int64_t n = hop__parts_floats(shape->parts, shape->count);
         if (n > most) most = n;
     }
-    for (int64_t i = 0; i < m->special_count; i++) {
+    for (int64_t i = 0; i < m->layout->special_count; i++) {
         hop__part parts[HOP__MAX_PARTS];
-        int64_t n = hop__parts_floats(parts, hop__layer_parts(m, m->specials[i].layer, parts));
+        int64_t n =
+            hop__parts_floats(parts, hop__layer_parts(m->layout, m->layout->specials[i].layer, parts));
         if (n > most) most = n;
     }
     return most;
@@ -72,11 +73,11 @@ static int64_t find_shapes(hop__source *s)
 hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err)
 {
     *s = (hop__source){.model = m, .each = 1};
-    if (!m->config.seeded) return HOP_OK;
-    s->shapes = hop_alloc(sizeof *s->shapes * (size_t)m->plan_count);
-    s->shape_of_run = hop_alloc(sizeof(int) * (size_t)m->config.pattern.run_count);
+    if (!m->layout->config.seeded) return HOP_OK;
+    s->shapes = hop_alloc(sizeof *s->shapes * (size_t)m->layout->plan_count);
+    s->shape_of_run = hop_alloc(sizeof(int) * (size_t)m->layout->config.pattern.run_count);
     if (s->shapes && s->shape_of_run) {
-        int64_t room = find_shapes(s), tie = m->config.tie;
+        int64_t room = find_shapes(s), tie = m->layout->config.tie;
         if (tie > 0 && tie <= KEPT_FLOATS / (room * s->shape_count)) s->each = tie;
         int64_t places = s->shape_count * s->each + 1;
         s->places = hop_alloc(sizeof *s->places * (size_t)places);
@@ -100,22 +101,22 @@ void hop__source_close(hop__source *s)
 
 static bool is_special(const hop_model *m, int64_t layer)
 {
-    for (int64_t i = 0; i < m->special_count && m->specials[i].layer <= layer; i++)
-        if (m->specials[i].layer == layer) return true;
+    for (int64_t i = 0; i < m->layout->special_count && m->layout->specials[i].layer <= layer; i++)
+        if (m->layout->specials[i].layer == layer) return true;
     return false;
 }
 
 static void draw(hop__place *p, const hop_model *m, int64_t layer, const hop__part *parts, int count)
 {
     float *data[HOP__MAX_PARTS], *at = p->data;
-    const hop__plan *plan = hop__layer_plan(m, layer);
+    const hop__plan *plan = hop__layer_plan(m->layout, layer);
     p->layer = (hop__layer){.ops = plan->ops, .list = &plan->list};
     for (int i = 0; i < count; i++) {
         const float *start = data[i] = at;
         memcpy((char *)&p->layer + parts[i].slot, &start, sizeof start);
         at += hop__part_floats(&parts[i]);
     }
-    hop__init_layer(m, layer, parts, count, data, m->config.seed);
+    hop__init_layer(m, layer, parts, count, data, m->layout->config.seed);
 }
 
 const hop__layer *hop__source_layer(hop__source *s, int64_t layer)
@@ -125,10 +126,10 @@ const hop__layer *hop__source_layer(hop__source *s, int64_t layer)
     if (is_special(m, layer)) {
         hop__part parts[HOP__MAX_PARTS];
         hop__place *p = &s->places[s->shape_count * s->each];
-        draw(p, m, layer, parts, hop__layer_parts(m, layer, parts));
+        draw(p, m, layer, parts, hop__layer_parts(m->layout, layer, parts));
         return &p->layer;
     }
-    int64_t shape = s->shape_of_run[hop__layer_run(m, layer)], stream = stream_of(m, layer);
+    int64_t shape = s->shape_of_run[hop__layer_run(m->layout, layer)], stream = stream_of(m, layer);
     hop__place *p = &s->places[shape * s->each + stream % s->each];
     if (p->stream != stream) draw(p, m, layer, s->shapes[shape].parts, s->shapes[shape].count);
     p->stream = stream;

@@ -46,7 +46,7 @@ static hop_status allocate(hop_split *s, hop_error *err)
     const hop_model *m = s->model;
     int threads = hop_pool_threads(s->pool);
     hop__cut_sizes z = hop__cut_measure(m, s->tokens, threads);
-    size_t rows = (size_t)(start_of(s, s->to) - start_of(s, s->from)), d = (size_t)m->config.d_model,
+    size_t rows = (size_t)(start_of(s, s->to) - start_of(s, s->from)), d = (size_t)m->layout->config.d_model,
            longest = 0;
     for (int64_t i = s->from; i < s->to; i++)
         if ((size_t)rows_of(s, i) > longest) longest = (size_t)rows_of(s, i);
@@ -54,7 +54,7 @@ static hop_status allocate(hop_split *s, hop_error *err)
                             &s->v, &s->triples, &s->o,      &s->work, &s->finish};
     const size_t size[] = {rows * d,
                            rows * d,
-                           m->config.norm == HOP_NORM_NONE ? 0 : rows * d,
+                           m->layout->config.norm == HOP_NORM_NONE ? 0 : rows * d,
                            rows * z.q,
                            rows * z.kv,
                            rows * z.kv,
@@ -77,9 +77,9 @@ static hop_status take_cuts(hop_split *s, const hop_split_options *o, hop_error 
     hop_status got = hop__cut_valid(s->model, &o->cuts, err);
     if (got == HOP_OK) got = hop__cut_check(&o->cuts, o->tokens, err);
     if (got != HOP_OK) return got;
-    if (o->tokens > s->model->config.max_positions)
+    if (o->tokens > s->model->layout->config.max_positions)
         return hop_fail(err, HOP_ERANGE, "%lld tokens: the network takes 1 to %lld", (long long)o->tokens,
-                        (long long)s->model->config.max_positions);
+                        (long long)s->model->layout->config.max_positions);
     if (o->from < 0 || o->from > o->to || o->to > o->cuts.count)
         return hop_fail(err, HOP_ERANGE, "there are no segments %lld to %lld", (long long)o->from,
                         (long long)o->to);
@@ -123,7 +123,7 @@ void hop_split_free(hop_split *s)
 
 hop_status hop_split_embed(hop_split *s, const int32_t *tokens, hop_error *err)
 {
-    int64_t d = s->model->config.d_model;
+    int64_t d = s->model->layout->config.d_model;
     for (int64_t t = start_of(s, s->from); t < start_of(s, s->to); t++) {
         hop_status got = hop__check_token(s->model, tokens[t], t, err);
         if (got != HOP_OK) return got;
@@ -197,14 +197,14 @@ static void enter_full(hop_split *s, int64_t segment, const float *x)
 /* The layer's input rows of a segment. */
 static float *input(const hop_split *s, int64_t segment)
 {
-    float *from = s->model->config.norm == HOP_NORM_NONE ? s->x : s->normed;
-    return from + at(s, segment, s->model->config.d_model);
+    float *from = s->model->layout->config.norm == HOP_NORM_NONE ? s->x : s->normed;
+    return from + at(s, segment, s->model->layout->config.d_model);
 }
 
 void hop_split_enter(hop_split *s, int64_t layer)
 {
     const hop__layer *l = s->layer = hop__source_layer(&s->source, layer);
-    int64_t d = s->model->config.d_model;
+    int64_t d = s->model->layout->config.d_model;
     s->mixer = hop_model_mixer_config(s->model, layer);
     for (int64_t i = s->from; i < s->to; i++) {
         hop__norm(s->model, s->normed + at(s, i, d), s->x + at(s, i, d), l->norm1, l->norm1_bias,
@@ -233,7 +233,7 @@ void hop_split_fold(hop_split *s, int64_t segment, int64_t row, const float *tri
 
 void hop_split_step(hop_split *s, int64_t segment, float *state)
 {
-    int64_t d = s->model->config.d_model, first = start_of(s, segment);
+    int64_t d = s->model->layout->config.d_model, first = start_of(s, segment);
     const float *x = input(s, segment);
     float *y = s->y + at(s, segment, d);
     for (int64_t r = 0; r < rows_of(s, segment); r++) {
@@ -253,7 +253,7 @@ static void finish_rows(void *ctx, int64_t task, int worker)
 {
     const rows_job *job = ctx;
     const hop_split *s = job->s;
-    int64_t d = s->model->config.d_model, row = task * ROWS;
+    int64_t d = s->model->layout->config.d_model, row = task * ROWS;
     int64_t rows = job->rows - row < ROWS ? job->rows - row : ROWS;
     hop__finish(s->model, s->layer, job->x + row * d, job->y + row * d, rows, (hop__arith){.steady = true},
                 s->finish + (size_t)worker * hop__finish_floats(s->model, ROWS));
@@ -261,7 +261,7 @@ static void finish_rows(void *ctx, int64_t task, int worker)
 
 void hop_split_leave(hop_split *s, int64_t segment)
 {
-    int64_t d = s->model->config.d_model, width = hop_split_reply_floats(s);
+    int64_t d = s->model->layout->config.d_model, width = hop_split_reply_floats(s);
     rows_job job = {.s = s, .x = s->x + at(s, segment, d), .y = s->y + at(s, segment, d)};
     job.rows = rows_of(s, segment);
     if (hop_split_is_full(s)) {
@@ -279,12 +279,12 @@ void hop_split_leave(hop_split *s, int64_t segment)
 
 const float *hop_split_hidden(const hop_split *s, int64_t segment)
 {
-    return s->x + at(s, segment, s->model->config.d_model);
+    return s->x + at(s, segment, s->model->layout->config.d_model);
 }
 
 void hop_split_logits(hop_split *s, int64_t segment, int64_t row, float *logits)
 {
-    int64_t d = s->model->config.d_model;
+    int64_t d = s->model->layout->config.d_model;
     hop__read_out(s->model, logits, hop_split_hidden(s, segment) + row * d, 1, (hop__arith){.steady = true},
                   s->y + at(s, segment, d) + row * d, s->pool);
 }
