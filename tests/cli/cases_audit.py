@@ -48,6 +48,14 @@ def families_are_read_by_their_own_rule_or_refused():
 
 
 @case
+def well_known_decoders_are_not_refused():
+    """Files as they are published: keys that other families use must not hinder, nor stale ones."""
+    for name, want in json.load(open(os.path.join(TREE, "decoders.json"))).items():
+        got = good_json("audit", config(**want["config"]), "--plan-only", keys=KEYS)
+        check(got["pattern_short"] == want["pattern_short"], why=f"{name}: {got['pattern_short']}, wanted {want['pattern_short']}")
+
+
+@case
 def a_list_of_attention_layers_is_no_stack_of_recurrences():
     hops = good_json("audit", os.path.join(FAMILIES, "fla-attn-list-small.json"))["hops"]
     check(hops["full_layers"] == 2 and hops["linear_layers"] == 2 and hops["unable"] is None, why=hops)

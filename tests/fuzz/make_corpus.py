@@ -188,15 +188,17 @@ PATTERN = {
 
 fixtures = sorted(p for d in ("configs", "families") for p in (here.parent.parent / "data" / d).glob("*.json"))
 HF = {p.stem: json.dumps(json.loads(p.read_text()), separators=(",", ":")) for p in fixtures if p.stem != "expected"}
+decoders = json.loads((here.parent.parent / "data/decoders.json").read_text())
+HF.update({name: json.dumps(d["config"], separators=(",", ":")) for name, d in decoders.items()})
 for value in (None, True, 0, -1, 2.5, 10**18, "x", [], [0], {}, [None, "x", -7]):  # the wrong type everywhere
     for model in ("kimi-linear-48b-a3b", "nemotron-3-nano-30b-a3b", "phi-4-mini-flash-reasoning", "mimo-v2-flash"):
         keys = json.loads(HF[model])
         wrong = {k: v if k in ("model_type", "num_hidden_layers") else value for k, v in keys.items()}
         HF[f"wrong-{model[:4]}-{str(value).replace(' ', '')[:12].replace('/', '')}"] = json.dumps(wrong)
     spec = {"layers": value, "num_heads": value, "num_kv_heads": value, "window_size": value}
-    for attn in (spec, [spec], [{"layers": [1], "num_heads": 2}, spec], [value]):
+    for form, attn in enumerate((spec, [spec], [{"layers": [1], "num_heads": 2}, spec], [value])):
         keys = {"model_type": "gla", "num_hidden_layers": 3, "hidden_size": 64, "attn": attn}
-        HF[f"attn-{len(HF)}"] = json.dumps(keys)
+        HF[f"attn-{form}-{str(value).replace(' ', '')[:12]}"] = json.dumps(keys)
 
 for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN)):
     for name, content in seeds.items():
