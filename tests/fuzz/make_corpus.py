@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the hand-made seeds of the fuzz corpora: tests/fuzz/corpus/{safetensors,json,config,hf,pattern}/.
+"""Writes the hand-made seeds of the fuzz corpora: tests/fuzz/corpus/{safetensors,json,jsonl,config,hf,pattern}/.
 Files named found-* came from fuzzing runs and are left alone."""
 import json
 import pathlib
@@ -186,6 +186,19 @@ PATTERN = {
     "runs-too-many": "(F L)^524289", "alternate": "F L " * 40,
 }
 
+LINE = '{"tokens":[3,0,2,1,1,0,0,1],"answer":1,"chain":[0,1,1],"hops":2,"m":2,"fan":[2]}'
+JSONL = {
+    "answer": LINE + "\n", "no-newline": LINE, "many": (LINE + "\n") * 9, "blank-lines": f"\n \t\r\n{LINE}\n\n{LINE}\r\n",
+    "targets": '{"tokens":[1,2,3,0],"targets":[0,0,1,1],"name":"two-sum","n":4,"mod":5}\n',
+    "nulls": '{"tokens":[0,3,1,4,0],"targets":[null,null,null,null,3]}\n', "no-answer": '{"tokens":[0]}\n',
+    "all-null": '{"tokens":[5,6],"targets":[null,-1]}\n', "short": '{"tokens":[1,2],"targets":[1]}\n',
+    "empty": '{"tokens":[]}\n', "missing": "{}\n", "text": '{"tokens":["1"]}\n', "real": '{"tokens":[1.0,2e0,2.5]}\n',
+    "negative": '{"tokens":[-1]}\n', "large": '{"tokens":[2147483647,2147483648]}\n', "answer-text": '{"tokens":[1],"answer":"1"}\n',
+    "answer-large": '{"tokens":[1],"answer":2147483648}\n', "both": '{"tokens":[1],"answer":1,"targets":[2]}\n', "list": "[1]\n",
+    "number": "1\n", "twice": '{"tokens":[1],"tokens":[2]}\n', "broken": LINE + "\n{\n" + LINE, "nul": b'{"tokens":[1]}\0\n',
+    "high": b"\xff\xfe\n", "after": LINE + LINE + "\n", "deep": "[" * 200 + "\n", "longer": LINE + "\n" + json.dumps({"tokens": list(range(300))}) + "\n",
+}
+
 fixtures = sorted(p for d in ("configs", "families") for p in (here.parent.parent / "data" / d).glob("*.json"))
 HF = {p.stem: json.dumps(json.loads(p.read_text()), separators=(",", ":")) for p in fixtures if p.stem != "expected"}
 decoders = json.loads((here.parent.parent / "data/decoders.json").read_text())
@@ -200,7 +213,7 @@ for value in (None, True, 0, -1, 2.5, 10**18, "x", [], [0], {}, [None, "x", -7])
         keys = {"model_type": "gla", "num_hidden_layers": 3, "hidden_size": 64, "attn": attn}
         HF[f"attn-{form}-{str(value).replace(' ', '')[:12]}"] = json.dumps(keys)
 
-for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN)):
+for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN)):
     for name, content in seeds.items():
         save(kind, name, content)
     print(f"{kind}: {len(seeds)} seeds")
