@@ -225,7 +225,7 @@ static int compare_ranks(playing *p, int code)
     hop_transport *t = p->transport;
     hop_error err = {0};
     int64_t mine = code == EXIT_DONE ? digest(p) : 0, first = mine;
-    if (t->hear(t, &first, &err) != HOP_OK) return fail_at_instance(p, &err);
+    if (t->broadcast(t, &first, &err) != HOP_OK) return fail_at_instance(p, &err);
     int64_t worst = code != EXIT_DONE ? 2 * code : mine != first; /* who failed has said why */
     if (t->largest(t, &worst, &err) != HOP_OK) return fail_at_instance(p, &err);
     if (worst == 0) return EXIT_DONE;
@@ -246,7 +246,7 @@ static int in_turn(playing *p, int (*step)(playing *p))
     hop_error err = {0};
     int code = t->rank == 0 ? step(p) : EXIT_DONE;
     int64_t said = code;
-    if (t->hear(t, &said, &err) != HOP_OK) return code != EXIT_DONE ? code : fail_at_instance(p, &err);
+    if (t->broadcast(t, &said, &err) != HOP_OK) return code != EXIT_DONE ? code : fail_at_instance(p, &err);
     if (said != EXIT_DONE) {
         p->together = true;
         return (int)said;

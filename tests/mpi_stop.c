@@ -22,19 +22,19 @@ static int stopped_rank(hop_transport *t)
     static const hop_route in = {.from = 0, .to = 1, .from_rank = 0, .to_rank = 1},
                            out = {.from = 1, .to = 0, .from_rank = 1, .to_rank = 0};
     char first[8], second[8] = "";
-    int64_t heard = 1, most = 1;
+    int64_t said = 1, most = 1;
     t->stopped = yes;
     if (t->recv(t, in, first, sizeof first, NULL) != HOP_ESTOPPED) return bad(t, "a receive did not stop");
-    if (t->hear(t, &heard, NULL) != HOP_ESTOPPED) return bad(t, "a collective did not stop");
+    if (t->broadcast(t, &said, NULL) != HOP_ESTOPPED) return bad(t, "a collective did not stop");
     memset(first, 'p', sizeof first);
-    heard = -7;
+    said = -7;
     t->stopped = NULL;
     if (t->send(t, out, "go ahead", 8, NULL) != HOP_OK) return bad(t, "cannot send");
     if (t->recv(t, in, second, sizeof second, NULL) != HOP_OK) return bad(t, "cannot receive");
     if (t->largest(t, &most, NULL) != HOP_OK || most != 5) return bad(t, "no largest");
     if (memcmp(second, "message.", 8) != 0) return bad(t, "another message came");
     if (memcmp(first, "pppppppp", 8) != 0) return bad(t, "a stopped receive wrote into freed memory");
-    return heard == -7 ? 0 : bad(t, "a stopped collective wrote into freed memory");
+    return said == -7 ? 0 : bad(t, "a stopped collective wrote into freed memory");
 }
 
 static int other_rank(hop_transport *t)
@@ -44,7 +44,7 @@ static int other_rank(hop_transport *t)
     char go[8];
     int64_t said = 42, most = 5;
     if (t->recv(t, in, go, sizeof go, NULL) != HOP_OK) return bad(t, "cannot receive");
-    if (t->hear(t, &said, NULL) != HOP_OK) return bad(t, "cannot broadcast");
+    if (t->broadcast(t, &said, NULL) != HOP_OK) return bad(t, "cannot broadcast");
     if (t->send(t, out, "message.", 8, NULL) != HOP_OK) return bad(t, "cannot send");
     return t->largest(t, &most, NULL) == HOP_OK && most == 5 ? 0 : bad(t, "no largest");
 }

@@ -56,7 +56,7 @@ static void attention_of_one_token_returns_its_value(void **state)
     (void)state;
     for (int bits = 0; bits <= 8; bits += 8) {
         attention a = attention_new((hop_attn)SHAPE(1, 2, 1, 9, 19, .bits = bits), 3.0);
-        if (bits) hop_cut(a.v, a.nv, bits);
+        if (bits) hop_round_significand(a.v, a.nv, bits);
         FOR_EACH_TABLE(t)
         {
             forward(&a, NULL);
@@ -180,7 +180,7 @@ static void cut_attention_equals_the_reference(void **state)
         attention a = attention_new((hop_attn)SHAPE(210, 2, 1, 11, 13, .scale = 1.0f, .bits = bits), 2.0);
         for (int64_t i = 0; i < a.nq; i++) a.q[i] = rintf(a.q[i]);
         for (int64_t i = 0; i < a.nk; i++) a.k[i] = rintf(a.k[i]);
-        hop_cut(a.v, a.nv, bits);
+        hop_round_significand(a.v, a.nv, bits);
         hop__kernels_use(&hop__kernels_ref);
         forward(&a, NULL);
         float *want = floats_new(a.no);

@@ -304,7 +304,7 @@ static void cutting_is_exact_rounding_for_every_width(void **state)
     for (int bits = 1; bits <= 24; bits++)
         for (uint64_t u = (uint64_t)bits; u < (1ull << 32); u += 500009 * 101) {
             float x[2] = {from_bits((uint32_t)u), from_bits((uint32_t)u & 0xffff8000u)}, y[2] = {x[0], x[1]};
-            hop_cut(y, 2, bits);
+            hop_round_significand(y, 2, bits);
             for (int i = 0; i < 2; i++) {
                 int e;
                 double m = frexp(x[i], &e);
@@ -316,9 +316,9 @@ static void cutting_is_exact_rounding_for_every_width(void **state)
             }
         }
     float tie[4] = {1.5f, 3.0f, 2.5f, 0x1.8p-140f};
-    hop_cut(tie, 2, 1); /* with one bit the kept digit is 1, odd, so ties go up */
-    hop_cut(tie + 2, 1, 2);
-    hop_cut(tie + 3, 1, 1);
+    hop_round_significand(tie, 2, 1); /* with one bit the kept digit is 1, odd, so ties go up */
+    hop_round_significand(tie + 2, 1, 2);
+    hop_round_significand(tie + 3, 1, 1);
     assert_true(tie[0] == 2.0f && tie[1] == 4.0f && tie[2] == 2.0f && tie[3] == 0x1p-139f);
 }
 
@@ -357,7 +357,7 @@ static void all_rows(float *y, const float *x, const float *w, int64_t first, in
     hop_gelu(out, in, n), out += BLOCK_ALL;
     hop_swiglu(out, in, in, n), out += BLOCK_ALL;
     hop_add(out, in, in, n), out += BLOCK_ALL;
-    hop_vexp(out, in, n), hop_cut(out, n, 7), out += BLOCK_ALL;
+    hop_vexp(out, in, n), hop_round_significand(out, n, 7), out += BLOCK_ALL;
     hop_vexp(out, in, n), hop_rope(out, count, BLOCK_DIM, 1, BLOCK_DIM, first, 1e4);
 }
 

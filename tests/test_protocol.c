@@ -121,7 +121,7 @@ static void packed_numbers_come_back_as_the_kernels_round_them(void **state)
             memcpy(&x[i], &u, sizeof u);
         }
         memcpy(want, x, sizeof x);
-        hop_narrow(want, N, bits);
+        hop_round_float(want, N, bits);
         size_t size = hop_packed_size(N, bits);
         assert_int_equal(size, ((size_t)N * (size_t)bits + 7) / 8);
         memset(bytes, 0xa5, sizeof bytes);

@@ -1,6 +1,6 @@
 /* hopbound/base.h - what every room stands on: status, errors, random numbers, memory, files,
  * threads, progress. The library never prints and never exits: it returns a status and fills a
- * hop_error; whoever called decides what to say.
+ * hop_error; the caller decides what to say.
  *
  *     hop_error err = {0};
  *     hop_file file = {0};
@@ -47,7 +47,7 @@ typedef enum hop_status {
 
 const char *hop_status_text(hop_status s);
 
-/* The reason of a failure, in one line: "what: why". Fill with {0}; functions take NULL too. */
+/* Why something failed, in one line: "what: why". Start with {0}; functions take NULL, too. */
 typedef struct hop_error {
     hop_status status;
     char text[400];
@@ -81,8 +81,8 @@ double hop_rng_normal(hop_rng *r);
 
 /* ---- hashing ------------------------------------------------------------------------------- */
 
-/* XXH64 of a stream of bytes, however it was divided. It tells changed data from unchanged, in files and in
- * memory; it does not withstand somebody who looks for collisions. */
+/* XXH64 of a stream of bytes, in pieces of any size. It detects damage and mistakes; whoever looks for
+ * collisions will find them. */
 typedef struct hop_hash {
     uint64_t lanes[4], total;
     unsigned char rest[32]; /* the last total % 32 bytes */
@@ -103,8 +103,8 @@ void hop_free(void *p);
 /* a*b, or false when it does not fit. */
 bool hop_mul_size(size_t a, size_t b, size_t *out);
 
-/* Scratch of a fixed size: reserved once by whoever can report failure, then handed out by code that
- * cannot fail. Asking for more than was reserved is a bug and aborts. */
+/* Scratch memory of a fixed size: reserved once, where failure can be reported, and then handed out to code
+ * that cannot fail. Asking for more than was reserved is a bug and aborts. */
 typedef struct hop_arena {
     char *base;
     size_t size, used;
@@ -119,7 +119,7 @@ size_t hop_arena_floats_size(size_t count);
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
-/* A growing string. On failure to grow, `failed` is set and stays set; check it once at the end. */
+/* A growing string. When memory runs out, `failed` is set and stays set: check it once, at the end. */
 typedef struct hop_text {
     char *s; /* always NUL-terminated once something was added; NULL before */
     size_t len, cap;
@@ -141,8 +141,8 @@ typedef struct hop_file {
 } hop_file;
 
 hop_status hop_file_map(hop_file *f, const char *path, hop_error *err);
-/* A file of at most `most` bytes: HOP_EFORMAT when it is longer, found without reading more. Also pipes and
- * devices; HOP_EIO when nothing comes from one for two seconds. */
+/* A file of at most `most` bytes; HOP_EFORMAT when it is longer, without reading the rest. Pipes and devices,
+ * too; HOP_EIO when one gives nothing for two seconds. */
 hop_status hop_file_read(hop_file *f, const char *path, size_t most, hop_error *err);
 void hop_file_unmap(hop_file *f);
 
@@ -171,8 +171,9 @@ double hop_now(void);
 
 /* ---- threads ------------------------------------------------------------------------------- */
 
-/* Workers that run `count` tasks. Which worker takes which task is not fixed, so a task's result must
- * depend on its number only; `worker` (< hop_pool_threads) is for choosing scratch memory. */
+/* Threads that share tasks. Which worker runs which task is not fixed, so a task's result must depend on its
+ * number only; `worker` (< hop_pool_threads) chooses scratch memory. A task must not run tasks on its own
+ * pool. */
 typedef struct hop_pool hop_pool;
 typedef void hop_job_fn(void *ctx, int64_t task, int worker);
 
@@ -180,16 +181,17 @@ hop_pool *hop_pool_new(int threads); /* 0: one per core. NULL when threads canno
 void hop_pool_free(hop_pool *p);
 int hop_pool_threads(const hop_pool *p);                                  /* NULL: 1 */
 void hop_pool_run(hop_pool *p, int64_t count, hop_job_fn *fn, void *ctx); /* NULL: in this thread */
-/* Rows 0 .. rows - 1, none of which depends on another, in blocks: fn does `count` of them from `first` on.
- * `numbers`: what a row computes; few in all are not worth waking anybody. */
+/* Rows 0 .. rows - 1, none of which depends on another, in blocks: fn computes rows first .. first + count
+ * - 1. `numbers`: about how many a row has. When there are few in all, one call does them all in this thread.
+ */
 typedef void hop_rows_fn(void *ctx, int64_t first, int64_t count);
 void hop_pool_rows(hop_pool *p, int64_t rows, int64_t numbers, hop_rows_fn *fn, void *ctx);
 int hop_cpu_count(void);
 
 /* ---- progress ------------------------------------------------------------------------------ */
 
-/* Where long work reports to. `tick` may be called from any thread and often; it returns false when
- * the work should stop (HOP_ESTOPPED). A NULL hop_progress * means nobody listens. */
+/* Where long work reports to. `tick` may be called often and from any thread; when it returns false the work
+ * stops (HOP_ESTOPPED). NULL: nobody listens. */
 typedef struct hop_progress {
     bool (*tick)(void *ctx, const char *what, double done, double total);
     void *ctx;

@@ -23,12 +23,13 @@ extern "C" {
 #define HOP_TENSOR_MAX_RANK  8
 #define HOP_SAFETENSORS_HEAD 100000000 /* the format's own limit on the header, bytes */
 
-#define HOP_DTYPE_LIST(X)                                                                           \
-    X(F64, 64)                                                                                      \
-    X(F32, 32)                                                                                      \
-    X(F16, 16)                                                                                      \
-    X(BF16, 16) X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) X(U8, 8) \
-        X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
+#define HOP_DTYPE_LIST(X)                                                                          \
+    X(F64, 64)                                                                                     \
+    X(F32, 32)                                                                                     \
+    X(F16, 16)                                                                                     \
+    X(BF16, 16)                                                                                    \
+    X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) X(U8, 8) X(BOOL, 8) \
+        X(F8_E5M2, 8) X(F8_E4M3, 8)
 
 typedef enum hop_dtype {
 #define HOP_DTYPE_ENUM(name, bits) HOP_DTYPE_##name,
@@ -138,9 +139,9 @@ const hop_weight *hop_model_weight_at(const hop_model *m, int64_t i);
 /* ---- whole sequences ----------------------------------------------------------------------- */
 
 /* A sequence cut into segments, as if each were held by another machine (protocol.h runs it so). What crosses
- * a cut is rounded to numbers of `bits` bits (hop_narrow): a full layer's queries, and the partial softmaxes
- * that answer them; every other layer's state. Softmax is folded segment by segment, other mixers go token by
- * token, and a row's bits do not depend on how many rows are computed together. */
+ * a cut is rounded to numbers of `bits` bits (hop_round_float): a full layer's queries, and the partial
+ * softmaxes that answer them; every other layer's state. Softmax is folded segment by segment, other mixers
+ * go token by token, and a row's bits do not depend on how many rows are computed together. */
 typedef struct hop_cuts {
     const int64_t *starts; /* where segments begin: 0, then increasing */
     int64_t count;
@@ -224,10 +225,11 @@ int64_t hop_split_most_reply(const hop_split *s); /* of a row, in any layer; no 
 
 const float *hop_split_queries(const hop_split *s, int64_t segment,
                                int64_t row); /* of a row on, not rounded */
-/* The triples of `rows` rows of another segment's queries over this one's keys, rounded to the cut's bits. */
-void hop_split_reply(hop_split *s, int64_t segment, float *triples, const float *queries, int64_t rows);
+/* The partial softmaxes of `rows` rows of another segment's queries over this one's keys, rounded to the
+ * cut's bits. */
+void hop_split_reply(hop_split *s, int64_t segment, float *partials, const float *queries, int64_t rows);
 /* Into what the segment's rows row .. row+rows-1 have seen so far. */
-void hop_split_fold(hop_split *s, int64_t segment, int64_t row, const float *triples, int64_t rows);
+void hop_split_fold(hop_split *s, int64_t segment, int64_t row, const float *partials, int64_t rows);
 /* `state` as the segment before left it (zero before the first), then as this one leaves it. */
 void hop_split_step(hop_split *s, int64_t segment, float *state);
 /* Ends the layer for a segment. */

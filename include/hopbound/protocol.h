@@ -11,15 +11,14 @@
  *     hop_game_count(g, &err);  hop_transcript_edge(hop_game_transcript(g), i);      // bits on every edge
  *     hop_game_free(g); hop_transport_close(t, 0);
  *
- * A full layer is an epoch: the tokens of a later player send their queries to every earlier player, which
- * replies with a partial softmax (max, sum, weighted values: head_dim + 2 numbers for each token and head)
- * and keeps nothing of what it was asked. Every other layer is a chain: its state passes from each player to
- * the next. Numbers travel packed, at `bits` bits each.
+ * A full layer is an epoch: each player sends the queries of its tokens to every earlier player, which
+ * replies with partial softmaxes (kernels.h: head_dim + 2 numbers for each token and head) and keeps nothing
+ * of what it was asked. Every other layer is a chain: its state passes from each player to the next. Numbers
+ * travel packed, at `bits` bits each.
  *
- * Replies and states flow forward, to where they can change an answer: they are what the lower bounds charge
- * for and what the transcript lists. Queries flow backward, to players that forget them at once (a network
- * that looks back only gives them no way to remember), so no later token learns anything by them; they are
- * counted apart. */
+ * Replies and states flow forward, where they can change an answer: they are what the lower bounds charge for
+ * and what the transcript lists. Queries flow backward, to players that forget them at once (a causal network
+ * has no means to remember them), so no later token learns anything from them; they are counted apart. */
 #ifndef HOPBOUND_PROTOCOL_H
 #define HOPBOUND_PROTOCOL_H
 
@@ -44,7 +43,7 @@ typedef struct hop_player {
 int hop_players_of_funccomp(const hop_funccomp *t, hop_player out[HOP_MAX_PLAYERS]);
 /* `count` segments of lengths that differ by one at most, the longer ones first. HOP_ERANGE. */
 hop_status hop_players_even(hop_player out[HOP_MAX_PLAYERS], int count, int64_t tokens, hop_error *err);
-/* Segments that begin at 0 and at the `cuts` positions given, which must increase. Returns HOP_ERANGE. */
+/* Segments that begin at 0 and at the `cuts` positions given, which must increase. HOP_ERANGE. */
 hop_status hop_players_cut(hop_player out[HOP_MAX_PLAYERS], const int64_t *at, int cuts, int64_t tokens,
                            hop_error *err);
 
@@ -52,9 +51,9 @@ hop_status hop_players_cut(hop_player out[HOP_MAX_PLAYERS], const int64_t *at, i
 
 #define HOP_MIN_NUMBER_BITS 10 /* sign, exponent, one bit of fraction */
 
-/* Bytes that `count` numbers of `bits` bits take, one behind the other. */
+/* Bytes that `count` numbers of `bits` bits take, packed without gaps. */
 size_t hop_packed_size(int64_t count, int bits);
-/* float32 with bits - 9 bits of fraction, rounded to nearest, ties to even; most significant bit first. */
+/* Rounds as hop_round_float does; most significant bit first. */
 void hop_pack(unsigned char *out, const float *x, int64_t count, int bits);
 void hop_unpack(float *x, const unsigned char *in, int64_t count, int bits);
 
@@ -63,11 +62,11 @@ void hop_unpack(float *x, const unsigned char *in, int64_t count, int bits);
 /* Who sends to whom: players by number, and the ranks (processes) that hold them. */
 typedef struct hop_route {
     int from, to, from_rank, to_rank;
-    bool aside; /* not part of the game: may be overtaken by what is, and overtake it */
+    bool aside; /* not part of the game: not ordered with the messages that are */
 } hop_route;
 
-/* Ways for bytes to go. Messages of one route arrive in the order in which they were sent; whoever receives
- * knows how long the message is. A send never waits for the receiver. */
+/* How messages travel. Those of one route arrive in the order in which they were sent; the receiver knows
+ * their lengths. A send never waits for the receiver. A receive that fails no longer touches its buffer. */
 typedef struct hop_transport hop_transport;
 struct hop_transport {
     const char *name; /* "in-process", "mpi" */
@@ -75,18 +74,18 @@ struct hop_transport {
     bool (*stopped)(void); /* asked while waiting; NULL: nobody wants to stop */
     hop_status (*send)(hop_transport *t, hop_route r, const void *bytes, size_t size, hop_error *err);
     hop_status (*recv)(hop_transport *t, hop_route r, void *bytes, size_t size, hop_error *err);
-    /* All ranks do these, and wait until all have: *x becomes what rank 0 has there; the largest of all. */
-    hop_status (*hear)(hop_transport *t, int64_t *x, hop_error *err);
-    hop_status (*largest)(hop_transport *t, int64_t *x, hop_error *err);
+    /* Collectives: every rank calls them, and returns when all have. */
+    hop_status (*broadcast)(hop_transport *t, int64_t *x, hop_error *err); /* *x becomes rank 0's */
+    hop_status (*largest)(hop_transport *t, int64_t *x, hop_error *err);   /* *x becomes the largest of all */
     void (*close)(hop_transport *t, int code);
 };
 
-/* Mailboxes in this process; or, when it was started by an MPI launcher, the messages of its ranks.
- * HOP_EUNKNOWN: started by a launcher, but built without MPI. */
+/* Mailboxes in this process; or MPI, if an MPI launcher started it. HOP_EUNKNOWN: a launcher did, but the
+ * library was built without MPI. */
 hop_status hop_transport_open(hop_transport **out, hop_error *err);
 hop_status hop_transport_in_process(hop_transport **out, hop_error *err);
-/* 0: all ranks close. A code above 0 ends the others, too; HOP_TRANSPORT_LEAVE does not wait for them,
- * because whoever started the ranks is ending them. NULL is fine. */
+/* Code 0: all ranks close. A code above 0 ends the other ranks, too. HOP_TRANSPORT_LEAVE does not wait for
+ * them, because the launcher is ending them. NULL is fine. */
 #define HOP_TRANSPORT_LEAVE (-1)
 void hop_transport_close(hop_transport *t, int code);
 

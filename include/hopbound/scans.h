@@ -1,6 +1,6 @@
 /* hopbound/scans.h - the recurrences behind every linear mixer (room: kernels). Same rules as kernels.h:
- * kernels cannot fail, shapes are asserted, scratch comes from the caller, every table of the dispatch has
- * them, results do not depend on the number of threads.
+ * kernels cannot fail, shapes are asserted, scratch comes from the caller, every table has them, and bits do
+ * not depend on the number of threads.
  *
  *     decay      S = diag(e^g) S + k vᵀ                                   o = scale qᵀS
  *     delta      S = diag(e^g) S, then S += beta k (v - Sᵀk)ᵀ             o = scale qᵀS
@@ -9,11 +9,11 @@
  *     selective  h = e^(delta A) h + delta B x                            o = C·h + D x
  *     diagonal   h = a h + b                                              o = h
  *
- * Each runs in two forms that compute the same function: token by token, and in chunks, where most of the
- * work is products of small matrices. A step of generation is the first form with one token.
+ * The first four run in two forms that compute the same function: token by token, and in chunks, where most
+ * of the work is products of small matrices. A step of generation is the first form with one token.
  *
- * One sequence a call. Element e of head h of token t is at p[t*stride + h*dim + e]. Heads of q and k may be
- * fewer than those of v, g, beta: consecutive value heads then share a key head. */
+ * A call is one sequence. Element e of head h of token t is at p[t*stride + h*dim + e]. There may be fewer
+ * heads of q and k than of v, g and beta: consecutive value heads then share a key head. */
 #ifndef HOPBOUND_SCANS_H
 #define HOPBOUND_SCANS_H
 
@@ -25,24 +25,24 @@ extern "C" {
 
 typedef enum hop_form { HOP_FORM_CHUNKED, HOP_FORM_RECURRENT } hop_form;
 
-/* What the log decay g is given for: nothing (1), each head [H], each token [T,H], each key element [T,H,K].
- * It is at most 0 in every mixer here; 0 holds, very negative values forget, and neither may give a NaN. */
+/* What the log decay g is given for: nothing (there is none), each head [H], each token and head [T,H], each
+ * key element too [T,H,K]. It is at most 0 in every mixer here: 0 keeps, very negative values forget, and
+ * neither gives a NaN. */
 typedef enum hop_gate { HOP_GATE_NONE, HOP_GATE_HEAD, HOP_GATE_TOKEN, HOP_GATE_KEY } hop_gate;
 
 typedef struct hop_scan {
     int64_t tokens;
     int64_t heads, key_heads; /* heads is a multiple of key_heads */
     int64_t key_dim, value_dim;
-    int64_t q_stride, k_stride, v_stride,
-        o_stride;        /* a and b of dplr lie as k does, with `heads` = key_heads */
-    int64_t gate_stride; /* of g (token and key gates), beta, i, f: floats between tokens */
+    int64_t q_stride, k_stride, v_stride, o_stride; /* dplr's a and b lie as k does, and heads = key_heads */
+    int64_t gate_stride;                            /* of g (token and key gates), i and f */
     int64_t beta_stride;
     hop_gate gate;
     float scale;
     hop_form form;
 } hop_scan;
 
-/* Inputs; those that a recurrence does not use are NULL. */
+/* What a recurrence does not use is NULL. */
 typedef struct hop_scan_in {
     const float *q, *k, *v;
     const float *g;     /* log decay, as c->gate says; dplr wants HOP_GATE_KEY or NONE */
@@ -52,27 +52,27 @@ typedef struct hop_scan_in {
     const float *i, *f; /* mlstm: [T,H], before their activations; strides gate_stride */
 } hop_scan_in;
 
-/* Floats of scratch that forward needs for a pool of `threads`, for every recurrence and both forms, which
- * does not grow with the tokens; and what forward or backward need, whichever is more. */
+/* Floats of scratch for a pool of `threads`, enough for every recurrence in both forms: what forward needs,
+ * whatever the number of tokens; and the larger of what forward and backward need. */
 size_t hop_scan_scratch(const hop_scan *c, int threads);
 size_t hop_scan_backward_scratch(const hop_scan *c, int threads);
 
-/* `state` [H,K,V]: read before the first token, holds the state after the last; NULL: starts at zero, not
- * kept. */
+/* `state` [H,K,V] holds the state before the first token and, afterwards, that after the last one. NULL: it
+ * starts at zero and is not kept. */
 void hop_decay_forward(float *o, float *state, const hop_scan_in *in, const hop_scan *c, float *scratch,
                        hop_pool *pool);
 void hop_delta_forward(float *o, float *state, const hop_scan_in *in, const hop_scan *c, float *scratch,
                        hop_pool *pool);
 void hop_dplr_forward(float *o, float *state, const hop_scan_in *in, const hop_scan *c, float *scratch,
                       hop_pool *pool);
-/* mlstm's state: [H, K*V + K + 1], per head the matrix C, the normaliser n, the stabiliser m; a fresh one is
- * all 0 and m = 0 (the cell's own convention). h = scale·qᵀC / (max(|scale·q·n|, e^-m) + 1e-6), m' =
- * max(logsigmoid(f) + m, i), C = e^(logsigmoid(f)+m-m') C + e^(i-m') k vᵀ, n likewise. */
+/* mlstm's state is [H, K*V + K + 1]: for each head the matrix C, the normaliser n, the stabiliser m; it
+ * starts at zero, m too. h = scale·qᵀC / (max(|scale·q·n|, e^-m) + 1e-6), m' = max(logsigmoid(f) + m, i), C =
+ * e^(logsigmoid(f)+m-m') C + e^(i-m') k vᵀ, n likewise. */
 void hop_mlstm_forward(float *o, float *state, const hop_scan_in *in, const hop_scan *c, float *scratch,
                        hop_pool *pool);
 
-/* Gradients of sum(o ⊙ d_o), the state after the last token not being looked at. NULL outputs are not wanted;
- * the others are overwritten and laid out as the inputs (shared key heads are summed over). */
+/* Gradients of sum(o ⊙ d_o); the last state is taken to be unused. Outputs that are NULL are not wanted; the
+ * others are overwritten and laid out as the inputs (heads that share a key head are summed). */
 typedef struct hop_scan_grad {
     const float *d_o;
     float *dq, *dk, *dv, *dg, *dbeta, *da, *db, *du, *di, *df;
@@ -90,7 +90,7 @@ void hop_mlstm_backward(const hop_scan_grad *g, const float *state, const hop_sc
 /* ---- selective scan (Mamba) ---------------------------------------------------------------- */
 
 typedef struct hop_selective {
-    int64_t tokens, width, states; /* D channels with N states each */
+    int64_t tokens, width, states; /* T, D channels, N states of each */
     int64_t x_stride, delta_stride, b_stride, c_stride, o_stride;
 } hop_selective;
 
@@ -117,17 +117,17 @@ void hop_selective_backward(const hop_selective_grad *g, const float *state, con
 
 /* ---- elementwise recurrence and short convolution ------------------------------------------- */
 
-/* In this thread. Channels do not depend on each other, nor tokens of a convolution, given those before them
- * as its past: a caller may share out either, and the bits are the same. */
+/* These run in the calling thread. Channels do not depend on each other, nor do blocks of tokens of a
+ * convolution, given the inputs before them as their past: a caller may share out either, and the bits are
+ * the same. */
 
-/* h_t = a_t h_{t-1} + b_t; a, b, h [T, width] rows `stride` apart; state [width] as above. h may be b. */
+/* h_t = a_t h_{t-1} + b_t; a, b, h: [T, width], rows `stride` apart; state [width] as above. h may be b. */
 void hop_diagonal_forward(float *h, float *state, const float *a, const float *b, int64_t tokens,
                           int64_t width, int64_t stride);
 
 /* Depthwise causal convolution: y_t[c] = bias[c] + sum_{j<size} w[c, j] x_{t-size+1+j}[c], then SiLU if
- * wanted. `past`
- * [(size-1), width]: the inputs before token 0, oldest first; holds those of the last tokens afterwards;
- * NULL: zeros. */
+ * `silu`. `past` [size - 1, width] holds the inputs before token 0, oldest first, and afterwards the last
+ * ones of these; NULL: zeros, not kept. bias may be NULL. */
 typedef struct hop_conv {
     int64_t tokens, width, size;
     int64_t x_stride, y_stride;

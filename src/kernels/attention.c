@@ -87,11 +87,11 @@ void hop_attn_forward(float *o, float *lse, const float *q, const float *k, cons
     share_out(&t, pool);
 }
 
-void hop_attn_partial(float *triples, const float *q, const float *k, const float *v, const hop_attn *c,
+void hop_attn_partial(float *partials, const float *q, const float *k, const float *v, const hop_attn *c,
                       float *scratch, hop_pool *pool)
 {
     assert(c->tokens > 0 && c->bits == 0);
-    hop__attn_task t = {.c = c, .o = triples, .partial = true, .q = q, .k = k, .v = v};
+    hop__attn_task t = {.c = c, .o = partials, .partial = true, .q = q, .k = k, .v = v};
     t.scratch = aligned(scratch);
     share_out(&t, pool);
 }

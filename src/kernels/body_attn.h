@@ -118,7 +118,7 @@ static float *attn_open(attn_panel *panels, const hop__attn_task *t)
     return stats + 2 * HOP__ATTN_ROWS;
 }
 
-/* The triples of a panel's rows: maximum, sum, Oᵀ transposed back. */
+/* The partial softmaxes of a panel's rows: maximum, sum, Oᵀ transposed back. */
 static void attn_close_partial(const hop__attn_task *t, const attn_panel *p)
 {
     const hop_attn *c = t->c;

@@ -71,7 +71,7 @@ static void attn_forward(const hop__attn_task *t)
     if (t->partial) /* never row by row: a row's bits must not depend on how many there are */
         attn_panels(t);
     else if (t->c->bits > 0 && t->c->bits < 24)
-        attn_cut(t);
+        attn_rounded(t);
     else if (t->rows <= HOP__ATTN_FEW)
         for (int64_t r = t->row; r < t->row + t->rows; r++) attn_row(t, r);
     else

@@ -70,12 +70,12 @@ static void add(float *y, const float *a, const float *b, int64_t n)
     map(y, a, b, n, sum_of);
 }
 
-static void cut(float *x, int64_t n, int bits)
+static void round_significand(float *x, int64_t n, int bits)
 {
-    cutter c = cutter_for(bits);
+    rounding c = rounding_to(bits);
     int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) v_store(x + i, v_cut(v_load(x + i), c));
-    if (i < n) v_store_part(x + i, v_cut(v_load_part(x + i, n - i), c), n - i);
+    for (; i + LANES <= n; i += LANES) v_store(x + i, v_round(v_load(x + i), c));
+    if (i < n) v_store_part(x + i, v_round(v_load_part(x + i, n - i), c), n - i);
 }
 
 /* Sum of (x - mean)^power, power 1 or 2. */

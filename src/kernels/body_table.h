@@ -3,7 +3,7 @@
 #include "body_tile.h"
 #include "body_gemm.h"
 #include "body_attn.h"
-#include "body_attn_cut.h"
+#include "body_attn_round.h"
 #include "body_attn_row.h"
 #include "body_attn_back.h"
 #include "body_elem.h"
@@ -32,7 +32,7 @@ const hop__kernels TABLE = {
     .add = add,
     .rmsnorm = rmsnorm,
     .layernorm = layernorm,
-    .cut = cut,
+    .round_significand = round_significand,
     .scan_forward = scan_forward,
     .scan_backward = scan_backward,
     .select_forward = select_forward,

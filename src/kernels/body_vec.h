@@ -208,22 +208,22 @@ INLINE vf v_exp(vf x)
     return v_from_bits(v_bits(p) & ~v_lt(x, v_all(-87.0f)));
 }
 
-/* ---- cutting to `bits` significant bits ---------------------------------------------------- */
+/* ---- rounding to `bits` significant bits --------------------------------------------------- */
 
-typedef struct cutter {
+typedef struct rounding {
     uint32_t half, odd, keep; /* just below half a unit; 1 if the kept last bit is always 1; kept bits */
     int drop;
-} cutter;
+} rounding;
 
-INLINE cutter cutter_for(int bits)
+INLINE rounding rounding_to(int bits)
 {
     int drop = 24 - bits;
-    return (cutter){(1u << (drop - 1)) - 1u, drop == 23, ~((1u << drop) - 1u), drop};
+    return (rounding){(1u << (drop - 1)) - 1u, drop == 23, ~((1u << drop) - 1u), drop};
 }
 
 /* Rounding on the bits is rounding of the number, ties to even, and a carry goes into the exponent as it
  * should. Denormals lack a leading one, so they are shifted up first (exactly) and down again after. */
-INLINE vf v_cut(vf x, cutter c)
+INLINE vf v_round(vf x, rounding c)
 {
     vu low = v_lt(v_abs(x), v_all(FLT_MIN));
     vf y = v_select(low, x * 16777216.0f, x);
@@ -235,7 +235,7 @@ INLINE vf v_cut(vf x, cutter c)
 }
 
 /* The same for a number that is 0, normal or NaN, as weights are: x - x is 0, or keeps the NaN. */
-INLINE vf v_cut_normal(vf x, cutter c)
+INLINE vf v_round_normal(vf x, rounding c)
 {
     vu u = v_bits(x);
     u = (u + c.half + (((u >> c.drop) & 1u) | c.odd)) & c.keep;

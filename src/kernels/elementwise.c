@@ -39,10 +39,10 @@ void hop_layernorm(float *y, const float *x, const float *weight, const float *b
     hop__kernels_get()->layernorm(y, x, &(hop__norm){weight, bias, rows, dim, eps});
 }
 
-void hop_cut(float *x, int64_t n, int bits)
+void hop_round_significand(float *x, int64_t n, int bits)
 {
     assert(bits >= 1 && bits <= 24);
-    if (bits < 24) hop__kernels_get()->cut(x, n, bits);
+    if (bits < 24) hop__kernels_get()->round_significand(x, n, bits);
 }
 
 /* Angles are taken in double from the position itself, not by turning a previous row, so that a row's bits do

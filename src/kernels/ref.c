@@ -30,11 +30,11 @@ static void matvec(float *y, const float *x, const float *w, const float *bias, 
 }
 
 /* To `bits` significant bits, ties to even. 0: as float. */
-static double cut_one(double x, int bits)
+static double round_one(double x, int bits)
 {
     if (bits == 0 || !isfinite(x) || x == 0.0) return x;
     int e;
-    double m = frexp((float)x, &e); /* what is cut is a float */
+    double m = frexp((float)x, &e); /* what is rounded is a float */
     return (float)ldexp(rint(ldexp(m, bits)), e - bits);
 }
 
@@ -57,7 +57,7 @@ static row_view row_of(const hop_attn *c, const float *q, const float *k, const 
 
 static double score(const hop_attn *c, const row_view *w, int64_t j, int bits)
 {
-    return cut_one(c->scale * dot(w->q, w->k + j * c->k_stride, c->key_dim), bits);
+    return round_one(c->scale * dot(w->q, w->k + j * c->k_stride, c->key_dim), bits);
 }
 
 static void forward_row(const hop__attn_task *t, int64_t row)
@@ -67,17 +67,17 @@ static void forward_row(const hop__attn_task *t, int64_t row)
     row_view w = row_of(c, t->q, t->k, t->v, t->head, row);
     double top = -INFINITY, sum = 0.0;
     for (int64_t j = w.lo; j < w.hi; j++) top = fmax(top, score(c, &w, j, bits));
-    for (int64_t j = w.lo; j < w.hi; j++) sum += cut_one(exp(score(c, &w, j, bits) - top), bits);
+    for (int64_t j = w.lo; j < w.hi; j++) sum += round_one(exp(score(c, &w, j, bits) - top), bits);
     float *o = t->o + row * c->o_stride + t->head * c->value_dim;
     enum { chunk = 64 }; /* dimensions summed at once */
     for (int64_t e0 = 0; e0 < c->value_dim; e0 += chunk) {
         double acc[chunk] = {0};
         int64_t n = hop__min(chunk, c->value_dim - e0);
         for (int64_t j = w.lo; j < w.hi; j++) {
-            double p = cut_one(cut_one(exp(score(c, &w, j, bits) - top), bits) / sum, bits);
+            double p = round_one(round_one(exp(score(c, &w, j, bits) - top), bits) / sum, bits);
             for (int64_t e = 0; e < n; e++) acc[e] += p * w.v[j * c->v_stride + e0 + e];
         }
-        for (int64_t e = 0; e < n; e++) o[e0 + e] = (float)cut_one(acc[e], bits);
+        for (int64_t e = 0; e < n; e++) o[e0 + e] = (float)round_one(acc[e], bits);
     }
     if (t->lse) t->lse[t->head * c->queries + row] = (float)(top + log(sum));
 }
@@ -94,7 +94,8 @@ static void partial_row(const hop__attn_task *t, int64_t row)
     o[1] = (float)sum;
     for (int64_t e = 0; e < c->value_dim; e++) {
         double acc = 0.0;
-        for (int64_t j = w.lo; j < w.hi; j++) acc += exp(score(c, &w, j, 0) - o[0]) * w.v[j * c->v_stride + e];
+        for (int64_t j = w.lo; j < w.hi; j++)
+            acc += exp(score(c, &w, j, 0) - o[0]) * w.v[j * c->v_stride + e];
         o[2 + e] = (float)acc;
     }
 }
@@ -215,9 +216,9 @@ static void layernorm(float *y, const float *x, const hop__norm *c)
     }
 }
 
-static void cut(float *x, int64_t n, int bits)
+static void round_significand(float *x, int64_t n, int bits)
 {
-    for (int64_t i = 0; i < n; i++) x[i] = (float)cut_one(x[i], bits);
+    for (int64_t i = 0; i < n; i++) x[i] = (float)round_one(x[i], bits);
 }
 
 /* One chain: what a plain loop reaches. */
@@ -244,7 +245,7 @@ const hop__kernels hop__kernels_ref = {
     .add = add,
     .rmsnorm = rmsnorm,
     .layernorm = layernorm,
-    .cut = cut,
+    .round_significand = round_significand,
     .scan_forward = hop__ref_scan_forward,
     .scan_backward = hop__ref_scan_backward,
     .select_forward = hop__ref_select_forward,

@@ -18,14 +18,14 @@
 #endif
 
 enum {
-    HOP__PANEL_MAX = 32,  /* the widest panel of any body: 2 registers of 16 lanes */
-    HOP__ATTN_ROWS = 128, /* query rows of one forward task; every panel width divides it */
-    HOP__BACK_ROWS = 64,  /* query rows of one block of the backward pass; likewise */
-    HOP__ATTN_KEYS = 96,  /* keys between two rescalings; >= HOP_ATTN_BLOCK, a multiple of 4, 6 and 12 */
-    HOP__BACK_KEYS = 48,  /* keys of one block of the backward pass */
-    HOP__ATTN_FEW = 3,    /* up to so many query rows are done row by row */
-    HOP__GEMM_ROWS = 240, /* rows of one product task: a block of a[240, 256] stays in a 512 KB L2 */
-    HOP__GEMM_COLS = 512, /* columns of one product task */
+    HOP__PANEL_MAX = 32,   /* the widest panel of any body: 2 registers of 16 lanes */
+    HOP__ATTN_ROWS = 128,  /* query rows of one forward task; every panel width divides it */
+    HOP__BACK_ROWS = 64,   /* query rows of one block of the backward pass; likewise */
+    HOP__ATTN_KEYS = 96,   /* keys between two rescalings; >= HOP_ATTN_BLOCK, a multiple of 4, 6 and 12 */
+    HOP__BACK_KEYS = 48,   /* keys of one block of the backward pass */
+    HOP__ATTN_FEW = 3,     /* up to so many query rows are done row by row */
+    HOP__GEMM_ROWS = 240,  /* rows of one product task: a block of a[240, 256] stays in a 512 KB L2 */
+    HOP__GEMM_COLS = 512,  /* columns of one product task */
     HOP__GEMM_DEPTH = 256, /* terms summed in registers before c is touched */
     HOP__SCAN_CHUNK = 32,  /* tokens of a chunk; a multiple of HOP__PANEL_MAX */
     HOP__SCAN_HEADS = 4,   /* heads that a task of a scan takes together, at most */
@@ -33,8 +33,8 @@ enum {
     HOP__SELECT_WIDTH = 32 /* channels of one task of the selective scan */
 };
 
-/* Rows row .. row + rows - 1 of one head. `scratch` belongs to the worker. `partial`: o receives triples,
- * [queries, heads, value_dim + 2], and no sum is divided by. */
+/* Rows row .. row + rows - 1 of one head. `scratch` belongs to the worker. `partial`: o receives partial
+ * softmaxes, [queries, heads, value_dim + 2], and no sum is divided by. */
 typedef struct hop__attn_task {
     const hop_attn *c;
     float *o, *lse; /* lse may be NULL */
@@ -77,8 +77,8 @@ typedef struct hop__scan_back {
     int64_t key_head;
 } hop__scan_back;
 
-/* Channels first .. first + count - 1 of the selective scan, count <= HOP__SELECT_WIDTH. Backward sums dB and dC over
- * channels, so a task writes its part [tokens, 2 states]: dB, then dC. */
+/* Channels first .. first + count - 1 of the selective scan, count <= HOP__SELECT_WIDTH. Backward sums dB and
+ * dC over channels, so a task writes its part [tokens, 2 states]: dB, then dC. */
 typedef struct hop__select_task {
     const hop_selective *c;
     const hop_selective_in *in;
@@ -114,13 +114,14 @@ typedef struct hop__kernels {
     void (*add)(float *y, const float *a, const float *b, int64_t n);
     void (*rmsnorm)(float *y, const float *x, const hop__norm *c);
     void (*layernorm)(float *y, const float *x, const hop__norm *c);
-    void (*cut)(float *x, int64_t n, int bits);
+    void (*round_significand)(float *x, int64_t n, int bits);
     void (*scan_forward)(const hop__scan_task *t);
     void (*scan_backward)(const hop__scan_back *t);
     void (*select_forward)(const hop__select_task *t);
     void (*select_backward)(const hop__select_task *t);
     void (*diagonal)(float *h, const float *start, const float *a, const float *b, const hop__diagonal *c);
-    void (*conv)(float *y, const float *past, const float *x, const float *w, const float *bias, const hop_conv *c);
+    void (*conv)(float *y, const float *past, const float *x, const float *w, const float *bias,
+                 const hop_conv *c);
     double (*fma_loop)(int64_t rounds); /* returns the flops it did */
 } hop__kernels;
 
@@ -132,7 +133,8 @@ void hop__ref_scan_backward(const hop__scan_back *t);
 void hop__ref_select_forward(const hop__select_task *t);
 void hop__ref_select_backward(const hop__select_task *t);
 void hop__ref_diagonal(float *h, const float *start, const float *a, const float *b, const hop__diagonal *c);
-void hop__ref_conv(float *y, const float *past, const float *x, const float *w, const float *bias, const hop_conv *c);
+void hop__ref_conv(float *y, const float *past, const float *x, const float *w, const float *bias,
+                   const hop_conv *c);
 
 /* The table in use; chosen at the first call if nobody chose before. */
 const hop__kernels *hop__kernels_get(void);

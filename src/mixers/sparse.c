@@ -128,7 +128,7 @@ static void mean_keys(const choice *s, int64_t blocks)
             for (int64_t e = 0; e < kw; e++) mean[e] += s->in->k[j * s->in->k_stride + e];
         for (int64_t e = 0; e < kw; e++) mean[e] /= (float)s->op->block;
     }
-    if (s->in->bits > 0) hop_cut(s->means, blocks * kw, s->in->bits);
+    if (s->in->bits > 0) hop_round_significand(s->means, blocks * kw, s->in->bits);
 }
 
 /* Where in a row of keys or values a head finds its own. */
@@ -207,7 +207,7 @@ static void choose_and_attend(void *ctx, int64_t task, int worker)
     hop_gemm(d.scores, blocks, (hop_mat){q, in->q_stride, 1}, summaries(s, head), end - from, blocks, op->dim,
              false, NULL);
     for (int64_t i = 0; op->scale < 0 && i < (end - from) * blocks; i++) d.scores[i] = -d.scores[i];
-    if (in->bits > 0) hop_cut(d.scores, (end - from) * blocks, in->bits);
+    if (in->bits > 0) hop_round_significand(d.scores, (end - from) * blocks, in->bits);
     for (int64_t t = from; t < end; t++) {
         choose(d.chosen, d.scores + (t - from) * blocks, earlier_blocks(op, t), op->topk);
         attend(s, &d, head, t);

@@ -48,7 +48,7 @@ static inline float *hop__out(const hop__walk *w, const hop_op *op, int64_t s, i
 
 static inline void hop__cut_rows(const hop__walk *w, float *y, int64_t n)
 {
-    if (w->bits > 0) hop_cut(y, n, w->bits);
+    if (w->bits > 0) hop_round_significand(y, n, w->bits);
 }
 
 /* rows.c: rows from .. from + count - 1 of sequence s; where s is 0 the rows of all sequences may be counted

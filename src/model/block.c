@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static void cut(float *x, int64_t n, int bits)
+static void round_to(float *x, int64_t n, int bits)
 {
-    if (bits > 0) hop_cut(x, n, bits);
+    if (bits > 0) hop_round_significand(x, n, bits);
 }
 
 /* hop_linear sums a few rows in another order than many; a product with the bias put there before does not.
@@ -37,7 +37,7 @@ static void norm_rows(void *ctx, int64_t first, int64_t rows)
     const float *x = j->x + first * d;
     if (j->c->norm == HOP_NORM_RMS) hop_rmsnorm(y, x, j->weight, rows, d, eps);
     if (j->c->norm == HOP_NORM_LAYER) hop_layernorm(y, x, j->weight, j->bias, rows, d, eps);
-    cut(y, rows * d, j->bits);
+    round_to(y, rows * d, j->bits);
 }
 
 const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
@@ -63,40 +63,40 @@ void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float 
     int64_t d = c->d_model, hidden = c->mlp_hidden;
     const int64_t up[3] = {rows, hidden, d}, down[3] = {rows, d, hidden};
     hop_add(x, x, y, rows * d);
-    cut(x, rows * d, bits);
+    round_to(x, rows * d, bits);
     if (c->mlp == HOP_MLP_NONE) return;
 
     float *normed = scratch, *out = normed + rows * d, *h = out + rows * d, *g = h + rows * hidden;
     const float *in = hop__norm(m, normed, x, l->norm2, l->norm2_bias, rows, bits, NULL);
     linear(h, in, l->up, l->up_bias, up, how.steady, NULL);
-    cut(h, rows * hidden, bits);
+    round_to(h, rows * hidden, bits);
     switch (c->mlp) {
     case HOP_MLP_RELU: hop_relu(h, h, rows * hidden); break;
     case HOP_MLP_GELU: hop_gelu(h, h, rows * hidden); break;
     case HOP_MLP_SWIGLU:
         linear(g, in, l->gate, NULL, up, how.steady, NULL);
-        cut(g, rows * hidden, bits);
+        round_to(g, rows * hidden, bits);
         hop_swiglu(h, g, h, rows * hidden);
         break;
     case HOP_MLP_NONE: break;
     }
-    cut(h, rows * hidden, bits);
+    round_to(h, rows * hidden, bits);
     linear(out, h, l->down, l->down_bias, down, how.steady, NULL);
-    cut(out, rows * d, bits);
+    round_to(out, rows * d, bits);
     hop_add(x, x, out, rows * d);
-    cut(x, rows * d, bits);
+    round_to(x, rows * d, bits);
 }
 
 void hop__embed(const hop_model *m, float *x, int32_t token, int64_t position, int bits, float *work)
 {
     int64_t d = m->layout->config.d_model;
     memcpy(x, m->tokens + (int64_t)token * d, sizeof(float) * (size_t)d);
-    cut(x, d, bits);
+    round_to(x, d, bits);
     if (!m->positions) return;
     memcpy(work, m->positions + position * d, sizeof(float) * (size_t)d);
-    cut(work, d, bits);
+    round_to(work, d, bits);
     hop_add(x, x, work, d);
-    cut(x, d, bits);
+    round_to(x, d, bits);
 }
 
 void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t rows, hop__arith how,
@@ -105,7 +105,7 @@ void hop__read_out(const hop_model *m, float *logits, const float *x, int64_t ro
     const int64_t shape[3] = {rows, m->layout->config.vocab, m->layout->config.d_model};
     const float *in = hop__norm(m, work, x, m->norm, m->norm_bias, rows, how.bits, pool);
     linear(logits, in, m->head, NULL, shape, how.steady, pool);
-    cut(logits, rows * m->layout->config.vocab, how.bits);
+    round_to(logits, rows * m->layout->config.vocab, how.bits);
 }
 
 hop_status hop__check_token(const hop_model *m, int32_t token, int64_t position, hop_error *err)

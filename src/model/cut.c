@@ -21,7 +21,7 @@ static void measure(hop__cut_sizes *z, const hop__plan *p, int64_t tokens, int t
     at_least(&z->step, hop_list_scratch(&p->list, 1, tokens, 1));
     at_least(&z->q, (size_t)(c->heads * c->head_dim));
     at_least(&z->kv, (size_t)(c->kv_heads * c->head_dim));
-    at_least(&z->triples, (size_t)(c->heads * (c->head_dim + 2)));
+    at_least(&z->partials, (size_t)(c->heads * (c->head_dim + 2)));
     at_least(&z->attention, hop_attn_scratch(&a, threads));
 }
 
@@ -59,7 +59,7 @@ hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, in
     hop_status s = hop__cut_valid(m, at, err);
     if (s != HOP_OK) return s;
     hop__cut_sizes z = hop__cut_measure(m, tokens, hop_pool_threads(pool));
-    size_t rows = (size_t)tokens, row = 3 * z.q + 2 * z.kv + 2 * z.triples;
+    size_t rows = (size_t)tokens, row = 3 * z.q + 2 * z.kv + 2 * z.partials;
     int64_t *starts = hop_alloc(sizeof *starts * (size_t)at->count);
     float *p = hop_alloc(sizeof(float) * (rows * row + z.attention + z.state + 1));
     c->at = (hop_cuts){.starts = starts, .count = at->count, .bits = at->bits};
@@ -67,10 +67,10 @@ hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, in
     c->pool = pool;
     if (!starts || !p) return hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens", (long long)tokens);
     memcpy(starts, at->starts, sizeof *starts * (size_t)at->count);
-    float **const part[] = {&c->q,       &c->sent,  &c->o,    &c->k,    &c->v,
-                            &c->triples, &c->reply, &c->work, &c->state};
-    const size_t size[] = {rows * z.q,       rows * z.q,       rows * z.q,  rows * z.kv, rows * z.kv,
-                           rows * z.triples, rows * z.triples, z.attention, z.state};
+    float **const part[] = {&c->q,        &c->sent,  &c->o,    &c->k,    &c->v,
+                            &c->partials, &c->reply, &c->work, &c->state};
+    const size_t size[] = {rows * z.q,        rows * z.q,        rows * z.q,  rows * z.kv, rows * z.kv,
+                           rows * z.partials, rows * z.partials, z.attention, z.state};
     for (size_t i = 0; i < sizeof part / sizeof part[0]; p += size[i], i++) *part[i] = p;
     return hop_arena_reserve(&c->step, z.step + 1, err);
 }
@@ -90,7 +90,7 @@ static int64_t end_of(const hop__cut *c, int64_t segment, int64_t count)
     return segment + 1 < c->at.count ? c->at.starts[segment + 1] : count;
 }
 
-/* The triples of segment j's queries over the keys of segment i. */
+/* The partial softmaxes of segment j's queries over the keys of segment i. */
 static void look(const hop__cut *c, const hop_list *list, const hop_mixer_config *mixer,
                  const int64_t queries_keys[2], int64_t count)
 {
@@ -99,7 +99,7 @@ static void look(const hop__cut *c, const hop_list *list, const hop_mixer_config
     int64_t key = c->at.starts[i], keys = end_of(c, i, count) - key;
     int64_t qw = mixer->heads * mixer->head_dim, kw = mixer->kv_heads * mixer->head_dim;
     hop_attn a = hop_attention_shape(list, keys, rows, i == j);
-    hop_attn_partial(i == j ? c->triples : c->reply, (i == j ? c->q : c->sent) + row * qw, c->k + key * kw,
+    hop_attn_partial(i == j ? c->partials : c->reply, (i == j ? c->q : c->sent) + row * qw, c->k + key * kw,
                      c->v + key * kw, &a, c->work, c->pool);
 }
 
@@ -112,20 +112,20 @@ static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *m
     c->step.used = 0;
     hop_attention_project(&rows, l->list, mixer, l->mixer, &io);
     memcpy(c->sent, c->q, sizeof(float) * (size_t)(count * qw));
-    hop_narrow(c->sent, count * qw, c->at.bits);
+    hop_round_float(c->sent, count * qw, c->at.bits);
     for (int64_t j = 0; j < c->at.count; j++) {
         int64_t first = c->at.starts[j], n = end_of(c, j, count) - first, heads = n * mixer->heads;
         look(c, l->list, mixer, (const int64_t[]){j, j}, count);
         for (int64_t i = 0; i < j; i++) {
             look(c, l->list, mixer, (const int64_t[]){j, i}, count);
-            hop_triple_narrow(c->reply, heads, mixer->head_dim, c->at.bits);
-            hop_triple_fold(c->triples, c->reply, heads, mixer->head_dim);
+            hop_partial_round(c->reply, heads, mixer->head_dim, c->at.bits);
+            hop_partial_fold(c->partials, c->reply, heads, mixer->head_dim);
         }
         io.y = y + first * mixer->d_model;
         io.x = x + first * mixer->d_model;
         io.tokens = n;
         c->step.used = 0;
-        hop_triple_close(c->o, c->triples, heads, mixer->head_dim);
+        hop_partial_close(c->o, c->partials, heads, mixer->head_dim);
         hop_attention_output(c->o, l->list, mixer, l->mixer, &io);
     }
 }
@@ -137,7 +137,7 @@ static void mix_steps(hop__cut *c, const hop__layer *l, const hop_mixer_config *
     memset(c->state, 0, sizeof(float) * (size_t)hop_list_state_floats(l->list, 0));
     for (int64_t t = 0; t < count; t++) {
         if (segment < c->at.count && t == c->at.starts[segment]) {
-            hop_narrow(c->state, hop_list_state_floats(l->list, t), c->at.bits);
+            hop_round_float(c->state, hop_list_state_floats(l->list, t), c->at.bits);
             segment++;
         }
         c->step.used = 0;

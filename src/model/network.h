@@ -86,18 +86,18 @@ typedef struct hop__shape {
 } hop__shape;
 
 /* Room for one seeded layer. */
-typedef struct hop__place {
+typedef struct hop__drawn {
     int64_t stream; /* of the weights that it holds; -1: none */
     float *data;
     hop__layer layer;
-} hop__place;
+} hop__drawn;
 
 typedef struct hop__source {
     const hop_model *model;
     hop__shape *shapes;
     int *shape_of_run;
-    int64_t shape_count, each; /* each: places of a shape; one, or one for each tied layer */
-    hop__place *places;        /* [shapes, each], and one more for layers with settings of their own */
+    int64_t shape_count, each; /* each: buffers of a shape; one, or one for each tied layer */
+    hop__drawn *drawn;         /* [shapes, each], and one more for layers with settings of their own */
     float *buffer;
 } hop__source;
 
@@ -134,8 +134,8 @@ hop_status hop__check_token(const hop_model *m, int32_t token, int64_t position,
 
 /* The most that any layer takes, in floats, for sequences of `tokens`. */
 typedef struct hop__cut_sizes {
-    size_t q, kv, triples; /* of a row of a full layer */
-    size_t attention;      /* hop_attn_partial's scratch */
+    size_t q, kv, partials; /* of a row of a full layer */
+    size_t attention;       /* hop_attn_partial's scratch */
     size_t state;
     size_t step; /* bytes of the mixers' scratch */
 } hop__cut_sizes;
@@ -143,7 +143,7 @@ hop__cut_sizes hop__cut_measure(const hop_model *m, int64_t tokens, int threads)
 
 typedef struct hop__cut {
     hop_cuts at; /* the starts are its own */
-    float *memory, *q, *sent, *k, *v, *triples, *reply, *o, *work, *state;
+    float *memory, *q, *sent, *k, *v, *partials, *reply, *o, *work, *state;
     hop_arena step;
     hop_pool *pool;
 } hop__cut;

@@ -1,5 +1,5 @@
 /* Layers one after another. Stored ones are simply there. Seeded ones are drawn when they are asked for, into
- * places that hold one layer of each shape, or all different ones when layers are tied and few, so that
+ * buffers for one layer of each shape, or for all different ones when layers are tied and few, so that
  * memory does not grow with depth. */
 #include "network.h"
 
@@ -42,7 +42,7 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
     hop_mixer_init(hop__layer_plan(m->layout, layer)->ops, mixer, &c, &rng);
 }
 
-/* ---- places for seeded layers -------------------------------------------------------------------- */
+/* ---- buffers for seeded layers ------------------------------------------------------------------ */
 
 /* The shapes that runs have, and the floats of the largest layer of all. */
 static int64_t find_shapes(hop__source *s)
@@ -79,13 +79,13 @@ hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err)
     if (s->shapes && s->shape_of_run) {
         int64_t room = find_shapes(s), tie = m->layout->config.tie;
         if (tie > 0 && tie <= KEPT_FLOATS / (room * s->shape_count)) s->each = tie;
-        int64_t places = s->shape_count * s->each + 1;
-        s->places = hop_alloc(sizeof *s->places * (size_t)places);
-        s->buffer = hop_alloc_raw(sizeof(float) * (size_t)(room * places));
-        for (int64_t i = 0; s->places && i < places; i++)
-            s->places[i] = (hop__place){.stream = -1, .data = s->buffer + i * room};
+        int64_t count = s->shape_count * s->each + 1;
+        s->drawn = hop_alloc(sizeof *s->drawn * (size_t)count);
+        s->buffer = hop_alloc_raw(sizeof(float) * (size_t)(room * count));
+        for (int64_t i = 0; s->drawn && i < count; i++)
+            s->drawn[i] = (hop__drawn){.stream = -1, .data = s->buffer + i * room};
     }
-    if (s->shapes && s->shape_of_run && s->places && s->buffer) return HOP_OK;
+    if (s->shapes && s->shape_of_run && s->drawn && s->buffer) return HOP_OK;
     hop__source_close(s);
     return hop_fail(err, HOP_ENOMEM, "cannot hold a layer's weights");
 }
@@ -94,7 +94,7 @@ void hop__source_close(hop__source *s)
 {
     hop_free(s->shapes);
     hop_free(s->shape_of_run);
-    hop_free(s->places);
+    hop_free(s->drawn);
     hop_free(s->buffer);
     *s = (hop__source){0};
 }
@@ -106,7 +106,7 @@ static bool is_special(const hop_model *m, int64_t layer)
     return false;
 }
 
-static void draw(hop__place *p, const hop_model *m, int64_t layer, const hop__part *parts, int count)
+static void draw(hop__drawn *p, const hop_model *m, int64_t layer, const hop__part *parts, int count)
 {
     float *data[HOP__MAX_PARTS], *at = p->data;
     const hop__plan *plan = hop__layer_plan(m->layout, layer);
@@ -125,12 +125,12 @@ const hop__layer *hop__source_layer(hop__source *s, int64_t layer)
     if (m->layers) return &m->layers[layer];
     if (is_special(m, layer)) {
         hop__part parts[HOP__MAX_PARTS];
-        hop__place *p = &s->places[s->shape_count * s->each];
+        hop__drawn *p = &s->drawn[s->shape_count * s->each];
         draw(p, m, layer, parts, hop__layer_parts(m->layout, layer, parts));
         return &p->layer;
     }
     int64_t shape = s->shape_of_run[hop__layer_run(m->layout, layer)], stream = stream_of(m, layer);
-    hop__place *p = &s->places[shape * s->each + stream % s->each];
+    hop__drawn *p = &s->drawn[shape * s->each + stream % s->each];
     if (p->stream != stream) draw(p, m, layer, s->shapes[shape].parts, s->shapes[shape].count);
     p->stream = stream;
     return &p->layer;

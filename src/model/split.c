@@ -14,8 +14,8 @@ struct hop_split {
     hop__source source;
     const hop__layer *layer; /* at hand */
     hop_mixer_config mixer;
-    float *memory, *x, *y, *normed, *q, *k, *v, *triples; /* rows of all segments held */
-    float *o, *work, *finish;                             /* shared */
+    float *memory, *x, *y, *normed, *q, *k, *v, *partials; /* rows of all segments held */
+    float *o, *work, *finish;                              /* shared */
     size_t most_state, most_reply;
     hop_arena step;
 };
@@ -50,15 +50,15 @@ static hop_status allocate(hop_split *s, hop_error *err)
            longest = 0;
     for (int64_t i = s->from; i < s->to; i++)
         if ((size_t)rows_of(s, i) > longest) longest = (size_t)rows_of(s, i);
-    float **const part[] = {&s->x, &s->y,       &s->normed, &s->q,    &s->k,
-                            &s->v, &s->triples, &s->o,      &s->work, &s->finish};
+    float **const part[] = {&s->x, &s->y,        &s->normed, &s->q,    &s->k,
+                            &s->v, &s->partials, &s->o,      &s->work, &s->finish};
     const size_t size[] = {rows * d,
                            rows * d,
                            m->layout->config.norm == HOP_NORM_NONE ? 0 : rows * d,
                            rows * z.q,
                            rows * z.kv,
                            rows * z.kv,
-                           rows * z.triples,
+                           rows * z.partials,
                            longest * z.q,
                            z.attention,
                            (size_t)threads * hop__finish_floats(m, ROWS)};
@@ -68,7 +68,7 @@ static hop_status allocate(hop_split *s, hop_error *err)
     if (!p) return hop_fail(err, HOP_ENOMEM, "cannot hold %zu tokens", rows);
     for (size_t i = 0; i < sizeof size / sizeof size[0]; p += size[i], i++) *part[i] = p;
     s->most_state = z.state;
-    s->most_reply = z.triples;
+    s->most_reply = z.partials;
     return hop_arena_reserve(&s->step, z.step + 1, err);
 }
 
@@ -174,11 +174,11 @@ int64_t hop_split_most_reply(const hop_split *s)
     return (int64_t)s->most_reply;
 }
 
-/* The triples of queries over this segment's keys; `own`: the segment's own queries. */
-static void look(hop_split *s, int64_t segment, float *triples, const float *queries, int64_t rows, bool own)
+/* The partial softmaxes of queries over this segment's keys; `own`: the segment's own queries. */
+static void look(hop_split *s, int64_t segment, float *partials, const float *queries, int64_t rows, bool own)
 {
     hop_attn a = hop_attention_shape(s->layer->list, rows_of(s, segment), rows, own);
-    hop_attn_partial(triples, queries, s->k + at(s, segment, key_width(s)),
+    hop_attn_partial(partials, queries, s->k + at(s, segment, key_width(s)),
                      s->v + at(s, segment, key_width(s)), &a, s->work, s->pool);
 }
 
@@ -191,7 +191,7 @@ static void enter_full(hop_split *s, int64_t segment, const float *x)
     io.position = start_of(s, segment);
     s->step.used = 0;
     hop_attention_project(&to, s->layer->list, &s->mixer, s->layer->mixer, &io);
-    look(s, segment, s->triples + at(s, segment, hop_split_reply_floats(s)), q, rows, true);
+    look(s, segment, s->partials + at(s, segment, hop_split_reply_floats(s)), q, rows, true);
 }
 
 /* The layer's input rows of a segment. */
@@ -218,17 +218,17 @@ const float *hop_split_queries(const hop_split *s, int64_t segment, int64_t row)
     return s->q + at(s, segment, query_width(s)) + row * query_width(s);
 }
 
-void hop_split_reply(hop_split *s, int64_t segment, float *triples, const float *queries, int64_t rows)
+void hop_split_reply(hop_split *s, int64_t segment, float *partials, const float *queries, int64_t rows)
 {
-    look(s, segment, triples, queries, rows, false);
-    hop_triple_narrow(triples, rows * s->mixer.heads, s->mixer.head_dim, s->cuts.bits);
+    look(s, segment, partials, queries, rows, false);
+    hop_partial_round(partials, rows * s->mixer.heads, s->mixer.head_dim, s->cuts.bits);
 }
 
-void hop_split_fold(hop_split *s, int64_t segment, int64_t row, const float *triples, int64_t rows)
+void hop_split_fold(hop_split *s, int64_t segment, int64_t row, const float *partials, int64_t rows)
 {
     int64_t width = hop_split_reply_floats(s);
-    hop_triple_fold(s->triples + at(s, segment, width) + row * width, triples, rows * s->mixer.heads,
-                    s->mixer.head_dim);
+    hop_partial_fold(s->partials + at(s, segment, width) + row * width, partials, rows * s->mixer.heads,
+                     s->mixer.head_dim);
 }
 
 void hop_split_step(hop_split *s, int64_t segment, float *state)
@@ -268,8 +268,8 @@ void hop_split_leave(hop_split *s, int64_t segment)
         const hop_mixer_io io = {
             .y = job.y, .x = input(s, segment), .tokens = job.rows, .scratch = &s->step, .pool = s->pool};
         s->step.used = 0;
-        hop_triple_close(s->o, s->triples + at(s, segment, width), job.rows * s->mixer.heads,
-                         s->mixer.head_dim);
+        hop_partial_close(s->o, s->partials + at(s, segment, width), job.rows * s->mixer.heads,
+                          s->mixer.head_dim);
         hop_attention_output(s->o, s->layer->list, &s->mixer, s->layer->mixer, &io);
     }
     hop_pool_run(s->pool, (job.rows + ROWS - 1) / ROWS, finish_rows, &job);

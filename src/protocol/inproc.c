@@ -87,7 +87,7 @@ hop_status hop_transport_in_process(hop_transport **out, hop_error *err)
     p->base = (hop_transport){.name = "in-process", .ranks = 1};
     p->base.send = inproc_send;
     p->base.recv = inproc_recv;
-    p->base.hear = p->base.largest = inproc_keep;
+    p->base.broadcast = p->base.largest = inproc_keep;
     p->base.close = inproc_close;
     hop__mailbox_init(&p->box);
     *out = &p->base;

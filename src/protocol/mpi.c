@@ -156,7 +156,7 @@ static hop_status together(mpi *t, int64_t *x, bool largest, hop_error *err)
     return s;
 }
 
-static hop_status mpi_hear(hop_transport *base, int64_t *x, hop_error *err)
+static hop_status mpi_broadcast(hop_transport *base, int64_t *x, hop_error *err)
 {
     return together((mpi *)base, x, false, err);
 }
@@ -187,7 +187,7 @@ hop_status hop__transport_mpi(hop_transport **out, hop_error *err)
     int level;
     if (!t) return hop_fail(err, HOP_ENOMEM, "out of memory");
     t->base = (hop_transport){.name = "mpi", .send = mpi_send, .recv = mpi_recv};
-    t->base.hear = mpi_hear;
+    t->base.broadcast = mpi_broadcast;
     t->base.largest = mpi_largest;
     t->base.close = mpi_close;
     if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS ||

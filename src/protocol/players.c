@@ -82,11 +82,11 @@ static hop_status acknowledge(hop_game *g, int p, hop_error *err)
 static hop_status await_acknowledgement(hop_game *g, int p, hop_error *err)
 {
     hop_transport *t = g->o.transport;
-    char heard;
+    char ack;
     if (p + 1 == g->o.count || p + 1 != g->to) return HOP_OK;
     hop_route back = route(g, p + 1, p);
     back.aside = true;
-    return t->recv(t, back, &heard, 1, err);
+    return t->recv(t, back, &ack, 1, err);
 }
 
 static hop_status take_state(hop_game *g, int p, hop_error *err)
@@ -150,9 +150,9 @@ static hop_status reply(hop_game *g, int p, int asker, int64_t rows, hop_error *
     int64_t count = rows * hop_split_reply_floats(g->split);
     hop_status s = recv_numbers(g, asker, p, g->numbers, rows * hop_split_query_floats(g->split), err);
     if (s != HOP_OK) return s;
-    hop_split_reply(g->split, p, g->triples, g->numbers, rows);
+    hop_split_reply(g->split, p, g->partials, g->numbers, rows);
     hop__transcript_add(g->transcript, g->layer, HOP_EDGE_REPLY, p, asker, count * g->o.bits);
-    return send_numbers(g, p, asker, g->triples, count, err);
+    return send_numbers(g, p, asker, g->partials, count, err);
 }
 
 /* One piece's replies. The next piece is asked for before, so that nobody waits for the asker to fold. */
@@ -162,8 +162,8 @@ static hop_status exchange(hop_game *g, int asker, int64_t row, hop_error *err)
     hop_status s = ask(g, asker, row + PIECE, err);
     for (int p = g->from; s == HOP_OK && p < g->to && p < asker; p++) s = reply(g, p, asker, rows, err);
     for (int p = 0; s == HOP_OK && hop__game_holds(g, asker) && p < asker; p++) {
-        s = recv_numbers(g, p, asker, g->triples, rows * hop_split_reply_floats(g->split), err);
-        if (s == HOP_OK) hop_split_fold(g->split, asker, row, g->triples, rows);
+        s = recv_numbers(g, p, asker, g->partials, rows * hop_split_reply_floats(g->split), err);
+        if (s == HOP_OK) hop_split_fold(g->split, asker, row, g->partials, rows);
     }
     return s;
 }
@@ -238,10 +238,10 @@ static hop_status allocate(hop_game *g, hop_error *err)
     int64_t state = hop_split_most_state(g->split), number = piece > state ? piece : state;
     g->state = hop_alloc(sizeof(float) * (size_t)(state + 1));
     g->numbers = hop_alloc(sizeof(float) * (size_t)piece);
-    g->triples = hop_alloc(sizeof(float) * (size_t)piece);
+    g->partials = hop_alloc(sizeof(float) * (size_t)piece);
     g->logits = hop_alloc(sizeof(float) * (size_t)c->vocab);
     g->bytes = hop_alloc(hop_packed_size(number, g->o.bits));
-    if (g->state && g->numbers && g->triples && g->logits && g->bytes) return HOP_OK;
+    if (g->state && g->numbers && g->partials && g->logits && g->bytes) return HOP_OK;
     return hop_fail(err, HOP_ENOMEM, "cannot hold the messages of %lld tokens", (long long)g->tokens);
 }
 
@@ -275,7 +275,7 @@ void hop_game_free(hop_game *g)
     hop__transcript_free(g->transcript);
     hop_free(g->state);
     hop_free(g->numbers);
-    hop_free(g->triples);
+    hop_free(g->partials);
     hop_free(g->logits);
     hop_free(g->bytes);
     hop_free(g);

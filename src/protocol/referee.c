@@ -71,15 +71,16 @@ hop_status hop_game_answers(hop_game *g, const int32_t *wanted, int32_t *answers
 /* ---- the residual stream ---------------------------------------------------------------------------------
  */
 
-/* What the referee has before it; the others have nothing. */
-typedef struct desk {
+/* What rank 0 compares with; NULL elsewhere. */
+typedef struct comparison {
     const float *hidden; /* of the plain pass */
     unsigned char *copy; /* of a player's rows */
     bool same;
-} desk;
+} comparison;
 
 /* Rows of one player, from where they are to where they are judged. */
-static hop_status compare_rows(hop_game *g, int player, int64_t row, int64_t rows, desk *k, hop_error *err)
+static hop_status compare_rows(hop_game *g, int player, int64_t row, int64_t rows, comparison *k,
+                               hop_error *err)
 {
     int64_t d = hop_model_config(g->model)->d_model, first = g->players[player].first;
     size_t size = sizeof(float) * (size_t)(rows * d);
@@ -95,7 +96,7 @@ static hop_status compare_rows(hop_game *g, int player, int64_t row, int64_t row
 hop_status hop_game_compare(hop_game *g, const float *hidden, bool *identical, hop_error *err)
 {
     size_t size = sizeof(float) * (size_t)(ROWS * hop_model_config(g->model)->d_model);
-    desk k = {.hidden = hidden, .copy = sits_here(g) ? malloc(size) : NULL, .same = true};
+    comparison k = {.hidden = hidden, .copy = sits_here(g) ? malloc(size) : NULL, .same = true};
     hop_status s = HOP_OK;
     if (sits_here(g) && !k.copy) return hop_fail(err, HOP_ENOMEM, "rows to compare: out of memory");
     for (int p = 0; s == HOP_OK && p < g->o.count; p++)

@@ -41,7 +41,7 @@ struct hop_game {
     int from, to;     /* players held here */
     hop_split *split; /* NULL: none is */
     hop_transcript *transcript;
-    float *state, *numbers, *triples, *logits;
+    float *state, *numbers, *partials, *logits;
     unsigned char *bytes; /* the largest message */
 };
 

@@ -1,5 +1,5 @@
-/* test_triples.c - partial softmaxes: every table against a double-precision truth, row by row the same bits,
- * folded to the whole, rounded to few bits. */
+/* test_partials.c - partial softmaxes: every table against a double-precision truth, row by row the same
+ * bits, folded to the whole, rounded to few bits. */
 #include "attention_case.h"
 
 /* Shapes as players have them: queries that come after all keys, and a segment's own. */
@@ -14,14 +14,14 @@ static const hop_attn parts[] = {
 };
 enum { PARTS = sizeof parts / sizeof parts[0] };
 
-static int64_t triple_floats(const hop_attn *c)
+static int64_t partial_floats(const hop_attn *c)
 {
     return c->heads * (c->value_dim + 2);
 }
 
 static float *partial(const attention *a, const hop_attn *c, const float *q, const float *k, const float *v)
 {
-    int64_t size = (int64_t)hop_attn_scratch(c, 1), n = c->queries * triple_floats(c);
+    int64_t size = (int64_t)hop_attn_scratch(c, 1), n = c->queries * partial_floats(c);
     float *scratch = floats_new(size), *t = floats_new(n);
     (void)a;
     poison(scratch, size);
@@ -33,12 +33,12 @@ static float *partial(const attention *a, const hop_attn *c, const float *q, con
 
 /* The tolerances are those of attention itself: see check_forward in test_attention.c. The sum has the
  * weights' error, and vector over sum must be the output. */
-static void check_triples(const attention *a, const float *t, int64_t step)
+static void check_partials(const attention *a, const float *t, int64_t step)
 {
     const hop_attn *c = &a->c;
     for (int64_t r = 0; r < c->queries; r += step)
         for (int64_t h = 0; h < c->heads; h++) {
-            const float *at = t + r * triple_floats(c) + h * (c->value_dim + 2);
+            const float *at = t + r * partial_floats(c) + h * (c->value_dim + 2);
             for (int64_t e = 0; e < c->value_dim; e += 1 + e / 5) {
                 truth w = truth_of(a, r, h, e);
                 double x = HOP_DOT_ERROR(c->key_dim + 1) * w.reach, lse = (double)at[0] + log((double)at[1]);
@@ -49,7 +49,7 @@ static void check_triples(const attention *a, const float *t, int64_t step)
         }
 }
 
-static void triples_hold_the_softmax_in_every_table(void **state)
+static void partials_hold_the_softmax_in_every_table(void **state)
 {
     const hop__kernels *t;
     (void)state;
@@ -58,12 +58,12 @@ static void triples_hold_the_softmax_in_every_table(void **state)
         FOR_EACH_TABLE(t)
         {
             float *got = partial(&a, &a.c, a.q, a.k, a.v);
-            check_triples(&a, got, 1 + a.c.queries / 19);
+            check_partials(&a, got, 1 + a.c.queries / 19);
             hop_free(got);
         }
         hop__kernels_use(&hop__kernels_ref);
         float *got = partial(&a, &a.c, a.q, a.k, a.v);
-        check_triples(&a, got, 1 + a.c.queries / 5);
+        check_partials(&a, got, 1 + a.c.queries / 5);
         hop_free(got);
         attention_free(&a);
     }
@@ -76,7 +76,7 @@ static void a_row_has_the_same_bits_alone_and_among_others(void **state)
     for (int s = 0; s < PARTS; s++) {
         if (!parts[s].bidirectional) continue;
         attention a = attention_new(parts[s], 2.0);
-        size_t row = sizeof(float) * (size_t)triple_floats(&a.c);
+        size_t row = sizeof(float) * (size_t)partial_floats(&a.c);
         FOR_EACH_TABLE(t)
         {
             float *all = partial(&a, &a.c, a.q, a.k, a.v);
@@ -85,7 +85,7 @@ static void a_row_has_the_same_bits_alone_and_among_others(void **state)
                 hop_attn c = a.c;
                 c.queries = some[i % 4] < c.queries - r ? some[i % 4] : c.queries - r;
                 float *few = partial(&a, &c, a.q + r * c.q_stride, a.k, a.v);
-                assert_memory_equal(few, all + r * triple_floats(&c), row * (size_t)c.queries);
+                assert_memory_equal(few, all + r * partial_floats(&c), row * (size_t)c.queries);
                 hop_free(few);
             }
             hop_free(all);
@@ -94,7 +94,7 @@ static void a_row_has_the_same_bits_alone_and_among_others(void **state)
     }
 }
 
-static void triples_over_two_parts_fold_to_those_over_both(void **state)
+static void partials_over_two_parts_fold_to_those_over_both(void **state)
 {
     const hop__kernels *t;
     (void)state;
@@ -106,10 +106,10 @@ static void triples_over_two_parts_fold_to_those_over_both(void **state)
         left.tokens = cut, right.tokens = 300 - cut;
         float *x = partial(&a, &left, a.q, a.k, a.v);
         float *y = partial(&a, &right, a.q, a.k + cut * a.c.k_stride, a.v + cut * a.c.v_stride);
-        hop_triple_fold(x, y, 37 * 4, 16);
-        check_triples(&a, x, 2);
+        hop_partial_fold(x, y, 37 * 4, 16);
+        check_partials(&a, x, 2);
         float o[16];
-        hop_triple_close(o, x, 1, 16);
+        hop_partial_close(o, x, 1, 16);
         for (int e = 0; e < 16; e++) assert_true(o[e] == x[2 + e] / x[1]);
         hop_free(x), hop_free(y);
     }
@@ -121,21 +121,21 @@ static void a_part_that_weighs_nothing_changes_nothing(void **state)
     (void)state;
     float x[4] = {100.0f, 1.5f, 3.0f, -1.0f}, y[4] = {-100.0f, 7.0f, 1e30f, 5.0f}, z[4];
     memcpy(z, x, sizeof z);
-    hop_triple_fold(z, y, 1, 2);
+    hop_partial_fold(z, y, 1, 2);
     assert_memory_equal(z, x, sizeof z);
-    hop_triple_fold(y, x, 1, 2); /* from either side */
+    hop_partial_fold(y, x, 1, 2); /* from either side */
     assert_memory_equal(y, x, sizeof y);
 }
 
 /* ---- few bits ------------------------------------------------------------------------------------ */
 
-static float narrowed(float x, int bits)
+static float rounded(float x, int bits)
 {
-    hop_narrow(&x, 1, bits);
+    hop_round_float(&x, 1, bits);
     return x;
 }
 
-static void narrow_numbers_are_the_nearest_of_their_bits(void **state)
+static void rounded_numbers_are_the_nearest_of_their_bits(void **state)
 {
     (void)state;
     hop_rng rng;
@@ -145,7 +145,7 @@ static void narrow_numbers_are_the_nearest_of_their_bits(void **state)
             float x = from_bits(hop_rng_u32(&rng));
             if (i % 3 == 0) x = from_bits(hop_rng_u32(&rng) & 0x80ffffffu); /* small and denormal ones */
             if (isnan(x)) continue;
-            float y = narrowed(x, bits);
+            float y = rounded(x, bits);
             uint32_t u, unit = bits == 32 ? 1u : 1u << (32 - bits);
             memcpy(&u, &y, sizeof u);
             assert_int_equal(u & (unit - 1), 0);
@@ -157,44 +157,44 @@ static void narrow_numbers_are_the_nearest_of_their_bits(void **state)
             assert_true(isinf(up) || off <= fabs((double)up - (double)x));
             assert_true(off <= fabs((double)down - (double)x));
         }
-    assert_true(narrowed(1.00390625f, 16) == 1.0f);      /* 1 + 2^-8: a tie, to even */
-    assert_true(narrowed(1.01171875f, 16) == 1.015625f); /* 1 + 3 * 2^-8: a tie, to even */
-    assert_true(isinf(narrowed(3.4e38f, 10)) && isinf(narrowed(INFINITY, 10)));
-    assert_true(isnan(narrowed(from_bits(0x7f800001u), 16)) && isnan(narrowed(from_bits(0xffffffffu), 10)));
-    assert_true(signbit(narrowed(-0.0f, 10)));
+    assert_true(rounded(1.00390625f, 16) == 1.0f);      /* 1 + 2^-8: a tie, to even */
+    assert_true(rounded(1.01171875f, 16) == 1.015625f); /* 1 + 3 * 2^-8: a tie, to even */
+    assert_true(isinf(rounded(3.4e38f, 10)) && isinf(rounded(INFINITY, 10)));
+    assert_true(isnan(rounded(from_bits(0x7f800001u), 16)) && isnan(rounded(from_bits(0xffffffffu), 10)));
+    assert_true(signbit(rounded(-0.0f, 10)));
 }
 
 /* Rounding the maximum alone would multiply a part's weight by e^(its rounding error): 40.4 to 40.5 at 16
  * bits. Relative to the rounded maximum nothing is lost but what sums and values lose themselves. */
-static void narrow_triples_keep_their_weight(void **state)
+static void rounded_partials_keep_their_weight(void **state)
 {
     (void)state;
     for (int i = 0; i < 100; i++) {
         float t[4] = {40.4f + 3.7f * (float)i, 1.0f + 0.01f * (float)i, 2.0f, -0.5f}, x[4];
         memcpy(x, t, sizeof x);
-        hop_triple_narrow(x, 1, 2, 16);
-        for (int e = 0; e < 4; e++) assert_true(x[e] == narrowed(x[e], 16));
+        hop_partial_round(x, 1, 2, 16);
+        for (int e = 0; e < 4; e++) assert_true(x[e] == rounded(x[e], 16));
         double moved = (double)x[0] - (double)t[0];
         for (int e = 1; e < 4; e++) /* half a unit in the last of 8 places, and exp's own error */
             assert_near(x[e] * exp(moved), t[e], fabs((double)t[e]) * (0x1p-8 + 1e-6));
         memcpy(x, t, sizeof x);
-        hop_triple_narrow(x, 1, 2, 32);
+        hop_partial_round(x, 1, 2, 32);
         assert_memory_equal(x, t, sizeof x);
     }
     float far[4] = {1e30f, 5.0f, 1.0f, 2.0f}; /* meaningless at so few bits, but finite */
-    hop_triple_narrow(far, 1, 2, 10);
+    hop_partial_round(far, 1, 2, 10);
     for (int e = 0; e < 4; e++) assert_true(isfinite(far[e]));
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(triples_hold_the_softmax_in_every_table),
+        cmocka_unit_test(partials_hold_the_softmax_in_every_table),
         cmocka_unit_test(a_row_has_the_same_bits_alone_and_among_others),
-        cmocka_unit_test(triples_over_two_parts_fold_to_those_over_both),
+        cmocka_unit_test(partials_over_two_parts_fold_to_those_over_both),
         cmocka_unit_test(a_part_that_weighs_nothing_changes_nothing),
-        cmocka_unit_test(narrow_numbers_are_the_nearest_of_their_bits),
-        cmocka_unit_test(narrow_triples_keep_their_weight),
+        cmocka_unit_test(rounded_numbers_are_the_nearest_of_their_bits),
+        cmocka_unit_test(rounded_partials_keep_their_weight),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
