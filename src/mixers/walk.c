@@ -187,7 +187,8 @@ static int64_t segment_of(const hop_list *l, int64_t tokens)
     return l->attends ? tokens : least(tokens, SEGMENT);
 }
 
-/* Terabytes a token: no need to know how many. */
+/* Terabytes a token: no need to know how many, nor to ask the system. */
+#define NEVER (SIZE_MAX - 4096)
 static bool hopeless(const hop_list *l)
 {
     return l->row_floats > (int64_t)1 << 40 || l->state_floats > (int64_t)1 << 40;
@@ -195,7 +196,7 @@ static bool hopeless(const hop_list *l)
 
 size_t hop_list_scratch(const hop_list *l, int64_t sequences, int64_t tokens, int threads)
 {
-    if (hopeless(l)) return SIZE_MAX / 4;
+    if (hopeless(l)) return NEVER;
     size_t state = (size_t)(least(sequences, TOGETHER) * l->state_floats);
     return hop_arena_floats_size(state) +
            hop_arena_floats_size((size_t)(most_rows(l, sequences, tokens) * l->row_floats)) +
@@ -218,7 +219,7 @@ static size_t step_work(const hop_list *l, int64_t t)
 
 size_t hop_list_step_scratch(const hop_list *l, int64_t sequences, int64_t t)
 {
-    if (hopeless(l)) return SIZE_MAX / 4;
+    if (hopeless(l)) return NEVER;
     return hop_arena_floats_size((size_t)(sequences * l->row_floats)) +
            hop_arena_floats_size(step_work(l, t));
 }
