@@ -35,9 +35,9 @@ static hop__val taylor(hop_builder *b, const char *w, bool scaled)
 {
     const hop_mixer_config *c = b->c;
     hop__val x = hop__linear(b, hop__x(b), w, NULL);
-    hop_op *op = hop__op(b, HOP_OP_TAYLOR, c->heads * features(c), &x, 1);
-    op->groups = c->heads, op->dim = c->head_dim, op->scaled = scaled, op->scale = hop__scale(c);
-    return hop__result(op);
+    hop_op op = {.kind = HOP_OP_TAYLOR, .groups = c->heads, .dim = c->head_dim, .scaled = scaled};
+    op.width = c->heads * features(c), op.scale = hop__scale(c);
+    return hop__add(b, op, &x, 1, NULL, NULL);
 }
 
 static void based_list(hop_builder *b)

@@ -195,18 +195,32 @@ int hop__find(const hop_builder *b, const char *name)
     return name ? find(b->param, b->params, name) : -1;
 }
 
-hop_op *hop__op(hop_builder *b, hop_op_kind kind, int64_t width, const hop__val *in, int inputs)
+hop_op *hop__op(hop_builder *b, hop_op op, const hop__val *in, int inputs)
 {
     hop_list *l = b->list;
     assert(l->op_count < HOP_LIST_OPS && l->buffer_count < HOP_LIST_BUFFERS && inputs <= HOP_OP_INPUTS);
-    if (width > HOP__TOO_WIDE) width = HOP__TOO_WIDE;
-    hop_op *op = &l->op[l->op_count++];
-    *op = (hop_op){.kind = kind, .y = l->buffer_count++, .par = {-1, -1}, .width = width, .groups = 1};
-    op->dim = width, op->steps = op->times = 1, op->before = op->scale = 1.0, op->state = -1;
+    if (op.width == 0) op.width = in[0].width;
+    if (op.width > HOP__TOO_WIDE) op.width = HOP__TOO_WIDE;
+    if (op.groups == 0) op.groups = 1;
+    if (op.dim == 0) op.dim = op.width / op.groups;
+    if (op.steps == 0) op.steps = 1;
+    if (op.before == 0) op.before = 1.0;
+    if (op.scale == 0) op.scale = 1.0;
+    op.par[0] = op.par[1] = -1;
+    op.y = l->buffer_count++;
+    op.state = -1;
     for (int i = 0; i < HOP_OP_INPUTS; i++)
-        op->in[i] = i < inputs && in[i].width > 0 ? (hop_ref){in[i].buffer, in[i].column} : (hop_ref){-1, 0};
-    l->width[op->y] = width;
-    return op;
+        op.in[i] = i < inputs && in[i].width > 0 ? (hop_ref){in[i].buffer, in[i].column} : (hop_ref){-1, 0};
+    l->width[op.y] = op.width;
+    l->op[l->op_count] = op;
+    return &l->op[l->op_count++];
+}
+
+hop__val hop__add(hop_builder *b, hop_op op, const hop__val *in, int inputs, const char *w, const char *w2)
+{
+    hop_op *added = hop__op(b, op, in, inputs);
+    added->par[0] = hop__find(b, w), added->par[1] = hop__find(b, w2);
+    return hop__result(added);
 }
 
 hop__val hop__result(const hop_op *op)
@@ -219,11 +233,10 @@ hop__val hop__linear_rows(hop_builder *b, hop__val x, const char *w, const char 
 {
     int i = hop__find(b, w);
     assert(i >= 0 && x.width % b->param[i].shape[1] == 0 && first + rows <= b->param[i].shape[0]);
-    int64_t groups = x.width / b->param[i].shape[1];
-    hop_op *op = hop__op(b, HOP_OP_LINEAR, groups * rows, &x, 1);
-    op->par[0] = i, op->par[1] = hop__find(b, bias);
-    op->groups = groups, op->dim = op->row = b->param[i].shape[1], op->first_row = first;
-    return hop__result(op);
+    int64_t in = b->param[i].shape[1], groups = x.width / in;
+    hop_op op = {.kind = HOP_OP_LINEAR, .width = groups * rows, .groups = groups, .dim = in, .row = in};
+    op.first_row = first;
+    return hop__add(b, op, &x, 1, w, bias);
 }
 
 hop__val hop__linear(hop_builder *b, hop__val x, const char *w, const char *bias)
@@ -244,9 +257,8 @@ hop__val hop__conv(hop_builder *b, hop__val x, const char *w, const char *bias, 
 {
     int i = hop__find(b, w);
     if (i < 0) return x;
-    hop_op *op = hop__op(b, HOP_OP_CONV, x.width, &x, 1);
-    op->par[0] = i, op->par[1] = hop__find(b, bias), op->taps = b->param[i].shape[1], op->silu = silu;
-    return hop__result(op);
+    return hop__add(b, (hop_op){.kind = HOP_OP_CONV, .taps = b->param[i].shape[1], .silu = silu}, &x, 1, w,
+                    bias);
 }
 
 hop__val hop__project_conv(hop_builder *b, const char *w, const char *conv)
@@ -256,9 +268,8 @@ hop__val hop__project_conv(hop_builder *b, const char *w, const char *conv)
 
 hop__val hop__act_scaled(hop_builder *b, hop__val x, hop_act act, double before, double scale)
 {
-    hop_op *op = hop__op(b, HOP_OP_ACT, x.width, &x, 1);
-    op->act = act, op->before = before, op->scale = scale;
-    return hop__result(op);
+    hop_op op = {.kind = HOP_OP_ACT, .act = act, .before = before, .scale = scale};
+    return hop__add(b, op, &x, 1, NULL, NULL);
 }
 
 hop__val hop__act(hop_builder *b, hop__val x, hop_act act)
@@ -268,77 +279,60 @@ hop__val hop__act(hop_builder *b, hop__val x, hop_act act)
 
 hop__val hop__grouped(hop_builder *b, hop_op_kind kind, hop__val x, int64_t groups, const char *w)
 {
-    hop_op *op = hop__op(b, kind, x.width, &x, 1);
-    op->groups = groups, op->dim = x.width / groups, op->par[0] = hop__find(b, w);
-    return hop__result(op);
+    return hop__add(b, (hop_op){.kind = kind, .groups = groups}, &x, 1, w, NULL);
 }
 
 hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, double theta)
 {
-    hop__val y = hop__grouped(b, HOP_OP_ROPE, x, groups, NULL);
-    b->list->op[b->list->op_count - 1].theta = theta;
-    return y;
+    return hop__add(b, (hop_op){.kind = HOP_OP_ROPE, .groups = groups, .theta = theta}, &x, 1, NULL, NULL);
 }
 
 hop__val hop__rms(hop_builder *b, hop__val x, const char *w, int64_t groups)
 {
     if (hop__find(b, w) < 0) return x;
-    hop__val y = hop__grouped(b, HOP_OP_RMS, x, groups, w);
-    b->list->op[b->list->op_count - 1].eps = HOP__NORM_EPS;
-    return y;
+    return hop__add(b, (hop_op){.kind = HOP_OP_RMS, .groups = groups, .eps = HOP__NORM_EPS}, &x, 1, w, NULL);
 }
 
 hop__val hop__groupnorm(hop_builder *b, hop__val x, const char *w, const char *bias, int64_t groups,
                         double eps)
 {
     if (hop__find(b, w) < 0) return x;
-    hop__val y = hop__grouped(b, HOP_OP_GROUPNORM, x, groups, w);
-    hop_op *op = &b->list->op[b->list->op_count - 1];
-    op->par[1] = hop__find(b, bias), op->eps = eps;
-    return y;
+    return hop__add(b, (hop_op){.kind = HOP_OP_GROUPNORM, .groups = groups, .eps = eps}, &x, 1, w, bias);
 }
 
 hop__val hop__with(hop_builder *b, hop_op_kind kind, const hop__val *in, int inputs, const char *w)
 {
-    hop_op *op = hop__op(b, kind, in[0].width, in, inputs);
-    op->par[0] = hop__find(b, w);
-    return hop__result(op);
+    return hop__add(b, (hop_op){.kind = kind}, in, inputs, w, NULL);
 }
 
 hop__val hop__mul(hop_builder *b, hop__val x, hop__val y)
 {
-    hop_op *op = hop__op(b, HOP_OP_MUL, x.width, (const hop__val[]){x, y}, 2);
-    op->dim = x.width / y.width;
-    return hop__result(op);
+    const hop_op op = {.kind = HOP_OP_MUL, .dim = x.width / y.width};
+    return hop__add(b, op, (const hop__val[]){x, y}, 2, NULL, NULL);
 }
 
 hop__val hop__repeat(hop_builder *b, hop__val x, int64_t groups, int64_t times)
 {
-    if (times == 1) return x;
-    hop_op *op = hop__op(b, HOP_OP_REPEAT, x.width * times, &x, 1);
-    op->groups = groups, op->dim = op->width / groups, op->times = times;
-    return hop__result(op);
+    const hop_op op = {.kind = HOP_OP_REPEAT, .width = x.width * times, .groups = groups, .times = times};
+    return times == 1 ? x : hop__add(b, op, &x, 1, NULL, NULL);
 }
 
 hop__val hop__append_one(hop_builder *b, hop__val x, int64_t groups)
 {
-    hop_op *op = hop__op(b, HOP_OP_APPEND_ONE, x.width + groups, &x, 1);
-    op->groups = groups, op->dim = x.width / groups;
-    return hop__result(op);
+    hop_op op = {.kind = HOP_OP_APPEND_ONE, .width = x.width + groups, .groups = groups};
+    op.dim = x.width / groups;
+    return hop__add(b, op, &x, 1, NULL, NULL);
 }
 
 hop__val hop__divide(hop_builder *b, hop__val x, int64_t groups, double eps)
 {
-    hop_op *op = hop__op(b, HOP_OP_DIVIDE, x.width - groups, &x, 1);
-    op->groups = groups, op->dim = op->width / groups, op->eps = eps;
-    return hop__result(op);
+    const hop_op op = {.kind = HOP_OP_DIVIDE, .width = x.width - groups, .groups = groups, .eps = eps};
+    return hop__add(b, op, &x, 1, NULL, NULL);
 }
 
 hop__val hop__constant(hop_builder *b, int64_t width, double (*f)(const hop_mixer_config *, int64_t))
 {
-    hop_op *op = hop__op(b, HOP_OP_CONSTANT, width, NULL, 0);
-    op->constant = f;
-    return hop__result(op);
+    return hop__add(b, (hop_op){.kind = HOP_OP_CONSTANT, .width = width, .constant = f}, NULL, 0, NULL, NULL);
 }
 
 hop__val hop__gate(hop_builder *b, hop__val o, const char *w, const char *bias, hop_act act)
@@ -349,16 +343,14 @@ hop__val hop__gate(hop_builder *b, hop__val o, const char *w, const char *bias, 
 
 hop__val hop__scan_op(hop_builder *b, const hop__scan *s)
 {
-    const hop_mixer_config *c = b->c;
-    int64_t steps = s->steps ? s->steps : 1;
-    hop_op *op = hop__op(b, HOP_OP_SCAN, s->in[HOP_SCAN_V].width / steps, s->in, HOP_OP_INPUTS);
-    op->core = s->core, op->gate = s->gate, op->steps = steps, op->scale = s->scale;
-    op->heads = s->heads ? s->heads : c->heads;
-    op->kv_heads = s->key_heads ? s->key_heads : op->heads;
-    op->key_dim = s->key_dim ? s->key_dim : c->head_dim;
-    op->value_dim = op->width / op->heads;
-    op->par[0] = hop__find(b, s->u);
-    return hop__result(op);
+    hop_op op = {.kind = HOP_OP_SCAN, .core = s->core, .gate = s->gate, .scale = s->scale};
+    op.steps = s->steps ? s->steps : 1;
+    op.width = s->in[HOP_SCAN_V].width / op.steps;
+    op.heads = b->c->heads;
+    op.kv_heads = s->key_heads ? s->key_heads : op.heads;
+    op.key_dim = s->key_dim ? s->key_dim : b->c->head_dim;
+    op.value_dim = op.width / op.heads;
+    return hop__add(b, op, s->in, HOP_OP_INPUTS, s->u, NULL);
 }
 
 /* ---- attention ----------------------------------------------------------------------------- */
@@ -378,10 +370,9 @@ hop_op *hop__attention(hop_builder *b, hop_op_kind kind)
     hop__val q = projected(b, "q_proj.weight", c->heads, steady);
     hop__val k = projected(b, "k_proj.weight", c->kv_heads, steady);
     hop__val v = projected(b, "v_proj.weight", 0, steady);
-    hop_op *op = hop__op(b, kind, hop__key_width(c), (const hop__val[]){q, k, v}, 3);
-    op->heads = c->heads, op->kv_heads = c->kv_heads, op->scale = hop__scale(c);
-    op->dim = op->key_dim = op->value_dim = c->head_dim;
-    return op;
+    hop_op op = {.kind = kind, .heads = c->heads, .kv_heads = c->kv_heads, .scale = hop__scale(c)};
+    op.width = hop__key_width(c), op.dim = op.key_dim = op.value_dim = c->head_dim;
+    return hop__op(b, op, (const hop__val[]){q, k, v}, 3);
 }
 
 void hop__attention_end(hop_builder *b, const hop_op *op)

@@ -83,10 +83,12 @@ static inline hop__val hop__slice(hop__val x, int64_t column, int64_t width)
 
 hop__val hop__x(const hop_builder *b);
 int hop__find(const hop_builder *b, const char *name); /* -1: does not exist */
-/* Starts an operation whose result has `width` numbers; who calls fills in the rest. The pointer is valid
- * until the next one starts. */
-hop_op *hop__op(hop_builder *b, hop_op_kind kind, int64_t width, const hop__val *in, int inputs);
+/* Adds an operation. What `op` leaves 0 gets the usual: as many numbers as the first input, one group, all of
+ * them in it, factors and steps of 1. The pointer is valid until the next is added. */
+hop_op *hop__op(hop_builder *b, hop_op op, const hop__val *in, int inputs);
 hop__val hop__result(const hop_op *op);
+/* The same with its parameters, each of which may be NULL. */
+hop__val hop__add(hop_builder *b, hop_op op, const hop__val *in, int inputs, const char *w, const char *w2);
 
 /* y = x wᵀ + bias (may be NULL), from the tensors' shapes; and some of w's rows. */
 hop__val hop__linear(hop_builder *b, hop__val x, const char *w, const char *bias);
@@ -116,12 +118,12 @@ hop__val hop__constant(hop_builder *b, int64_t width, double (*f)(const hop_mixe
 /* o ⊙ act(x wᵀ + bias). */
 hop__val hop__gate(hop_builder *b, hop__val o, const char *w, const char *bias, hop_act act);
 
-/* What is 0 gets the usual: the configuration's heads, as many key heads, head_dim, what v has, one step. */
+/* What is 0 gets the usual: as many key heads as heads, head_dim, one step. */
 typedef struct hop__scan {
     hop_core core;
     hop_gate gate;
     hop__val in[HOP_OP_INPUTS]; /* by HOP_SCAN_* */
-    int64_t heads, key_heads, key_dim, steps;
+    int64_t key_heads, key_dim, steps;
     double scale;
     const char *u;
 } hop__scan;

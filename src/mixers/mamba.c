@@ -72,9 +72,7 @@ static void mamba_list(hop_builder *b)
         hop__act(b, hop__linear(b, low, "dt_proj.weight", "dt_proj.bias"), HOP_ACT_SOFTPLUS);
     in[HOP_SELECTIVE_B] = hop__slice(bc, 0, states);
     in[HOP_SELECTIVE_C] = hop__slice(bc, states, states);
-    hop_op *op = hop__op(b, HOP_OP_SELECTIVE, inner, in, 4);
-    op->par[0] = hop__find(b, "A_log"), op->par[1] = hop__find(b, "D"), op->key_dim = states;
-    hop__val o = hop__result(op);
+    hop__val o = hop__add(b, (hop_op){.kind = HOP_OP_SELECTIVE, .key_dim = states}, in, 4, "A_log", "D");
     if (HOP__OPT(c, gate)) {
         hop__val z = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, inner, inner);
         o = hop__mul(b, o, hop__act(b, z, HOP_ACT_SILU));

@@ -80,9 +80,8 @@ static void mamba2_list(hop_builder *b)
     s.in[HOP_SCAN_V] = hop__mul(b, x, dt);
     s.in[HOP_SCAN_G] = g;
     hop__val o = hop__scan_op(b, &s);
-    hop_op *skip = hop__op(b, HOP_OP_SKIP, w.inner, (const hop__val[]){o, x}, 2);
-    skip->par[0] = hop__find(b, "D"), skip->dim = c->head_dim;
-    o = hop__result(skip);
+    o = hop__add(b, (hop_op){.kind = HOP_OP_SKIP, .dim = c->head_dim}, (const hop__val[]){o, x}, 2, "D",
+                 NULL);
     if (w.z > 0) {
         hop__val z = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, 0, w.z);
         o = hop__mul(b, o, hop__act(b, z, HOP_ACT_SILU));

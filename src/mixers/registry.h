@@ -4,10 +4,12 @@
 
 #include <hopbound/mixers.h>
 
-#define HOP_MIXER_LIST(X)                                                                              \
-    X(full)                                                                                            \
-    X(window) X(sparse) X(deltanet) X(gdn) X(kda) X(deltaproduct) X(rwkv7) X(mamba) X(rglru) X(linear) \
-        X(retnet) X(lightning) X(gla) X(hgrn2) X(mamba2) X(rwkv6) X(mlstm) X(based)
+/* clang-format off */
+#define HOP_MIXER_LIST(X)                                                    \
+    X(full) X(window) X(sparse)                                              \
+    X(deltanet) X(gdn) X(kda) X(deltaproduct) X(rwkv7) X(mamba) X(rglru)     \
+    X(linear) X(retnet) X(lightning) X(gla) X(hgrn2) X(mamba2) X(rwkv6) X(mlstm) X(based)
+/* clang-format on */
 
 #define HOP_MIXER_DECLARE(name) extern const hop_mixer_ops hop__mixer_##name;
 HOP_MIXER_LIST(HOP_MIXER_DECLARE)

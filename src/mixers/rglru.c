@@ -80,10 +80,8 @@ static void rglru_init(const hop_mixer_weights *w)
 /* sigmoid(block-diagonal(x) + bias). */
 static hop__val block_gate(hop_builder *b, hop__val x, const char *w, const char *bias)
 {
-    hop_op *op = hop__op(b, HOP_OP_BLOCKS, x.width, &x, 1);
-    op->groups = b->c->heads, op->dim = x.width / op->groups;
-    op->par[0] = hop__find(b, w), op->par[1] = hop__find(b, bias);
-    return hop__act(b, hop__result(op), HOP_ACT_SIGMOID);
+    x = hop__add(b, (hop_op){.kind = HOP_OP_BLOCKS, .groups = b->c->heads}, &x, 1, w, bias);
+    return hop__act(b, x, HOP_ACT_SIGMOID);
 }
 
 static void rglru_list(hop_builder *b)

@@ -92,13 +92,11 @@ static hop__val lerp(hop_builder *b, hop__val delta, hop__val low, int z)
 {
     int64_t d = b->c->d_model, rank = lerp_rank(b->c);
     hop__val mine = hop__slice(low, z * rank, rank);
-    hop_op *up = hop__op(b, HOP_OP_LINEAR, d, &mine, 1);
-    up->par[0] = hop__find(b, "x_proj.2.weight");
-    up->dim = rank, up->first_column = z * rank, up->row = LERPS * rank;
-    hop__val by = hop__result(up);
-    hop_op *op = hop__op(b, HOP_OP_LERP, d, (const hop__val[]){hop__x(b), delta, by}, 3);
-    op->par[0] = hop__find(b, "x_bias"), op->first_row = z;
-    return hop__result(op);
+    hop_op up = {.kind = HOP_OP_LINEAR, .width = d, .dim = rank, .row = LERPS * rank};
+    up.first_column = z * rank;
+    hop__val by = hop__add(b, up, &mine, 1, "x_proj.2.weight", NULL);
+    return hop__add(b, (hop_op){.kind = HOP_OP_LERP, .first_row = z},
+                    (const hop__val[]){hop__x(b), delta, by}, 3, "x_bias", NULL);
 }
 
 static void rwkv6_list(hop_builder *b)

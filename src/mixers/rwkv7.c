@@ -137,9 +137,8 @@ static void rwkv7_list(hop_builder *b)
     s.in[HOP_SCAN_A] = hop__act_scaled(b, kappa, HOP_ACT_COPY, 1.0, -1.0);
     hop__val o = hop__groupnorm(b, hop__scan_op(b, &s), "g_norm.weight", "g_norm.bias", c->heads,
                                 (double)c->head_dim * HOP__NORM_EPS);
-    hop_op *bonus = hop__op(b, HOP_OP_BONUS, o.width, (const hop__val[]){o, r, k, v}, 4);
-    bonus->par[0] = hop__find(b, "r_k"), bonus->groups = c->heads, bonus->dim = c->head_dim;
-    o = hop__result(bonus);
+    hop_op bonus = {.kind = HOP_OP_BONUS, .groups = c->heads, .dim = c->head_dim};
+    o = hop__add(b, bonus, (const hop__val[]){o, r, k, v}, 4, "r_k", NULL);
     if (HOP__OPT(c, gate)) {
         hop__val z = hop__act(b, moved(b, delta, "x_g", "g_lora.lora.0.weight"), HOP_ACT_SIGMOID);
         o = hop__mul(b, o, hop__linear(b, z, "g_lora.lora.2.weight", NULL));

@@ -244,7 +244,7 @@ static void attend(const hop__walk *w, const hop_op *op, int64_t s, float *work,
 }
 
 /* Cutting needs a row of weights, not cutting needs tiles: whichever is more. */
-static size_t attend_work(const hop_op *op, int64_t tokens, int64_t first, int threads)
+size_t hop__attend_work(const hop_op *op, int64_t tokens, int64_t first, int threads)
 {
     const int64_t strides[3] = {op->heads * op->key_dim, op->kv_heads * op->key_dim,
                                 op->kv_heads * op->value_dim};
@@ -270,7 +270,7 @@ size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int t
         hop_selective s = {.tokens = tokens, .width = op->width, .states = op->key_dim};
         return hop_selective_scratch(&s, threads) + (size_t)(op->width * op->key_dim + 15);
     }
-    case HOP_OP_ATTEND: return attend_work(op, tokens, first, threads);
+    case HOP_OP_ATTEND: return hop__attend_work(op, tokens, first, threads);
     case HOP_OP_SPARSE: return hop__sparse_work(op, tokens, first, threads);
     default: return 0;
     }

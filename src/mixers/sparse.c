@@ -81,12 +81,6 @@ typedef struct desk {
     float *scores, *keys, *values, *a; /* [ROWS, blocks], [(topk+1) B, head_dim] twice, attention's scratch */
 } desk;
 
-static hop_attn dense_shape(const hop_op *op, int64_t tokens, int64_t first)
-{
-    int64_t kw = op->kv_heads * op->key_dim;
-    return hop__attend_shape(op, tokens, first, (const int64_t[]){op->heads * op->key_dim, kw, kw});
-}
-
 static hop_attn one_row(const hop_op *op, int64_t tokens, int bits)
 {
     hop_attn a = hop__attend_shape(op, tokens, tokens - 1, (const int64_t[]){op->dim, op->dim, op->dim});
@@ -219,10 +213,7 @@ static void choose_and_attend(void *ctx, int64_t task, int worker)
 static size_t dense_work(const hop_op *op, int64_t tokens, int64_t first, int threads)
 {
     int64_t dense = tokens < dense_rows(op) ? tokens : dense_rows(op);
-    hop_attn plain = dense_shape(op, dense, dense > first ? first : dense - 1), cut = plain;
-    cut.bits = 8;
-    size_t a = hop_attn_scratch(&plain, threads), b = hop_attn_scratch(&cut, threads);
-    return a > b ? a : b;
+    return hop__attend_work(op, dense, dense > first ? first : dense - 1, threads);
 }
 
 /* Monotone in `tokens`. */
@@ -246,8 +237,9 @@ void hop__sparse_run(const hop__sparse *in, float *work, hop_pool *pool)
     int64_t dense = in->tokens < dense_rows(op) ? in->tokens : dense_rows(op);
     float *tiles = hop_arena_floats(&arena, dense_work(op, in->tokens, in->first, threads));
     if (dense > in->first) {
-        hop_attn a = dense_shape(op, dense, in->first);
-        a.q_stride = in->q_stride, a.k_stride = in->k_stride, a.v_stride = in->v_stride, a.bits = in->bits;
+        const int64_t strides[] = {in->q_stride, in->k_stride, in->v_stride};
+        hop_attn a = hop__attend_shape(op, dense, in->first, strides);
+        a.bits = in->bits;
         hop_attn_forward(in->o, NULL, in->q, in->k, in->v, &a, tiles, pool);
     }
     if (in->tokens <= dense) return;

@@ -8,11 +8,8 @@ enum {
     SEGMENT =
         960, /* tokens that a recurrence takes at a time, so that memory does not grow with the sequence */
     TOGETHER = 32,  /* sequences that go through a list together, as far as a segment's rows reach */
-    BLOCK = 1 << 14 /* numbers of a task's rows: they stay in cache from one operation to the next */
+    BLOCK = 1 << 14 /* numbers of rows that stay in cache from one operation to the next */
 };
-
-/* Below this many numbers waking the pool costs more than it gains. */
-static const int64_t worth_sharing = 1 << 16;
 
 static int64_t least(int64_t a, int64_t b)
 {
@@ -74,38 +71,30 @@ static void product(const hop__walk *w, const hop_op *op)
         (op->kind == HOP_OP_LINEAR ? multiply : multiply_blocks)(w, op, s, p.from, p.rows);
 }
 
-/* Rowwise operations one after the other on a block of rows. */
+/* Rowwise operations one after the other, on blocks of rows that stay in cache. */
 typedef struct row_job {
     const hop__walk *w;
     const hop_op *op;
     int count;
-    span span;
-    int64_t rows; /* of a task */
+    int64_t s, from, block;
 } row_job;
 
-static int64_t tasks_each(const row_job *j)
-{
-    return (j->span.rows + j->rows - 1) / j->rows;
-}
-
-static void row_task(void *ctx, int64_t task, int worker)
+static void some_rows(void *ctx, int64_t first, int64_t count)
 {
     const row_job *j = ctx;
-    int64_t at = task % tasks_each(j) * j->rows, n = least(j->rows, j->span.rows - at);
-    (void)worker;
-    for (int i = 0; i < j->count; i++)
-        hop__row_op(j->w, &j->op[i], task / tasks_each(j), j->span.from + at, n);
+    for (int64_t at = first; at < first + count; at += j->block)
+        for (int i = 0; i < j->count; i++)
+            hop__row_op(j->w, &j->op[i], j->s, j->from + at, least(j->block, first + count - at));
 }
 
 static void rowwise(const hop__walk *w, const hop_op *op, int count)
 {
-    row_job j = {.w = w, .op = op, .count = count, .span = span_of(w, op->y)};
+    span p = span_of(w, op->y);
+    row_job j = {.w = w, .op = op, .count = count, .from = p.from};
     int64_t numbers = 0;
     for (int i = 0; i < count; i++) numbers += op[i].width;
-    j.rows = numbers < BLOCK ? BLOCK / numbers : 1;
-    if (j.span.rows <= 0) return;
-    hop_pool_run(j.span.sequences * j.span.rows * numbers < worth_sharing ? NULL : w->pool,
-                 j.span.sequences * tasks_each(&j), row_task, &j);
+    j.block = numbers < BLOCK ? BLOCK / numbers : 1;
+    for (; j.s < p.sequences; j.s++) hop_pool_rows(w->pool, p.rows, numbers, some_rows, &j);
 }
 
 /* Several sequences are shared out, each one being one worker's; the parts of a single one are. */

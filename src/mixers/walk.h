@@ -58,7 +58,9 @@ void hop__row_op(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, 
 /* sequence.c: one sequence; the result is cut. */
 void hop__sequence_op(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool);
 size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int threads); /* floats */
+/* strides: of q, k, v. Work in floats, cut or not. */
 hop_attn hop__attend_shape(const hop_op *op, int64_t tokens, int64_t first, const int64_t strides[3]);
+size_t hop__attend_work(const hop_op *op, int64_t tokens, int64_t first, int threads);
 
 /* sparse.c: o of rows first .. tokens-1, from q (which begins at row `first`), k and v of all tokens. */
 typedef struct hop__sparse {
