@@ -304,6 +304,29 @@ static void sequences_step_together(void **state)
     }
 }
 
+/* Every buffer in a place of its own, and nothing in the place of what it was made from: the same bits. */
+static void buffers_that_share_memory_change_no_bit(void **state)
+{
+    (void)state;
+    subject s;
+    FOR_EVERY_SUBJECT(s)
+    for (int64_t first = 0; first < 130; first += 43) {
+        int64_t n = 130, d = s.config.d_model;
+        float *x = random_rows(n, d, 9), *shared = run_forward(&s, x, n, first, NULL);
+        s.list.row_floats = 0;
+        for (int b = HOP_FIRST_BUFFER; b < s.list.buffer_count; b++) {
+            s.list.offset[b] = s.list.row_floats;
+            s.list.row_floats += (s.list.width[b] + 15) / 16 * 16;
+        }
+        float *apart = run_forward(&s, x, n, first, NULL);
+        assert_memory_equal(shared, apart, sizeof(float) * (size_t)((n - first) * d));
+        hop_mixer_list(&s.list, s.ops, &s.config);
+        hop_free(x);
+        hop_free(shared);
+        hop_free(apart);
+    }
+}
+
 /* What those who walk a list count on. */
 static void a_list_writes_each_buffer_once_and_uses_every_parameter(void **state)
 {
@@ -429,6 +452,7 @@ int main(void)
         cmocka_unit_test(a_wide_layer_has_the_same_bits_on_any_number_of_threads),
         cmocka_unit_test(sequences_together_are_what_each_is_alone),
         cmocka_unit_test(sequences_step_together),
+        cmocka_unit_test(buffers_that_share_memory_change_no_bit),
         cmocka_unit_test(a_list_writes_each_buffer_once_and_uses_every_parameter),
         cmocka_unit_test(the_last_rows_alone_are_the_last_rows_of_all),
         cmocka_unit_test(every_instruction_set_agrees_with_the_reference),

@@ -164,10 +164,10 @@ void hop_list_step(const hop_list *l, const hop_mixer_config *c, const float *co
 /* ---- attention in pieces ------------------------------------------------------------------------ */
 
 /* For whoever holds a segment of a sequence and not all of it (model.h's hop_split): a query's softmax is
- * folded from partial softmaxes (kernels.h), one for each segment. A row's bits do not depend on how many rows are
- * computed together, nor on where the segment's memory begins. The list is that of a HOP_MIXER_FULL layer;
- * what it does before and behind its ATTEND looks at one token only. io: one sequence, all of its rows;
- * scratch as hop_list_scratch says. */
+ * folded from partial softmaxes (kernels.h), one for each segment. A row's bits do not depend on how many
+ * rows are computed together, nor on where the segment's memory begins. The list is that of a HOP_MIXER_FULL
+ * layer; what it does before and behind its ATTEND looks at one token only, and what is behind reads nothing
+ * from before it but x. io: one sequence, all of its rows; scratch as hop_list_scratch says. */
 
 /* q [tokens, heads, key_dim], k and v [tokens, kv_heads, ..] of io->x, whose row 0 stands at io->position. */
 typedef struct hop_attention_rows {

@@ -31,10 +31,11 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  * par[1]. What is elementwise reads packed columns ref.column .. ref.column + width - 1 of each row. When
  * activations are cut to a number of bits, every result is, but for CONSTANT's.
  *
- *   LINEAR     y = a Wᵀ + bias, W = rows first_row .. first_row + width - 1, columns first_column ..
- *              first_column + dim - 1 of w, whose rows have `row` numbers; bias w2 [width] or none. groups > 1:
- *              each of the groups of dim numbers of a is multiplied by the same W [width / groups, dim].
- *              steady: a row's bits do not depend on how many rows there are
+ *   LINEAR     y = a Wᵀ + bias, W = rows first_row .. first_row + width / groups - 1, columns first_column ..
+ *              first_column + dim - 1 of w, whose rows have `row` numbers; bias w2 or none, as many numbers as
+ *              W has rows. groups > 1: each of the groups of dim numbers of a is multiplied by the same W
+ *              [width / groups, dim] and gets the same bias. steady: a row's bits do not depend on how many
+ *              rows there are
  *   BLOCKS     y = a · block-diagonal(w) + w2: groups blocks [dim, dim], rows are inputs: w [groups * dim, dim]
  *   CONV       depthwise causal convolution of `taps` taps, weights w [width, taps], bias w2 or none, then SiLU
  *              if silu; remembers taps - 1 inputs

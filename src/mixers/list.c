@@ -138,14 +138,21 @@ static void find_moments(const hop_list *l, int moment[HOP_LIST_OPS])
     }
 }
 
-/* The input whose place the result can take, because nobody reads it later; -1: none. */
+static int times_read(const hop_op *op, int buffer)
+{
+    int n = 0;
+    for (int k = 0; k < HOP_OP_INPUTS; k++) n += op->in[k].buffer == buffer;
+    return n;
+}
+
+/* The input whose place the result can take, because nobody reads it later nor in another way; -1: none. */
 static int dying_input(const hop_list *l, int i, const int last_op[HOP_LIST_BUFFERS])
 {
     const hop_op *op = &l->op[i];
     for (int k = 0; k < facts[op->kind].over; k++) {
         int buffer = op->in[k].buffer;
         if (buffer >= HOP_FIRST_BUFFER && last_op[buffer] == i && l->width[buffer] == op->width &&
-            op->in[k].column == 0)
+            times_read(op, buffer) == 1)
             return buffer;
     }
     return -1;
