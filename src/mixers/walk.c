@@ -213,7 +213,7 @@ size_t hop_list_step_scratch(const hop_list *l, int64_t sequences, int64_t t)
            hop_arena_floats_size(step_work(l, t));
 }
 
-/* Buffers of `rows` rows, and `work` floats. */
+/* Buffers of `rows` rows, and `work` floats; 0: what the arena still has, which a step need not count again. */
 static void take(hop__walk *w, const hop_mixer_io *io, int64_t rows, size_t work)
 {
     float *base = hop_arena_floats(io->scratch, (size_t)(rows * w->l->row_floats));
@@ -273,7 +273,7 @@ void hop_list_step(const hop_list *l, const hop_mixer_config *c, const float *co
     w.tokens = 1, w.position = t, w.form = HOP_FORM_RECURRENT;
     w.state = state, w.state_stride = stride, w.stepping = true;
     w.b[HOP_X] = (float *)(uintptr_t)io->x, w.b[HOP_Y] = io->y;
-    take(&w, io, w.sequences, step_work(l, t));
+    take(&w, io, w.sequences, 0);
     run(&w, 0, l->op_count);
     for (int64_t s = 0; s < w.sequences; s++) hop__cut_rows(&w, state + s * stride, l->state_floats);
 }
