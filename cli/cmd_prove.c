@@ -72,6 +72,14 @@ static void write_counterexample(hop_json_writer *w, const hop_proof *p, const h
     hop_json_end_object(w);
 }
 
+static void write_lines(hop_json_writer *w, const char *key, const char *const *lines)
+{
+    hop_json_key(w, key);
+    hop_json_begin_array(w);
+    for (; lines && *lines; lines++) hop_json_put_string(w, *lines);
+    hop_json_end_array(w);
+}
+
 static int report_json(const prove_args *a, const hop_proof *p, const hop_task *t, double seconds)
 {
     hop_json_writer w = {0};
@@ -88,6 +96,8 @@ static int report_json(const prove_args *a, const hop_proof *p, const hop_task *
     hop_json_integer(&w, "enumerated", p->enumerated);
     write_margins(&w, p);
     hop_json_number(&w, "readout_margin", p->readout_margin);
+    write_lines(&w, "covers", p->covers);
+    write_lines(&w, "rests_on", p->rests_on);
     hop_json_string(&w, "why", p->why);
     write_counterexample(&w, p, t);
     hop_json_key(&w, "task");
@@ -126,15 +136,20 @@ static int report_text(const prove_args *a, const hop_proof *p, const hop_task *
         const hop_margin *g = &p->margins[i];
         char asks[16];
         snprintf(asks, sizeof asks,
-                 t->kind != HOP_TASK_FUNCCOMP ? "token"
-                 : g->player >= 0             ? "z_%d"
-                                              : "w",
+                 g->player < -1                 ? "-"
+                 : t->kind != HOP_TASK_FUNCCOMP ? "token"
+                 : g->player >= 0               ? "z_%d"
+                                                : "w",
                  g->player);
         hop_text_printf(&out, "  %5lld %5s %12lld %12.4g %12.3g %12.4g %12.3g\n", (long long)g->layer, asks,
                         (long long)g->addresses, g->score_gap, g->wrong_mass, g->clip_margin, g->code_error);
     }
     if (p->margin_count && p->verdict == HOP_PROVED && p->by_interval)
         hop_text_printf(&out, "  read-out margin %.4g\n", p->readout_margin);
+    for (const char *const *line = p->covers; line && *line; line++)
+        hop_text_printf(&out, "  %s %s\n", line == p->covers ? "covers:  " : "         ", *line);
+    for (const char *const *line = p->rests_on; line && *line; line++)
+        hop_text_printf(&out, "  %s %s\n", line == p->rests_on ? "rests on:" : "         ", *line);
     if (p->why[0]) hop_text_printf(&out, "  why: %s\n", p->why);
     if (p->counterexample)
         hop_text_printf(&out, "  counter-example: the answer at token %lld is %lld, the network says %lld\n",

@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <hopbound/construct.h>
+#include <hopbound/prove.h>
 
 typedef struct sizes {
     int hops;

@@ -15,6 +15,7 @@
 #include <hopbound/model.h>
 #include <hopbound/ops.h>
 #include <hopbound/protocol.h>
+#include <hopbound/prove.h>
 #include <hopbound/report.h>
 #include <hopbound/scans.h>
 #include <hopbound/tasks.h>

@@ -14,11 +14,16 @@
  * i_l < N_{l-1}, so digit l of its code is 0, all -1. At stage l the hidden unit relu(wd + stage_l - 3/2) is
  * 1/2 where w_l's bit is 1 and 0 elsewhere; 16 of it turn -4 into +4. Signs are all that the read-out needs:
  * the logit of the right number is sum |reg|, any other loses 2|reg_i| for each bit in which it differs. */
-#include "cot.h"
 #include "fields.h"
 
 #include <math.h>
 #include <stdio.h>
+
+/* Stage l = 0 .. L of the chain: the token at position n-1+l. */
+static int64_t stage_position(const hop_funccomp *t, int l)
+{
+    return t->length - 1 + l;
+}
 
 /* The fields of a look-up, in other places, and two more. */
 typedef struct layout {
@@ -102,7 +107,7 @@ hop_status hop__construct_cot(hop_model **out, const hop_task *task, const hop_c
     float beta = (float)((log(4.0 * (double)(t->length + t->hops)) + 1.0) * sqrt((double)x.f.head_dim));
     hop__fill_tables(*out, &x.f, t);
     const hop_weight *positions = hop_model_weight(*out, "model.embed_positions.weight");
-    for (int l = 0; l <= t->hops; l++) *hop__cell(positions, hop__stage_position(t, l), x.stage + l) = 1;
+    for (int l = 0; l <= t->hops; l++) *hop__cell(positions, stage_position(t, l), x.stage + l) = 1;
     fill_heads(*out, &x, beta);
     if (x.f.digit_bits) fill_gate(*out, &x);
     return HOP_OK;

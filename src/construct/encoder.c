@@ -30,32 +30,47 @@
  * The MLP. reg is clipped to exactly ±1 as in fields.h. adr is made anew: wd and at are each let through by a
  * flag f in {0,1} that depends on the player, x·f = relu(x + 2f - 2) - relu(-x + 2f - 2) for |x| < 2, and the
  * old adr is taken away by -relu(adr + 2) + 2. */
-#include "encoder.h"
 #include "fields.h"
 
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 
-int hop__encoder_rounds(int hops)
+/* Who asks whom. */
+typedef enum asks {
+    ASKS_NOBODY, /* what it hears does not matter */
+    ASKS_ONE,    /* the only token of z_0 or w */
+    ASKS_SELF,   /* itself, so as to keep what it has */
+    ASKS_ENTRY,  /* the entry of `target` at the address that its value and a digit of w name */
+} asks;
+
+/* What the tokens of one player do in one layer. */
+typedef struct errand {
+    asks asks;
+    int target;
+    bool adopts; /* the value that it hears becomes its own */
+} errand;
+
+static int rounds_of(int hops)
 {
     int r = 0;
     while ((1 << r) < hops) r++;
     return r;
 }
 
-hop__errand hop__encoder_errand(int hops, int64_t layer, int player)
+static errand errand_of(int hops, int64_t layer, int player)
 {
-    const hop__errand nothing = {.asks = HOP__ASKS_NOBODY}, keep = {.asks = HOP__ASKS_SELF, .target = player},
-                      start = {.asks = HOP__ASKS_ONE, .target = 0, .adopts = true};
-    int rounds = hop__encoder_rounds(hops);
+    const errand nothing = {.asks = ASKS_NOBODY}, keep = {.asks = ASKS_SELF, .target = player},
+                 start = {.asks = ASKS_ONE, .target = 0, .adopts = true};
+    int rounds = rounds_of(hops);
     if (layer == 0 && hops == 1) return player == -1 ? start : nothing;
-    if (layer == 0) return (hop__errand){.asks = HOP__ASKS_ONE, .target = -1};
+    if (layer == 0) return (errand){.asks = ASKS_ONE, .target = -1};
     if (layer > rounds)
-        return player == -1 ? (hop__errand){.asks = HOP__ASKS_ENTRY, .target = 1, .adopts = true} : nothing;
+        return player == -1 ? (errand){.asks = ASKS_ENTRY, .target = 1, .adopts = true} : nothing;
     int next = player + (1 << (layer - 1));
     if (player == -1) return layer == 1 ? start : keep;
     if (player == 0 || next > hops) return keep;
-    return (hop__errand){.asks = HOP__ASKS_ENTRY, .target = next, .adopts = true};
+    return (errand){.asks = ASKS_ENTRY, .target = next, .adopts = true};
 }
 
 /* ---- weights -------------------------------------------------------------------------------- */
@@ -70,7 +85,7 @@ typedef struct builder {
 
 static int hidden_needed(const hop__fields *f)
 {
-    int rounds = hop__encoder_rounds(f->hops);
+    int rounds = rounds_of(f->hops);
     return rounds == 0   ? 2 * f->bits
            : rounds == 1 ? 2 * f->bits + 2 * f->digit_bits
                          : 5 * f->bits + 2 * f->digit_bits;
@@ -92,13 +107,13 @@ static void fill_attention(const builder *b, int64_t layer)
     const hop__fields *f = &b->f;
     const hop_weight *q = hop_model_layer_weight(b->model, layer, "mixer.q_proj.weight");
     const hop_weight *k = hop_model_layer_weight(b->model, layer, "mixer.k_proj.weight");
-    int address = f->hops + 2, rounds = hop__encoder_rounds(f->hops);
+    int address = f->hops + 2, rounds = rounds_of(f->hops);
     bool by_address = layer > 0;
     for (int i = 0; i < f->hops + 2; i++) *hop__cell(k, i, f->who + i) = 1;
     for (int i = 0; i < f->bits; i++) *hop__cell(k, address + i, f->at + i) = 1;
     for (int player = -1; player <= f->hops; player++) {
-        hop__errand e = hop__encoder_errand(f->hops, layer, player);
-        if (e.asks == HOP__ASKS_NOBODY) continue;
+        errand e = errand_of(f->hops, layer, player);
+        if (e.asks == ASKS_NOBODY) continue;
         *hop__cell(q, e.target + 1, hop__fields_who(f, player)) =
             (by_address ? (float)f->bits + 2 : 2) * b->beta;
     }
@@ -155,7 +170,7 @@ static void fill_next(builder *b, int64_t layer)
 
 static void fill_layer(builder *b, int64_t layer)
 {
-    int rounds = hop__encoder_rounds(b->f.hops);
+    int rounds = rounds_of(b->f.hops);
     fill_attention(b, layer);
     b->hidden = 0;
     if (layer > 0 || b->f.hops == 1) {
@@ -176,7 +191,7 @@ hop_status hop__construct_encoder(hop_model **out, const hop_task *task, const h
     b.wd = b.f.d_model;
     b.adr = b.wd + b.f.digit_bits;
     b.f.d_model = b.adr + b.f.bits;
-    int layers = hop__encoder_rounds(b.f.hops) + 2;
+    int layers = rounds_of(b.f.hops) + 2;
     snprintf(pattern, sizeof pattern, "full^%d", layers);
     hop_status s = hop__construct_config(&c, pattern, task, "{\"kind\": \"encoder\"}", err);
     if (s != HOP_OK) return s;

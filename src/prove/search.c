@@ -1,6 +1,6 @@
 /* An input on which the network errs, where a bound failed: inputs whose chain passes through the suspicious
  * address, with all other entries random or, in every other try, as unlike the right value as can be. */
-#include "prove.h"
+#include "verdict.h"
 
 #define WORK         20000000 /* tokens to run at the most, so that the search ends in seconds at any size */
 #define MOST_TRIES   4096

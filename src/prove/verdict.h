@@ -1,11 +1,17 @@
 /* The ways to a verdict. */
-#ifndef HOP_CONSTRUCT_PROVE_H
-#define HOP_CONSTRUCT_PROVE_H
+#ifndef HOP_PROVE_VERDICT_H
+#define HOP_PROVE_VERDICT_H
 
-#include <hopbound/construct.h>
 #include <hopbound/eval.h>
+#include <hopbound/prove.h>
 
-#include "analysis.h"
+/* Where a bound failed: an input that makes the last token ask for (w, i) of `player` is worth trying. */
+typedef struct hop__hint {
+    int player;
+    int64_t w, i;
+} hop__hint;
+
+#define HOP__HINTS 16
 
 /* An input that is answered wrongly; tokens NULL: none was found. The caller frees tokens. */
 typedef struct hop__found {
@@ -26,14 +32,17 @@ hop_status hop__enumerate(hop__found *found, int64_t *count, hop_eval *eval, con
 hop_status hop__search(hop__found *found, hop_eval *eval, const hop_task *task, const hop_prove_options *o,
                        const hop__hint *hints, int hint_count, hop_error *err);
 
-/* The analyses, each for one kind of network: true in *proved, or p->why says what is in the way. */
-typedef hop_status hop__analyse_fn(hop_proof *p, const hop_model *m, const hop_task *task,
-                                   const hop_prove_options *o, bool *proved, hop__hint *hints,
-                                   int *hint_count, hop_error *err);
-hop__analyse_fn hop__prove_chain;   /* analysis.c: the last token makes one look-up a layer */
-hop__analyse_fn hop__prove_cot;     /* cot.c: one look-up a generated token */
-hop__analyse_fn hop__prove_encoder; /* encoder_proof.c: every token composes */
-hop__analyse_fn hop__prove_linear;  /* linear_proof.c: look-ups in states */
-hop__analyse_fn hop__prove_twosum;  /* two_sum_proof.c */
+/* What the walk with sets says. */
+typedef struct hop__analysis {
+    bool proved;
+    hop__hint hints[HOP__HINTS];
+    int hint_count;
+} hop__analysis;
+
+/* Fills p's margins and, unless it is proved, p->why. HOP_ENOMEM, HOP_ESTOPPED. */
+typedef hop_status hop__analyse_fn(hop_proof *p, hop__analysis *a, const hop_model *m, const hop_task *task,
+                                   int64_t generates, const hop_prove_options *o, hop_error *err);
+hop__analyse_fn hop__analyse_funccomp; /* funccomp.c */
+hop__analyse_fn hop__analyse_twosum;   /* two_sum.c */
 
 #endif

@@ -1,10 +1,9 @@
 /* Verdicts. Intervals first: they cover any size. Enumeration too where it is affordable: it shares no
  * reasoning with the intervals. And when a bound fails, a search for an input on which the network really
  * errs, because a failed bound alone says nothing. */
-#include <hopbound/construct.h>
+#include "verdict.h"
 
-#include "prove.h"
-
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -94,18 +93,33 @@ static hop_status by_enumeration(hop_proof *p, const subject *u, hop_error *err)
     return HOP_OK;
 }
 
-/* Which reasoning fits the network; each one checks for itself that it applies, but that the network is not
- * asked for what it says at once when it generates is for this one to see to. */
-static hop__analyse_fn *analysis_for(const subject *u)
+/* ---- what a verdict means -------------------------------------------------------------------- */
+
+static const char *const covers_all[] = {
+    "every input of these sizes",
+    "float32, every order of summation, with or without fused multiply-add",
+    "whole sequences, chunks of up to 256 tokens, token by token, segments cut anywhere at 32 bits",
+    "every instruction set of the kernels, any number of threads",
+    NULL,
+};
+static const char *const rests_on_bounds[] = {
+    "IEEE 754 float32 and double arithmetic, rounded to nearest",
+    "the kernels' exponential: within 2^-21, or both below 2^-120 (checked over all floats)",
+    "this program: the transfer functions of src/prove, the layers' lists of operations, the matrix product",
+    NULL,
+};
+static const char *const covers_run[] = {
+    "every input of these sizes",
+    "float32 as `run` computes it on this instruction set",
+    NULL,
+};
+static const char *const rests_on_runs[] = {"this program's forward pass on this machine", NULL};
+
+static void say_what_it_means(hop_proof *p)
 {
-    const hop_config *c = hop_model_config(u->model);
-    bool full = false;
-    if (u->generates) return hop__prove_cot;
-    for (int64_t r = 0; r < c->pattern.run_count; r++)
-        full = full || strcmp(c->pattern.runs[r].mixer, "full") == 0;
-    if (u->task->kind == HOP_TASK_TWOSUM) return hop__prove_twosum;
-    if (c->bidirectional) return hop__prove_encoder;
-    return full ? hop__prove_chain : hop__prove_linear;
+    if (p->verdict != HOP_PROVED) return;
+    p->covers = p->by_interval ? covers_all : covers_run;
+    p->rests_on = p->by_interval ? rests_on_bounds : rests_on_runs;
 }
 
 /* About ten seconds of one core. The estimate counts and does not measure, so that a network gets the same
@@ -124,6 +138,35 @@ static bool affordable(const subject *u, int64_t inputs)
     return (double)inputs * one <= ENUMERATE_WORK;
 }
 
+static bool finite_weights(const hop_model *m, char *why, size_t size)
+{
+    for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
+        const hop_weight *w = hop_model_weight_at(m, i);
+        int64_t n = w->shape[0] * (w->rank == 2 ? w->shape[1] : 1);
+        for (int64_t k = 0; k < n; k++) {
+            if (isfinite(w->data[k])) continue;
+            snprintf(why, size, "tensor %s has a number that is not finite", w->name);
+            return false;
+        }
+    }
+    return true;
+}
+
+static hop_status analyse(hop_proof *p, hop__analysis *a, const subject *u, hop_error *err)
+{
+    hop__analyse_fn *fn = u->task->kind == HOP_TASK_FUNCCOMP ? hop__analyse_funccomp
+                          : u->task->kind == HOP_TASK_TWOSUM ? hop__analyse_twosum
+                                                             : NULL;
+    if (!fn)
+        snprintf(p->why, sizeof p->why, "nothing is known of the task %s but by enumeration",
+                 hop_task_name(u->task->kind));
+    else if (hop_model_config(u->model)->seeded)
+        snprintf(p->why, sizeof p->why, "the layers' weights are drawn from a seed, not stored");
+    else if (finite_weights(u->model, p->why, sizeof p->why))
+        return fn(p, a, u->model, u->task, u->generates, u->options, err);
+    return HOP_OK;
+}
+
 static hop_status prove(hop_proof *p, const subject *u, hop_error *err)
 {
     const hop_prove_options *o = u->options;
@@ -132,21 +175,19 @@ static hop_status prove(hop_proof *p, const subject *u, hop_error *err)
     if (o->method == HOP_PROVE_ENUMERATE && inputs < 0)
         return hop_fail(err, HOP_EDOMAIN, "there are 10^%.1f inputs: too many to enumerate", p->log10_inputs);
 
-    hop__hint hints[HOP__HINTS];
-    int hint_count = 0;
-    bool proved = false;
+    hop__analysis a = {.proved = false};
     hop_status s = HOP_OK;
     if (o->method != HOP_PROVE_ENUMERATE) {
-        s = analysis_for(u)(p, u->model, u->task, o, &proved, hints, &hint_count, err);
+        s = analyse(p, &a, u, err);
         if (s != HOP_OK) return s;
-        p->by_interval = proved;
-        p->verdict = proved ? HOP_PROVED : HOP_UNDECIDED;
+        p->by_interval = a.proved;
+        p->verdict = a.proved ? HOP_PROVED : HOP_UNDECIDED;
     }
     if (o->method == HOP_PROVE_ENUMERATE || (o->method == HOP_PROVE_AUTO && few))
         return by_enumeration(p, u, err);
     if (p->verdict == HOP_UNDECIDED) {
         hop__found found;
-        s = hop__search(&found, u->eval, u->task, o, hints, hint_count, err);
+        s = hop__search(&found, u->eval, u->task, o, a.hints, a.hint_count, err);
         if (s == HOP_OK && found.tokens) {
             refute(p, &found);
             p->by_search = true;
@@ -171,5 +212,6 @@ hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, con
     hop_eval_close(u.eval);
     if (s != HOP_OK) hop_proof_free(p);
     if (s == HOP_OK && p->verdict == HOP_PROVED) p->why[0] = 0;
+    if (s == HOP_OK) say_what_it_means(p);
     return s;
 }

@@ -1,6 +1,6 @@
 /* Every input, as `run` runs it: whole, or by generating. Step and forward sum in different orders, and a
  * network can be made for which that matters. */
-#include "prove.h"
+#include "verdict.h"
 
 #include <string.h>
 

@@ -5,8 +5,8 @@
  * both ends by 2^-52 of themselves and a tiny constant is enough, in any rounding mode and on any IEEE
  * machine; no switching of rounding modes, which compilers do not respect. Infinities and NaN spread, and
  * every test that a proof relies on is written so that NaN fails it. */
-#ifndef HOP_CONSTRUCT_INTERVAL_H
-#define HOP_CONSTRUCT_INTERVAL_H
+#ifndef HOP_PROVE_INTERVAL_H
+#define HOP_PROVE_INTERVAL_H
 
 #include <math.h>
 #include <stdbool.h>

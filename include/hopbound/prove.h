@@ -1,0 +1,76 @@
+/* hopbound/prove.h - is a network right on every input? Proofs, from the weights alone.
+ *
+ *     hop_proof proof;
+ *     hop_prove(&proof, model, &task, &(hop_prove_options){0}, &err);
+ *     // proof.verdict == HOP_PROVED
+ *
+ * The layers' own lists of operations are walked with sets instead of numbers; docs/THEORY.md section 6 says
+ * what is tracked and why the result holds for every input. Nothing is known of how a network was made.
+ */
+#ifndef HOPBOUND_PROVE_H
+#define HOPBOUND_PROVE_H
+
+#include <hopbound/base.h>
+#include <hopbound/model.h>
+#include <hopbound/tasks.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum hop_verdict { HOP_PROVED, HOP_REFUTED, HOP_UNDECIDED } hop_verdict;
+const char *hop_verdict_name(hop_verdict v); /* "proved", "refuted", "undecided" */
+
+typedef enum hop_prove_method {
+    HOP_PROVE_AUTO,      /* intervals, and enumeration too where it takes seconds: see enumerate_limit */
+    HOP_PROVE_INTERVAL,  /* intervals only */
+    HOP_PROVE_ENUMERATE, /* every input, whatever it takes */
+} hop_prove_method;
+
+typedef struct hop_prove_options {
+    hop_prove_method method;
+    int64_t enumerate_limit; /* inputs that `auto` runs at most; 0: as many as take about ten seconds */
+    uint64_t seed;           /* of the search for a counter-example when a bound fails */
+    hop_pool *pool;
+    const hop_progress *progress;
+} hop_prove_options;
+
+/* The smallest margins over all inputs at one layer. What each means: docs/THEORY.md section 6. */
+typedef struct hop_margin {
+    int64_t layer;
+    int player;         /* whose token the answering one looks at; -2: nobody's */
+    int64_t addresses;  /* different queries that had to be looked at */
+    double score_gap;   /* right token's score minus the best wrong one's, at least */
+    double wrong_mass;  /* attention on all wrong tokens together, at most */
+    double clip_margin; /* how far every hidden unit stays from changing sides, at least */
+    double code_error;  /* how far the register is from the exact code afterwards, at most */
+} hop_margin;
+
+typedef struct hop_proof {
+    hop_verdict verdict;
+    bool by_interval, by_enumeration, by_search; /* which methods reached the verdict; search only refutes */
+    double log10_inputs;                         /* inputs that the verdict speaks of */
+    int64_t enumerated;                          /* inputs that were run one by one */
+    hop_margin *margins;                         /* one a layer, as far as the analysis came */
+    int64_t margin_count;
+    double readout_margin;       /* right logit minus the best wrong one, at least */
+    const char *const *covers;   /* proved: what the verdict speaks of, line by line; NULL-terminated */
+    const char *const *rests_on; /* proved: what it takes for granted */
+    char why[400];               /* undecided or refuted: where and why; "" when proved */
+    int32_t *counterexample;     /* refuted: task.length tokens */
+    int64_t position;            /* where the network's answer is wrong */
+    int64_t expected, got;       /* the right answer there, and the network's */
+} hop_proof;
+
+/* Is every input of these sizes answered rightly by this network, as this program computes it in float32?
+ * HOP_EDOMAIN when the network cannot take the task at all (vocabulary or length too small). A bound that
+ * fails is no failure of the call: the verdict says undecided, or refuted with an input on which
+ * hop_forward_logits errs. */
+hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
+                     hop_error *err);
+void hop_proof_free(hop_proof *p);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,416 @@
+/* Softmax attention: which token does a query see?
+ *
+ * A query is one of finitely many vectors, give or take a box; so is a key. For every query the scores of all
+ * tokens that may be seen are bounded. Where one token outscores all others by a gap, the others together
+ * have at most n e^-gap of the weight, so that the output is that token's value up to so much of the range of
+ * all values. Which token it is is then read as a look-up of the task, if it is one (facts.h). Where no token
+ * leads, the output is some mean of values: it lies in the box around all of them. */
+#include "walk.h"
+
+#include <string.h>
+
+enum { CASES = 64, KEYS = 512 }; /* of a tile of scores */
+
+/* Weights and their quotient, relative, over n tokens: one addition a token, and a rescaling (an exp and a
+ * product) at most for every 16 tokens and for every segment of a cut sequence. */
+double hop__attention_error(int64_t n)
+{
+    return 1.1 * (((double)n + 88) * HOP_UNIT_ROUNDOFF +
+                  ((double)n / 16 + 2 * HOP_MAX_HOPS) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF));
+}
+
+bool hop__sees(const hop__facts *f, int a, int p, bool bidirectional)
+{
+    return bidirectional || f->class[p].start < f->class[a].start + f->class[a].count;
+}
+
+bool hop__places_of(hop__memory *m, const hop__class *c, const hop__set *k, hop__places *p)
+{
+    *p = (hop__places){.rows = 1};
+    for (int t = 0; t < k->terms; t++)
+        if (k->term[t].vars == 1 && k->term[t].var[0] == HOP__POS && !k->term[t].mixture)
+            p->term = &k->term[t];
+    if (p->term) p->rows = p->term->rows;
+    p->count = hop__take(m, p->rows, sizeof *p->count);
+    p->first = hop__take(m, p->rows, sizeof *p->first);
+    if (m->status != HOP_OK) return false;
+    for (int64_t i = c->count - 1; i >= 0; i--) {
+        int64_t row = p->term ? p->term->of[0][i] : 0;
+        p->count[row]++;
+        p->first[row] = c->start + i;
+    }
+    return true;
+}
+
+/* ---- scores -------------------------------------------------------------------------------- */
+
+/* The keys of a class; what they add beside their place is between lo and hi for a given query. */
+typedef struct keys {
+    hop__places places;
+    float *row;     /* [rows, dim] */
+    int64_t others; /* rows of all other terms .. */
+    float *other;   /* [others, dim] */
+    int64_t *ends;  /* .. which end here, term by term */
+    int terms;
+} keys;
+
+typedef struct scores {
+    int classes;
+    keys *keys; /* [classes]; row NULL: not seen */
+    int64_t dim, cases;
+    const float *q; /* [cases, dim] */
+    double scale, slack;
+    int64_t *target; /* [cases] */
+    double *gap;     /* [tiles of cases] */
+    int64_t *worst;  /* [tiles]: the case with the smallest gap */
+} scores;
+
+static void to_float(float *to, const double *mid, const double *row, int64_t dim)
+{
+    for (int64_t c = 0; c < dim; c++) to[c] = (float)((mid ? mid[c] : 0) + (row ? row[c] : 0));
+}
+
+static bool keys_of(hop__memory *m, keys *k, const hop__class *c, const hop__set *x)
+{
+    if (!hop__places_of(m, c, x, &k->places)) return false;
+    k->row = hop__take(m, k->places.rows * x->width, sizeof(float));
+    k->ends = hop__take(m, x->terms, sizeof *k->ends);
+    for (int t = 0; t < x->terms; t++)
+        if (&x->term[t] != k->places.term) k->others += x->term[t].rows;
+    k->other = hop__take(m, k->others * x->width, sizeof(float));
+    if (m->status != HOP_OK) return false;
+    for (int64_t r = 0; r < k->places.rows; r++)
+        to_float(k->row + r * x->width, x->mid, k->places.term ? k->places.term->row + r * x->width : NULL,
+                 x->width);
+    int64_t at = 0;
+    for (int t = 0; t < x->terms; t++) {
+        if (&x->term[t] == k->places.term) continue;
+        for (int64_t r = 0; r < x->term[t].rows; r++)
+            to_float(k->other + at++ * x->width, NULL, x->term[t].row + r * x->width, x->width);
+        k->ends[k->terms++] = at;
+    }
+    return true;
+}
+
+/* The tile's scores of `count` rows; s [CASES, KEYS]. */
+static void tile_scores(const scores *s, int64_t first, int64_t n, const float *row, int64_t count,
+                        float *out)
+{
+    hop_gemm(out, KEYS, (hop_mat){s->q + first * s->dim, s->dim, 1}, (hop_mat){row, 1, s->dim}, n, count,
+             s->dim, false, NULL);
+}
+
+/* What other terms of a class may add to the scores of each of the tile's queries. */
+static void tile_others(const scores *s, const keys *k, int64_t first, int64_t n, double *lo, double *hi,
+                        float *room)
+{
+    for (int64_t i = 0; i < n; i++) lo[i] = hi[i] = 0;
+    int64_t from = 0;
+    for (int t = 0; t < k->terms; t++) {
+        double least[CASES], most[CASES];
+        for (int64_t i = 0; i < n; i++) least[i] = INFINITY, most[i] = -INFINITY;
+        for (int64_t at = from; at < k->ends[t]; at += KEYS) {
+            int64_t count = k->ends[t] - at < KEYS ? k->ends[t] - at : KEYS;
+            tile_scores(s, first, n, k->other + at * s->dim, count, room);
+            for (int64_t i = 0; i < n; i++)
+                for (int64_t j = 0; j < count; j++) {
+                    double x = s->scale * room[i * KEYS + j];
+                    least[i] = ival_least(least[i], x), most[i] = ival_most(most[i], x);
+                }
+        }
+        for (int64_t i = 0; i < n; i++) lo[i] += least[i], hi[i] += most[i];
+        from = k->ends[t];
+    }
+}
+
+int64_t hop__top_add(hop__top *t, const float *x, int64_t count, double scale, double offset)
+{
+    enum { LANES = 16 };
+    float most[LANES], least[LANES], sum[LANES] = {0};
+    int64_t found = -1, i = 0;
+    for (int k = 0; k < LANES; k++) most[k] = -INFINITY, least[k] = INFINITY;
+    for (; i + LANES <= count; i += LANES)
+        for (int k = 0; k < LANES; k++) {
+            float v = x[i + k];
+            most[k] = v > most[k] ? v : most[k];
+            least[k] = v < least[k] ? v : least[k];
+            sum[k] += v * 0.0f; /* NaN, or infinity, shows here */
+        }
+    for (; i < count; i++) {
+        most[0] = x[i] > most[0] ? x[i] : most[0];
+        least[0] = x[i] < least[0] ? x[i] : least[0];
+        sum[0] += x[i] * 0.0f;
+    }
+    for (int k = 1; k < LANES; k++) {
+        most[0] = most[k] > most[0] ? most[k] : most[0];
+        least[0] = least[k] < least[0] ? least[k] : least[0];
+        sum[0] += sum[k];
+    }
+    if (sum[0] != 0) t->second = INFINITY;
+    /* Most tiles have nothing new. */
+    if (!(fmax(scale * most[0], scale * least[0]) + offset > t->second)) return -1;
+    for (i = 0; i < count; i++) {
+        double v = scale * x[i] + offset;
+        if (!(v > t->second)) continue;
+        if (!(v > t->best)) {
+            t->second = v;
+            continue;
+        }
+        t->second = t->best, t->best = v, found = i;
+    }
+    return found;
+}
+
+static void score_tile(void *ctx, int64_t tile, int worker)
+{
+    scores *s = ctx;
+    float room[CASES * KEYS];
+    double lo[CASES], hi[CASES], lower[CASES];
+    hop__top top[CASES];
+    int64_t first = tile * CASES, n = s->cases - first < CASES ? s->cases - first : CASES, where[CASES];
+    (void)worker;
+    for (int64_t i = 0; i < n; i++)
+        top[i] = (hop__top){-INFINITY, -INFINITY}, lower[i] = -INFINITY, where[i] = -1;
+    for (int p = 0; p < s->classes; p++) {
+        const keys *k = &s->keys[p];
+        if (!k->row) continue;
+        tile_others(s, k, first, n, lo, hi, room);
+        for (int64_t at = 0; at < k->places.rows; at += KEYS) {
+            int64_t count = k->places.rows - at < KEYS ? k->places.rows - at : KEYS;
+            tile_scores(s, first, n, k->row + at * s->dim, count, room);
+            for (int64_t i = 0; i < n; i++) {
+                int64_t j = hop__top_add(&top[i], room + i * KEYS, count, s->scale, hi[i]);
+                if (j < 0) continue;
+                lower[i] = top[i].best - hi[i] + lo[i];
+                where[i] = k->places.count[at + j] == 1 ? k->places.first[at + j] : -1;
+            }
+        }
+    }
+    double gap = INFINITY;
+    for (int64_t i = 0; i < n; i++) {
+        double own = where[i] < 0 ? -INFINITY : lower[i] - top[i].second - s->slack;
+        s->target[first + i] = where[i];
+        if (!(own >= gap)) gap = own, s->worst[tile] = first + i;
+    }
+    s->gap[tile] = gap;
+}
+
+/* ---- a head -------------------------------------------------------------------------------- */
+
+typedef struct head {
+    hop__walk *w;
+    const hop_op *op;
+    int a;                         /* the class that asks */
+    hop__set *const *k, *const *v; /* of all classes, this head's columns; NULL: not seen */
+    const hop__set *q;
+    int64_t seen; /* tokens, at the most */
+} head;
+
+/* Twice the error of a score: of what the network computes and of what is computed here. */
+static double score_slack(const head *h)
+{
+    int64_t dim = h->q->width;
+    double mag = 0, box = 0, scale = fabs((double)(float)h->op->scale), qmost = 1, kmost = 1;
+    for (int64_t c = 0; c < dim; c++) {
+        double km = 0, kr = 0;
+        for (int p = 0; p < h->w->facts.classes; p++) {
+            if (!h->k[p]) continue;
+            km = ival_most(km, h->k[p]->mag[c]), kr = ival_most(kr, h->k[p]->rad[c]);
+        }
+        qmost = ival_most(qmost, h->q->mag[c]), kmost = ival_most(kmost, km);
+        mag += h->q->mag[c] * km;
+        box += h->q->mag[c] * kr + h->q->rad[c] * km;
+    }
+    /* Whatever is multiplied first, no product may leave the range; what falls below it is multiplied by the
+     * rest. */
+    double error = 2 * (HOP_DOT_ERROR((double)dim + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag,
+           most = qmost * kmost * fmax(scale, 1);
+    if (!(most * (double)dim < HOP__LARGEST)) h->w->m->overflow = true;
+    return 2 * (1 + 1e-9) * (scale * (error + box) + (double)dim * 0x1p-146 * most);
+}
+
+/* Do all tokens of the class see the token that they look at? */
+static bool in_sight(const head *h, hop__sight s, const int64_t *target, int64_t cases)
+{
+    const hop__class *c = &h->w->facts.class[h->a];
+    if (s.rule == HOP__RULE_SELF) return true;
+    for (int64_t i = 0; i < cases; i++) {
+        if (!h->op->bidirectional && target[i] > c->start) return false;
+        if (h->op->window > 0 && c->start + c->count - 1 - target[i] >= h->op->window) return false;
+    }
+    return true;
+}
+
+/* The first value of a variable in the row's class; -1: the row does not depend on it. */
+static int64_t value_in(const hop__term *t, int64_t row, int var)
+{
+    for (int k = 0; t && k < t->vars; k++)
+        for (int64_t v = 0; t->var[k] == var && v < t->values[k]; v++)
+            if (t->of[k][v] == hop__term_class(t, k, row)) return v;
+    return -1;
+}
+
+/* An input whose chain passes here is worth running. */
+static void add_hint(const head *h, const hop__term *t, int64_t row)
+{
+    hop__walk *w = h->w;
+    if (h->a != w->answering || w->hint_count == HOP__HINTS) return;
+    for (int b = w->facts.task->hops - 1; b >= 0; b--) {
+        int64_t i = value_in(t, row, HOP__R0 + b);
+        if (i < 0) continue;
+        w->hints[w->hint_count++] = (hop__hint){.player = b + 1, .w = value_in(t, row, HOP__W), .i = i};
+        return;
+    }
+}
+
+/* Where the head looks, and by what lead; rule NONE: nowhere in particular. */
+static hop__sight find_sight(const head *h, double *gap, int64_t *cases)
+{
+    hop__memory *m = h->w->m;
+    hop__sight none = {.rule = HOP__RULE_NONE, .source = -1};
+    hop__set *q = hop__set_joined(m, h->q);
+    *gap = -INFINITY;
+    if (!q) return none;
+    const hop__term *t = q->terms ? &q->term[0] : NULL;
+    scores s = {.classes = h->w->facts.classes, .dim = q->width, .cases = t ? t->rows : 1};
+    int64_t tiles = (s.cases + CASES - 1) / CASES;
+    float *rows = hop__take(m, s.cases * s.dim, sizeof *rows);
+    s.keys = hop__take(m, s.classes, sizeof *s.keys);
+    s.target = hop__take(m, s.cases, sizeof *s.target);
+    s.gap = hop__take(m, tiles, sizeof *s.gap);
+    s.worst = hop__take(m, tiles, sizeof *s.worst);
+    for (int p = 0; p < s.classes; p++)
+        if (h->k[p] && (m->status != HOP_OK || !keys_of(m, &s.keys[p], &h->w->facts.class[p], h -> k[p])))
+            return none;
+    if (m->status != HOP_OK) return none;
+    for (int64_t i = 0; i < s.cases; i++)
+        to_float(rows + i * s.dim, q->mid, t ? t->row + i * s.dim : NULL, s.dim);
+    s.q = rows;
+    s.scale = (float)h->op->scale;
+    s.slack = score_slack(h);
+    *cases = s.cases;
+    /* One tile tells most classes that look nowhere from those that do. */
+    hop_pool_run(NULL, 1, score_tile, &s);
+    *gap = s.gap[0];
+    if (*gap > 0) hop_pool_run(h->w->pool, tiles, score_tile, &s);
+    for (int64_t i = 0; *gap > 0 && i < tiles; i++) *gap = ival_least(*gap, s.gap[i]);
+    if (!(*gap > 0)) {
+        for (int64_t i = 0; i < (s.gap[0] > 0 ? tiles : 1); i++)
+            if (!(s.gap[i] > 0)) add_hint(h, t, s.worst[i]);
+        return none;
+    }
+    hop__sight sight = hop__facts_sight(&h->w->facts, h->a, t, s.target);
+    return sight.rule != HOP__RULE_NONE && in_sight(h, sight, s.target, s.cases) ? sight : none;
+}
+
+/* Everything that a mean of values may be, column c: it lies between the least and the largest. */
+static ival values_hull(const head *h, int64_t c)
+{
+    ival x = {INFINITY, -INFINITY};
+    for (int p = 0; p < h->w->facts.classes; p++)
+        if (h->v[p]) x = ival_hull(x, hop__set_range(h->v[p], c));
+    return x;
+}
+
+static void report(const head *h, hop__sight s, double gap, double mass, int64_t cases)
+{
+    hop_margin *g = &h->w->margin;
+    if (h->a != h->w->answering) return;
+    g->score_gap = ival_least(g->score_gap, gap);
+    g->wrong_mass = ival_most(g->wrong_mass, mass);
+    g->addresses += cases;
+    if (s.rule != HOP__RULE_NONE) g->player = h->w->facts.class[s.source].player;
+}
+
+static hop__set *head_output(const head *h)
+{
+    hop__memory *m = h->w->m;
+    double gap, error = 3 * hop__attention_error(h->seen), mass = 1;
+    int64_t cases = 0, width = h->v[h->a]->width;
+    bool any = false;
+    for (int64_t c = 0; c < width && !any; c++) any = values_hull(h, c).lo != 0 || values_hull(h, c).hi != 0;
+    if (!any) return hop__set_new(m, width); /* nothing to be had */
+    hop__sight s = find_sight(h, &gap, &cases);
+    if (m->status != HOP_OK) return NULL;
+    hop__set *y;
+    if (s.rule != HOP__RULE_NONE) {
+        mass = fmin(1, (double)h->seen * ival_up(exp(-gap)) * (1 + 1e-9));
+        y = hop__facts_seen(m, &h->w->facts, h->a, s, h->v[s.source]);
+    } else {
+        y = hop__set_new(m, width);
+    }
+    report(h, s, gap, mass, cases);
+    for (int64_t c = 0; y && c < width; c++) {
+        ival hull = values_hull(h, c);
+        double mag = ival_mag(hull);
+        if (mag == 0) continue;
+        if (!(mag * (double)h->seen < HOP__LARGEST)) m->overflow = true;
+        double lost = error * mag + (double)h->seen * 0x1p-140;
+        if (s.rule == HOP__RULE_NONE) {
+            y->mid[c] = ival_mid(hull);
+            y->rad[c] = ival_up(ival_rad(hull) + lost);
+        } else {
+            y->rad[c] = ival_up(y->rad[c] + mass * (hull.hi - hull.lo) * (1 + 1e-9) + lost);
+        }
+    }
+    hop__set_tidy(m, y);
+    if (s.rule == HOP__RULE_NONE && h->a == h->w->answering && !m->overflow)
+        hop__blame(
+            h->w,
+            "layer %lld, attention: at one of %lld queries no token's score leads the others' (gap %.4g)",
+            (long long)h->w->layer, (long long)cases, gap);
+    return m->status == HOP_OK ? y : NULL;
+}
+
+void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y)
+{
+    const hop_op *op = x->op;
+    const hop__facts *f = &w->facts;
+    int64_t group = op->heads / op->kv_heads;
+    hop__set **heads = hop__take(w->m, op->heads * f->classes, sizeof *heads); /* [classes, heads] */
+    hop__sets k = {0}, v = {0};
+    for (int64_t i = 0; w->m->status == HOP_OK && i < op->heads; i++) {
+        for (int p = 0; i % group == 0 && p < f->classes; p++) {
+            k[p] = hop__set_columns(w->m, x->in[1][p], i / group * op->key_dim, op->key_dim);
+            v[p] = hop__set_columns(w->m, x->in[2][p], i / group * op->value_dim, op->value_dim);
+        }
+        for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++) {
+            hop__sets ka = {0}, va = {0};
+            head h = {.w = w, .op = op, .a = a, .k = ka, .v = va};
+            for (int p = 0; p < f->classes; p++) {
+                if (!hop__sees(f, a, p, op->bidirectional)) continue;
+                ka[p] = k[p], va[p] = v[p];
+                int64_t end = f->class[p].start + f->class[p].count;
+                h.seen = end > h.seen ? end : h.seen;
+            }
+            h.q = hop__set_columns(w->m, x->in[0][a], i * op->key_dim, op->key_dim);
+            if (h.q) heads[a * op->heads + i] = head_output(&h);
+        }
+    }
+    for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++)
+        y[a] = hop__set_beside(w->m, (const hop__set *const *)heads + a * op->heads, (int)op->heads);
+}
+
+void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
+{
+    const hop_op *op = x->op;
+    const hop__facts *f = &w->facts;
+    int64_t group = op->heads / op->kv_heads, width = op->value_dim;
+    for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++) {
+        int64_t seen = op->bidirectional ? f->length : f->class[a].start + f->class[a].count;
+        double error = 3 * hop__attention_error(seen);
+        y[a] = hop__set_new(w->m, op->heads * width);
+        for (int64_t c = 0; y[a] && c < op->heads * width; c++) {
+            ival hull = {INFINITY, -INFINITY};
+            for (int p = 0; p < f->classes; p++)
+                if (hop__sees(f, a, p, op->bidirectional))
+                    hull =
+                        ival_hull(hull, hop__set_range(x->in[2][p], c / width / group * width + c % width));
+            if (hull.lo == 0 && hull.hi == 0) continue;
+            if (!(ival_mag(hull) * (double)seen < HOP__LARGEST)) w->m->overflow = true;
+            y[a]->mid[c] = ival_mid(hull);
+            y[a]->rad[c] = ival_up(ival_rad(hull) + error * ival_mag(hull) + (double)seen * 0x1p-140);
+        }
+        hop__set_tidy(w->m, y[a]);
+    }
+}

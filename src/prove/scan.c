@@ -1,0 +1,827 @@
+/* Recurrences. Unrolled, each is a weighted sum of the values of all tokens so far:
+ *
+ *     o_T = sum over j <= T of a_Tj v_j,   a_Tj = scale · sum_c q_Tc d_c(j, T) k_jc,
+ *
+ * d(j, T) being what is left of the state that j wrote when T reads it: the decays of the tokens after j and,
+ * for delta rules, their corrections. Here that sum is bounded, not the recurrence. One token of each class
+ * of queries is followed exactly, the one that weighs most; all others go into the box with the sum of their
+ * weights, in absolute values and before anything cancels. So does rounding: every form (token by token, in
+ * chunks, cut anywhere) adds up the same products, and what it loses is relative to the sum of their absolute
+ * values.
+ *
+ * Where all numbers lie on a grid and all these absolute values together stay below 2^24 of its units,
+ * nothing is rounded at all in any form. */
+#include "walk.h"
+
+#include <string.h>
+
+#define CHUNK 256 /* no form sums logarithms of decays over more tokens */
+
+/* A recurrence brought to one shape: every head has keys and decays of its own. */
+typedef struct shape {
+    hop__walk *w;
+    int64_t heads, keys, values; /* heads; numbers in a key and in a value */
+    int64_t q_heads;             /* consecutive heads share a query */
+    double scale;
+    hop__set *const *q; /* [q_heads, keys]; NULL: 1 */
+    hop__set *const *k; /* [heads, keys]; NULL: 1 */
+    hop__set *const *v; /* [heads, values] */
+    hop__set *const *f; /* decays, 0 to 1: [heads, keys], or [heads] .. */
+    int64_t f_keys;     /* .. as keys or 1 say; 0: none */
+    hop__set *const
+        *turn; /* [heads]: how far from its decay a token may turn the state, relative; NULL: not */
+    const double
+        *own[HOP__MOST_CLASSES]; /* [heads]: how far it may turn what it has just written; NULL: not */
+    double log_decay;            /* the largest |log decay| of a token */
+    const float
+        *bonus; /* [heads, keys]: the own token's weight in place of 1, before its decay; NULL: none */
+    bool exps;  /* weights come from exponentials */
+} shape;
+
+/* One head of a class. */
+typedef struct reader {
+    const shape *s;
+    int a;
+    int64_t head;
+    hop__set *q;        /* joined; NULL: all ones */
+    hop__set *const *k; /* of the classes; NULL: not seen (or all ones: see s->k) */
+    hop__set *const *v;
+    double after, all; /* product over tokens of 1 + turn: over those behind the one followed, over all */
+} reader;
+
+/* What is summed up for one class of queries. */
+typedef struct tally {
+    double rest[HOP__MOST_CLASSES]; /* weights of all but the one followed, at the most over the queries */
+    double all[HOP__MOST_CLASSES];
+    int64_t nonzero; /* tokens of any weight */
+    ival weight;     /* of the one followed */
+    double most;     /* of its absolute parts */
+} tally;
+
+static float up(double x)
+{
+    float f = (float)x;
+    return (double)f < x ? nextafterf(f, INFINITY) : f;
+}
+
+/* ---- weights in absolute values ------------------------------------------------------------------ */
+
+/* [rows, keys] of a set by its only term, or by its places; what else varies is in the bound. */
+static float *absolute_rows(hop__memory *m, const hop__set *x, const hop__term *t, int64_t rows)
+{
+    float *out = hop__take(m, rows * x->width, sizeof *out);
+    double *more = hop__take(m, x->width, sizeof *more);
+    for (int i = 0; more && i < x->terms; i++) {
+        if (&x->term[i] == t) continue;
+        for (int64_t c = 0; c < x->width; c++) {
+            double most = 0;
+            for (int64_t r = 0; r < x->term[i].rows; r++)
+                most = ival_most(most, fabs(x->term[i].row[r * x->width + c]));
+            more[c] += most;
+        }
+    }
+    for (int64_t r = 0; out && more && r < rows; r++)
+        for (int64_t c = 0; c < x->width; c++) {
+            double mid = x->mid[c] + (t ? t->row[r * x->width + c] : 0),
+                   sum = fabs(mid) + x->rad[c] + more[c];
+            out[r * x->width + c] = sum == 0 ? 0 : up(sum * (1 + 0x1p-45));
+        }
+    return out;
+}
+
+/* The queries' absolute rows against those of a class. */
+typedef struct weights {
+    const float *q; /* [cases, keys]; NULL: ones */
+    const float *k; /* [rows, keys]; NULL: ones */
+    int64_t keys, rows;
+    double mag; /* of the class's values */
+    bool faint; /* products may vanish in float32 */
+    hop__places places;
+} weights;
+
+enum { CASES = 32 };
+
+/* The smallest of n numbers that is not 0. */
+static double least_nonzero(const float *x, int64_t n)
+{
+    double least = INFINITY;
+    for (int64_t i = 0; x && i < n; i++)
+        if (x[i] > 0 && x[i] < least) least = x[i];
+    return x ? least : 1;
+}
+
+/* out [n, rows] = sum_c |q||k| of queries first .. first+n-1. */
+static void weigh(const weights *x, int64_t first, int64_t n, float *out, hop_pool *pool)
+{
+    if (x->q && x->k) {
+        hop_gemm(out, x->rows, (hop_mat){x->q + first * x->keys, x->keys, 1}, (hop_mat){x->k, 1, x->keys}, n,
+                 x->rows, x->keys, false, pool);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t r = 0; r < x->rows; r++) {
+            double sum = 0;
+            for (int64_t c = 0; c < x->keys; c++)
+                sum += (x->q ? x->q[(first + i) * x->keys + c] : 1.0) * (x->k ? x->k[r * x->keys + c] : 1.0);
+            out[i * x->rows + r] = sum == 0 ? 0 : up(sum);
+        }
+}
+
+/* What such a sum is at the most. */
+static double weight_bound(const weights *x, float sum)
+{
+    if (sum == 0 && !x->faint) return 0;
+    return sum * (1 + 2 * HOP_DOT_ERROR((double)x->keys)) + (double)x->keys * 0x1p-120;
+}
+
+/* ---- the one that is followed ------------------------------------------------------------------- */
+
+/* log of the decay of coordinate c that class p's tokens have at most and at least. */
+static ival class_decay(const shape *s, int p, int64_t head, int64_t c)
+{
+    if (!s->f_keys) return (ival){0, 0};
+    ival f = hop__set_range(s->f[p], s->f_keys == 1 ? head : head * s->keys + c);
+    return (ival){f.lo >= 1  ? 0
+                  : f.lo > 0 ? ival_down(log(f.lo)) - 0x1p-50
+                             : -INFINITY,
+                  f.hi < 1 ? ival_up(log(f.hi)) + 0x1p-50 : 0};
+}
+
+/* What is left at class a of what the token at `from` wrote: positions from+1 .. that of the reader. */
+static ival decay_between(const reader *r, int64_t from, int64_t c)
+{
+    const hop__facts *f = &r->s->w->facts;
+    if (!r->s->f_keys) return (ival){1, 1};
+    double lo = 0, hi = 0;
+    int64_t first = f->class[r->a].start, last = first + f->class[r->a].count - 1;
+    for (int p = 0; p < f->classes; p++) {
+        int64_t start = f->class[p].start,
+                end = start + f->class[p].count; /* tokens of p in (from, last] and (from, first] */
+        int64_t low = start > from + 1 ? start : from + 1;
+        int64_t most = (end < last + 1 ? end : last + 1) - low,
+                least = (end < first + 1 ? end : first + 1) - low;
+        if (most <= 0) continue;
+        ival d = class_decay(r->s, p, r->head, c);
+        if (r->s->bonus && p == r->a) least = 0; /* it reads before its own decay */
+        if (least < 0) least = 0;
+        if (d.lo < 0) lo += (double)most * d.lo;
+        if (least > 0) hi += (double)least * d.hi;
+    }
+    return (ival){lo == -INFINITY ? 0 : ival_down(exp(lo) * (1 - 1e-12)),
+                  hi == 0 ? 1 : fmin(1, ival_up(exp(hi) * (1 + 1e-12)))};
+}
+
+/* The exact weight of the token at `position` of class p for query row i, without scale. */
+static ival followed_weight(const reader *r, int p, int64_t position, int64_t i)
+{
+    const shape *s = r->s;
+    const hop__set *k = s->k ? r->k[p] : NULL;
+    const hop__term *tq = r->q && r->q->terms ? &r->q->term[0] : NULL;
+    ival sum = {0, 0};
+    for (int64_t c = 0; c < s->keys; c++) {
+        ival x = {1, 1}, y = {1, 1};
+        if (r->q) {
+            x = ival_point(r->q->mid[c]);
+            if (tq) x = ival_add(x, ival_point(tq->row[i * s->keys + c]));
+            x = ival_widen(x, r->q->rad[c]);
+        }
+        if (x.lo == 0 && x.hi == 0) continue;
+        if (k) {
+            y = ival_point(k->mid[c]);
+            for (int t = 0; t < k->terms; t++) {
+                const hop__term *u = &k->term[t];
+                ival part = {INFINITY, -INFINITY};
+                if (u->vars == 1 && u->var[0] == HOP__POS && !u->mixture)
+                    part = ival_point(u->row[u->of[0][position - s->w->facts.class[p].start] * s->keys + c]);
+                else
+                    for (int64_t n = 0; n < u->rows; n++)
+                        part = ival_hull(part, ival_point(u->row[n * s->keys + c]));
+                y = ival_add(y, part);
+            }
+            y = ival_widen(y, k->rad[c]);
+        }
+        if (y.lo == 0 && y.hi == 0) continue;
+        sum = ival_add(sum, ival_mul(ival_mul(x, y), decay_between(r, position, c)));
+    }
+    return sum;
+}
+
+/* ---- a class of queries --------------------------------------------------------------------------- */
+
+static double value_mag(const reader *r, int p)
+{
+    double most = 0;
+    for (int64_t e = 0; e < r->s->values; e++) most = ival_most(most, r->v[p]->mag[e]);
+    return most;
+}
+
+static bool weights_of(const reader *r, int p, const float *q, double least, weights *x)
+{
+    hop__memory *m = r->s->w->m;
+    const hop__class *c = &r->s->w->facts.class[p];
+    *x = (weights){.q = q, .keys = r->s->keys, .mag = value_mag(r, p)};
+    if (r->s->k) {
+        if (!hop__places_of(m, c, r->k[p], &x->places)) return false;
+        x->k = absolute_rows(m, r->k[p], x->places.term, x->places.rows);
+    } else {
+        hop__set *nothing = hop__set_new(m, 1);
+        if (!nothing || !hop__places_of(m, c, nothing, &x->places)) return false;
+    }
+    x->rows = x->places.rows;
+    if (m->status != HOP_OK) return false;
+    double product = least * least_nonzero(x->k, x->rows * x->keys);
+    x->faint = !(product >= 0x1p-120); /* no numbers but zeros: infinity, not faint */
+    return true;
+}
+
+/* Adds class p's tokens to what query i has so far. */
+typedef struct running {
+    double best, followed, of[HOP__MOST_CLASSES];
+    int64_t nonzero, target;
+    int at; /* class of the one followed, -1: none */
+} running;
+
+static void add_class(running *s, int p, const weights *x, const float *row)
+{
+    for (int64_t j = 0; j < x->rows; j++) {
+        double w = weight_bound(x, row[j]);
+        if (w == 0) continue;
+        s->nonzero += x->places.count[j];
+        if (x->places.count[j] == 1 && w * x->mag > s->best) {
+            if (s->at >= 0) s->of[s->at] += s->followed;
+            s->best = w * x->mag, s->at = p, s->followed = w, s->target = x->places.first[j];
+        } else {
+            s->of[p] += w * (double)x->places.count[j];
+        }
+    }
+}
+
+/* Sums the weights of all tokens for every query; target[i]: the token that counts most (times its values),
+ * or -1. */
+static bool add_up(const reader *r, int64_t cases, const float *q, tally *t, int64_t *target)
+{
+    const hop__facts *f = &r->s->w->facts;
+    hop__memory *m = r->s->w->m;
+    weights *x = hop__take(m, f->classes, sizeof *x);
+    running *sums = hop__take(m, CASES, sizeof *sums);
+    int64_t most = 1;
+    double least = least_nonzero(q, cases * r->s->keys);
+    for (int p = 0; p < f->classes; p++) {
+        if (!r->v[p] || m->status != HOP_OK) continue;
+        if (!weights_of(r, p, q, least, &x[p])) return false;
+        most = x[p].rows > most ? x[p].rows : most;
+    }
+    float *room = hop__take(m, CASES * most, sizeof *room);
+    if (m->status != HOP_OK) return false;
+    for (int64_t first = 0; first < cases; first += CASES) {
+        int64_t n = cases - first < CASES ? cases - first : CASES;
+        for (int64_t i = 0; i < n; i++) sums[i] = (running){.target = -1, .at = -1};
+        for (int p = 0; p < f->classes; p++) {
+            if (!r->v[p] || x[p].mag == 0) continue;
+            weigh(&x[p], first, n, room, r->s->w->pool);
+            for (int64_t i = 0; i < n; i++) add_class(&sums[i], p, &x[p], room + i * x[p].rows);
+        }
+        for (int64_t i = 0; i < n; i++) {
+            const running *u = &sums[i];
+            target[first + i] = u->target;
+            for (int p = 0; p < f->classes; p++) {
+                t->rest[p] = ival_most(t->rest[p], u->of[p] * (1 + 1e-9));
+                t->all[p] = ival_most(t->all[p], (u->of[p] + (p == u->at ? u->followed : 0)) * (1 + 1e-9));
+            }
+            t->most = ival_most(t->most, u->followed);
+            t->nonzero = u->nonzero > t->nonzero ? u->nonzero : t->nonzero;
+        }
+    }
+    return true;
+}
+
+/* The product of 1 + turn over all tokens seen behind position `from`. */
+static double turns(const reader *r, int64_t from)
+{
+    const hop__facts *f = &r->s->w->facts;
+    double sum = 0;
+    for (int p = 0; p < f->classes; p++) {
+        if (!r->v[p]) continue;
+        int64_t start = f->class[p].start, end = start + f->class[p].count,
+                low = start > from ? start : from + 1;
+        double turn = r->s->turn ? hop__set_range(r->s->turn[p], r->head).hi : 0;
+        if (end > low) sum += (double)(end - low) * log1p(fmax(0, turn)) * (1 + 1e-9);
+    }
+    return sum == 0 ? 1 : ival_up(exp(sum) * (1 + 1e-9));
+}
+
+/* Relative error of any form. */
+static double scan_error(const reader *r, const tally *t)
+{
+    const shape *s = r->s;
+    const hop__class *c = &s->w->facts.class[r->a];
+    double n = (double)(c->start + c->count);
+    double e = 8 * ((double)s->keys + (double)t->nonzero + 16) * HOP_UNIT_ROUNDOFF;
+    if (s->f_keys || s->exps)
+        e += (n / 16 + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
+             4 * fmin(n, CHUNK) * fmin(n, CHUNK) * s->log_decay * HOP_UNIT_ROUNDOFF;
+    return 1.1 * e;
+}
+
+/* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different
+ * orders. What falls below the normal numbers on the way is multiplied by at most this much. */
+static double largest_product(const reader *r, int64_t e)
+{
+    const shape *s = r->s;
+    double q = 1, k = 1, v = 1;
+    for (int64_t c = 0; r->q && c < s->keys; c++) q = ival_most(q, r->q->mag[c]);
+    for (int p = 0; p < s->w->facts.classes; p++) {
+        if (!r->v[p]) continue;
+        for (int64_t c = 0; s->k && c < s->keys; c++) k = ival_most(k, r->k[p]->mag[c]);
+        v = ival_most(v, r->v[p]->mag[e]);
+    }
+    return q * k * v * fmax(1, fabs(s->scale));
+}
+
+/* Is nothing rounded, whatever the form? The sum of absolute products in units of the grid must stay below
+ * 2^24. */
+static bool exact(const reader *r, const tally *t, int64_t e)
+{
+    const shape *s = r->s;
+    if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q) return false;
+    int grid = HOP__ANY_GRID;
+    double sum = 0;
+    for (int64_t c = 0; c < s->keys; c++) {
+        if (r->q->grid[c] == HOP__NO_GRID) return false;
+        for (int p = 0; p < s->w->facts.classes; p++) {
+            if (!r->v[p] || r->q->mag[c] == 0 || r->k[p]->mag[c] == 0) continue;
+            if (r->k[p]->grid[c] == HOP__NO_GRID) return false;
+            int g = r->q->grid[c] + r->k[p]->grid[c];
+            grid = g < grid ? g : grid;
+        }
+    }
+    int values = HOP__ANY_GRID;
+    for (int p = 0; p < s->w->facts.classes; p++) {
+        if (!r->v[p] || t->all[p] == 0 || r->v[p]->mag[e] == 0) continue;
+        if (r->v[p]->grid[e] == HOP__NO_GRID) return false;
+        values = r->v[p]->grid[e] < values ? r->v[p]->grid[e] : values;
+        sum += t->all[p] * r->v[p]->mag[e];
+    }
+    if (grid == HOP__ANY_GRID || values == HOP__ANY_GRID || sum == 0) return true;
+    grid += values + hop__low_bit((double)(float)s->scale);
+    return grid > -140 && grid < 100 && sum * fabs(s->scale) * (1 + 1e-9) < ldexp(1.0, 24 + grid);
+}
+
+/* All queries' weights of the tokens they look at, as one interval. */
+static ival followed_weights(const reader *r, int64_t cases, const int64_t *target)
+{
+    const hop__facts *f = &r->s->w->facts;
+    ival all = {INFINITY, -INFINITY};
+    for (int64_t i = 0; i < cases; i++) {
+        int p = 0;
+        while (target[i] < f->class[p].start || target[i] >= f->class[p].start + f->class[p].count) p++;
+        all = ival_hull(all, followed_weight(r, p, target[i], i));
+    }
+    return all;
+}
+
+/* Where nothing decays or turns and no weight is below 0: the least weight that a token gives itself, else
+ * -1. */
+static double own_weight(const reader *r, int64_t cases)
+{
+    const shape *s = r->s;
+    const hop__facts *f = &s->w->facts;
+    double least = INFINITY, work = 0;
+    if (s->f_keys || s->turn || s->bonus || s->exps || !r->q || !s->k || s->scale < 0) return -1;
+    hop__places places[HOP__MOST_CLASSES];
+    for (int p = 0; p < f->classes; p++) {
+        if (!r->v[p]) continue;
+        if (!hop__places_of(s->w->m, &f->class[p], r -> k[p], &places[p])) return -1;
+        work += (double)cases * (double)places[p].rows * (double)s->keys;
+    }
+    if (work > 1e7) return -1;
+    for (int p = 0; p < f->classes; p++)
+        for (int64_t j = 0; r->v[p] && j < places[p].rows; j++)
+            for (int64_t i = 0; i < cases; i++) {
+                double low = followed_weight(r, p, places[p].first[j], i).lo * s->scale;
+                if (!(low >= 0)) return -1;
+                if (p == r->a) least = ival_least(least, low);
+            }
+    return least;
+}
+
+/* A sum of weights that are not below 0, of values that are not: at least what the own token gives. */
+static void bound_below(const reader *r, hop__set *y, double own, double error)
+{
+    for (int64_t e = 0; e < r->s->values; e++) {
+        bool above = true;
+        for (int p = 0; p < r->s->w->facts.classes; p++)
+            if (r->v[p]) above = above && hop__set_range(r->v[p], e).lo >= 0;
+        if (above)
+            y->least[e] = fmax(0, own * hop__set_range(r->v[r->a], e).lo * (1 - 2 * error) * (1 - 1e-9));
+    }
+}
+
+static hop__set *read_head(reader *r)
+{
+    const shape *s = r->s;
+    const hop__facts *f = &s->w->facts;
+    hop__memory *m = s->w->m;
+    const hop__term *tq = r->q && r->q->terms ? &r->q->term[0] : NULL;
+    int64_t cases = tq ? tq->rows : 1;
+    int64_t *target = hop__take(m, cases, sizeof *target);
+    const float *q = r->q ? absolute_rows(m, r->q, tq, cases) : NULL;
+    tally t = {.nonzero = 0};
+    if (m->status != HOP_OK || !add_up(r, cases, q, &t, target)) return NULL;
+    hop__sight sight = {.rule = HOP__RULE_NONE, .source = -1};
+    bool all = true;
+    for (int64_t i = 0; i < cases; i++) all = all && target[i] >= 0 && target[i] <= f->class[r->a].start;
+    if (all) sight = hop__facts_sight(f, r->a, tq, target);
+    if (s->bonus && sight.rule != HOP__RULE_NONE && sight.source == r->a) sight.rule = HOP__RULE_NONE;
+    if (sight.rule == HOP__RULE_SELF && f->class[r->a].count > 1) sight.rule = HOP__RULE_NONE;
+    bool sees = sight.rule != HOP__RULE_NONE;
+    double scale = fabs(s->scale), error = scan_error(r, &t), turned = turns(r, -1), bonus = 1;
+    for (int64_t c = 0; s->bonus && c < s->keys; c++)
+        bonus = ival_most(bonus, fabs((double)s->bonus[r->head * s->keys + c]));
+    hop__set *y = sees ? hop__facts_seen(m, f, r->a, sight, r->v[sight.source]) : hop__set_new(m, s->values);
+    if (!y) return NULL;
+    ival weight = {0, 0};
+    if (sees && r->a == s->w->answering) {
+        s->w->margin.player = f->class[sight.source].player;
+        s->w->margin.addresses += cases;
+    }
+    if (sees) {
+        int64_t first = target[0];
+        for (int64_t i = 0; i < cases; i++) first = target[i] < first ? target[i] : first;
+        weight = followed_weights(r, cases, target);
+        const double *own = s->own[sight.source];
+        double more = turns(r, first) * (1 + (own ? own[r->head] : 0)) - 1;
+        if (more > 0) weight = ival_widen(weight, t.most * more * (1 + 1e-9));
+        weight = ival_scale(weight, s->scale);
+    }
+    double mid = sees ? ival_mid(weight) : 0, off = sees ? ival_rad(weight) : 0;
+    if (sees && ival_is_point(weight)) mid = weight.lo, off = 0;
+    for (int64_t e = 0; e < s->values; e++) {
+        double rest = 0, sum = 0;
+        for (int p = 0; p < f->classes; p++) {
+            if (!r->v[p]) continue;
+            double own = p == r->a ? bonus : 1;
+            rest += (sees ? t.rest[p] : t.all[p]) * r->v[p]->mag[e] * own;
+            sum += t.all[p] * r->v[p]->mag[e] * own;
+        }
+        rest *= scale * turned * (1 + 1e-9), sum *= scale * turned * (1 + 1e-9);
+        double most = largest_product(r, e) * bonus * turned, terms = (double)(t.nonzero + s->keys + 8);
+        if (sum != 0 && !(most * terms < HOP__LARGEST)) m->overflow = true;
+        bool right = sum == 0 || exact(r, &t, e);
+        double lost = right ? 0 : error * sum + terms * 0x1p-146 * most;
+        double mag = y->mag[e];
+        y->rad[e] = y->rad[e] * fabs(mid) + off * mag;
+        if (mid != 1 && mid != 0) y->rad[e] += 0x1p-50 * fabs(mid) * mag;
+        y->mid[e] *= mid;
+        if (rest + lost + y->rad[e] > 0) y->rad[e] = ival_up(y->rad[e] * (1 + 1e-12) + rest + lost);
+        for (int n = 0; n < y->terms; n++)
+            for (int64_t k = 0; k < y->term[n].rows; k++) y->term[n].row[k * s->values + e] *= mid;
+    }
+    hop__set_tidy(m, y);
+    double own = m->status == HOP_OK ? own_weight(r, cases) : -1;
+    if (own > 0 && error < 0.25) bound_below(r, y, own, error);
+    if (r->a == s->w->answering && !sees && m->status == HOP_OK) {
+        double lost = 0;
+        for (int64_t e = 0; e < s->values; e++) lost = ival_most(lost, y->mag[e]);
+        if (lost > 0)
+            hop__blame(s->w,
+                       "layer %lld, recurrence: no single token is what the last one reads from the state",
+                       (long long)s->w->layer);
+    }
+    return m->status == HOP_OK ? y : NULL;
+}
+
+/* A query that is too many things is taken as a box. */
+static hop__set *one_query(hop__memory *m, const hop__set *q)
+{
+    hop__set *joined = hop__set_joined(m, q), *box = joined ? NULL : hop__set_columns(m, q, 0, q->width);
+    while (box && box->terms) hop__set_drop_term(box, 0);
+    if (box) hop__set_tidy(m, box);
+    return joined ? joined : box;
+}
+
+static void read_all(const shape *s, hop__set **y)
+{
+    const hop__facts *f = &s->w->facts;
+    hop__memory *m = s->w->m;
+    int64_t share = s->heads / s->q_heads;
+    hop__set **heads = hop__take(m, s->heads * f->classes, sizeof *heads);
+    for (int64_t h = 0; m->status == HOP_OK && h < s->heads; h++) {
+        hop__sets k = {0}, v = {0};
+        for (int p = 0; p < f->classes; p++) {
+            if (s->k) k[p] = hop__set_columns(m, s->k[p], h * s->keys, s->keys);
+            v[p] = hop__set_columns(m, s->v[p], h * s->values, s->values);
+        }
+        for (int a = 0; m->status == HOP_OK && a < f->classes; a++) {
+            hop__sets va = {0};
+            for (int p = 0; p < f->classes; p++) va[p] = hop__sees(f, a, p, false) ? v[p] : NULL;
+            reader r = {.s = s, .a = a, .head = h, .k = k, .v = va};
+            if (s->q) {
+                hop__set *q = hop__set_columns(m, s->q[a], h / share * s->keys, s->keys);
+                r.q = q ? one_query(m, q) : NULL;
+                if (!r.q) return;
+            }
+            heads[a * s->heads + h] = read_head(&r);
+        }
+    }
+    for (int a = 0; m->status == HOP_OK && a < f->classes; a++)
+        y[a] = hop__set_beside(m, (const hop__set *const *)heads + a * s->heads, (int)s->heads);
+}
+
+/* ---- every recurrence in that shape -------------------------------------------------------------- */
+
+static void exp_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    (void)arg, (void)block;
+    /* The real exponential: what the kernels' one loses is in scan_error. */
+    *y = (ival){x[0].lo == 0 ? 1 : fmax(0, exp(x[0].lo) * (1 - 1e-14)),
+                x[0].hi == 0 ? 1 : exp(x[0].hi) * (1 + 1e-14)};
+    if (x[0].hi <= 0 && y->hi > 1) y->hi = 1;
+    if (!(x[0].hi <= 0)) *y = (ival){-INFINITY, INFINITY}; /* a state that grows is not covered */
+}
+
+static hop__set *decays(hop__memory *m, const hop__set *g)
+{
+    return hop__set_map(m, g, (hop__blocks){.count = g->width, .in = 1, .out = 1, .fn = exp_block});
+}
+
+static double largest(const hop__facts *f, hop__set *const *x)
+{
+    double most = 0;
+    for (int a = 0; a < f->classes; a++)
+        for (int64_t c = 0; c < x[a]->width; c++) most = ival_most(most, x[a]->mag[c]);
+    return most;
+}
+
+/* Groups of columns of one buffer, each `times` times, and another's beside it, group by group. */
+static hop__set *grouped(hop__memory *m, const hop__set *x, int64_t groups, int64_t dim, int64_t times,
+                         const hop__set *more, int64_t more_dim)
+{
+    const hop__set *both[2] = {x, more};
+    int64_t total = groups * times, each = dim + (more ? more_dim : 0),
+            *column = hop__take(m, total * each, sizeof *column);
+    const hop__set *all = more ? hop__set_beside(m, both, 2) : x;
+    for (int64_t g = 0; column && g < total; g++)
+        for (int64_t c = 0; c < each; c++)
+            column[g * each + c] = c < dim ? g / times * dim + c : x->width + g * more_dim + c - dim;
+    return m->status == HOP_OK ? hop__set_gather(m, all, column, total * each) : NULL;
+}
+
+/* Columns from, from + step, .. in runs of `dim`. */
+static hop__set *every(hop__memory *m, const hop__set *x, int64_t from, int64_t step, int64_t dim,
+                       int64_t count)
+{
+    int64_t *column = hop__take(m, count * dim, sizeof *column);
+    for (int64_t i = 0; column && i < count * dim; i++) column[i] = from + i / dim * step + i % dim;
+    return column ? hop__set_gather(m, x, column, count * dim) : NULL;
+}
+
+/* [k, beta] -> [beta k, beta |k|²] */
+static void delta_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    int64_t dim = *(const int64_t *)arg;
+    double square = 0;
+    (void)block;
+    for (int64_t c = 0; c < dim; c++) {
+        y[c] = hop__times(x[c], x[dim]);
+        square += ival_mag(x[c]) * ival_mag(x[c]);
+    }
+    double turn = square * ival_mag(x[dim]) * (1 + 1e-9);
+    y[dim] = (ival){turn, turn};
+}
+
+/* [a, b] of dplr -> |b aᵀ| */
+static void dplr_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    int64_t dim = *(const int64_t *)arg;
+    double a = 0, b = 0;
+    (void)block;
+    for (int64_t c = 0; c < dim; c++) a += ival_mag(x[c]), b += ival_mag(x[dim + c]);
+    *y = (ival){a * b * (1 + 1e-9), a * b * (1 + 1e-9)};
+}
+
+/* [k, i] of mlstm -> e^i k */
+static void input_gate_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    int64_t dim = *(const int64_t *)arg;
+    (void)block;
+    ival gate = hop__exp_bounds(x[dim]);
+    for (int64_t c = 0; c < dim; c++) y[c] = hop__times(x[c], gate);
+}
+
+/* [values, one] of mlstm's reading -> h = C / (max(|n|, 1) + 1e-6 e^m), 0 <= e^m <= arg */
+static void mlstm_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    const double *arg2 = arg; /* value_dim, largest e^m */
+    int64_t dim = (int64_t)arg2[0];
+    (void)block;
+    double lo = x[dim].lo > 0 ? x[dim].lo : x[dim].hi < 0 ? -x[dim].hi : 0, hi = ival_mag(x[dim]);
+    ival d = {ival_down(fmax(lo, 1) * (1 - 0x1p-20)),
+              ival_up((fmax(hi, 1) + 1e-6 * arg2[1]) * (1 + 0x1p-20))};
+    for (int64_t c = 0; c < dim; c++) y[c] = hop__times(x[c], (ival){ival_down(1 / d.hi), ival_up(1 / d.lo)});
+}
+
+/* A token's steps write one after the other and are read together: so many more heads, whose readings are
+ * added up. A token turns what earlier ones wrote by all its steps, what its own step wrote by those that
+ * follow. */
+static void many_steps(hop__walk *w, shape *s, int64_t steps, hop__set **turn, hop__set **y)
+{
+    hop__memory *m = w->m;
+    hop__sets q = {0}, f = {0}, o = {0};
+    int64_t heads = s->heads;
+    for (int a = 0; m->status == HOP_OK && a < w->facts.classes; a++) {
+        q[a] = grouped(m, s->q[a], 1, s->q[a]->width, steps, NULL, 0);
+        if (s->f) f[a] = grouped(m, s->f[a], 1, s->f[a]->width, steps, NULL, 0);
+        double *own = hop__take(m, steps * heads, sizeof *own);
+        hop__set *all = hop__set_new(m, steps * heads);
+        if (m->status != HOP_OK) return;
+        for (int64_t h = 0; h < heads; h++) {
+            double later = 1;
+            for (int64_t i = steps - 1; i >= 0; i--) {
+                own[i * heads + h] = later - 1;
+                later *= (1 + hop__set_range(turn[a], i * heads + h).hi) * (1 + 1e-15);
+            }
+            bool none = true;
+            for (int64_t i = 0; i < steps; i++) none = none && hop__set_range(turn[a], i * heads + h).hi == 0;
+            for (int64_t i = 0; i < steps; i++) {
+                all->mid[i * heads + h] = none ? 0 : later - 1;
+                if (none) own[i * heads + h] = 0;
+            }
+        }
+        hop__set_tidy(m, all);
+        turn[a] = all;
+        s->own[a] = own;
+    }
+    s->heads *= steps, s->q_heads *= steps, s->q = q;
+    if (s->f) s->f = f;
+    read_all(s, o);
+    for (int a = 0; m->status == HOP_OK && a < w->facts.classes; a++) {
+        int64_t width = heads * s->values;
+        y[a] = hop__set_columns(m, o[a], 0, width);
+        for (int64_t i = 1; y[a] && i < steps; i++) {
+            hop__set *part = hop__set_columns(m, o[a], i * width, width);
+            y[a] = part ? hop__set_add(m, y[a], part) : NULL;
+        }
+    }
+}
+
+static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
+{
+    const hop_op *op = x->op;
+    hop__memory *m = w->m;
+    int64_t heads = op->heads, keys = op->key_dim, values = op->value_dim, share = heads / op->kv_heads;
+    int64_t steps = op->steps > 1 ? op->steps : 1;
+    hop__sets k = {0}, v = {0}, f = {0}, turn = {0}, o = {0};
+    shape s = {.w = w, .heads = heads, .keys = keys, .values = values, .q_heads = op->kv_heads};
+    s.scale = (float)op->scale;
+    s.q = x->in[HOP_SCAN_Q], s.k = k, s.v = v;
+    s.bonus = x->par[0];
+    double gate = 0; /* mlstm: the largest e^m */
+    for (int a = 0; m->status == HOP_OK && a < w->facts.classes; a++) {
+        const hop__set *raw = x->in[HOP_SCAN_K][a];
+        v[a] = x->in[HOP_SCAN_V][a];
+        if (op->core == HOP_CORE_DELTA) {
+            hop__set *both = grouped(m, raw, steps * op->kv_heads, keys, share, x->in[HOP_SCAN_BETA][a], 1);
+            if (!both) return;
+            both =
+                hop__set_map(m, both, (hop__blocks){steps * heads, keys + 1, keys + 1, delta_block, &keys});
+            if (!both) return;
+            k[a] = every(m, both, 0, keys + 1, keys, steps * heads);
+            turn[a] = every(m, both, keys, keys + 1, 1, steps * heads);
+            s.turn = turn;
+        } else if (op->core == HOP_CORE_MLSTM) {
+            hop__set *both = grouped(m, raw, op->kv_heads, keys, share, x->in[HOP_SCAN_I][a], 1);
+            if (!both) return;
+            k[a] = hop__set_map(m, both, (hop__blocks){heads, keys + 1, keys, input_gate_block, &keys});
+            hop__set *g = hop__set_act(m, x->in[HOP_SCAN_F][a], HOP_ACT_LOGSIGMOID, 1, 1);
+            if (g) f[a] = decays(m, g);
+            for (int64_t h = 0; g && h < heads; h++) s.log_decay = ival_most(s.log_decay, g->mag[h]);
+            for (int64_t h = 0; h < heads; h++)
+                gate = ival_most(gate, exp(fmax(0, hop__set_range(x->in[HOP_SCAN_I][a], h).hi)) * 1.001);
+            hop__set *one = hop__set_new(m, 1);
+            if (!one || !f[a]) return;
+            one->mid[0] = 1;
+            hop__set_tidy(m, one);
+            hop__set *ones = grouped(m, one, 1, 1, heads, NULL, 0);
+            if (ones) v[a] = grouped(m, x->in[HOP_SCAN_V][a], heads, values, 1, ones, 1);
+            s.f_keys = 1, s.exps = true, s.values = values + 1;
+        } else {
+            k[a] = grouped(m, raw, op->kv_heads, keys, share, NULL, 0);
+            if (op->core == HOP_CORE_DPLR) {
+                hop__set *both = grouped(m, x->in[HOP_SCAN_A][a], heads, keys, 1, x->in[HOP_SCAN_B][a], keys);
+                if (!both) return;
+                turn[a] = hop__set_map(m, both, (hop__blocks){heads, 2 * keys, 1, dplr_block, &keys});
+                s.turn = turn;
+            }
+        }
+        if (m->status == HOP_OK && op->gate != HOP_GATE_NONE && op->core != HOP_CORE_MLSTM) {
+            f[a] = decays(m, x->in[HOP_SCAN_G][a]);
+            s.f_keys = op->gate == HOP_GATE_KEY ? keys : 1;
+        }
+    }
+    if (m->status != HOP_OK) return;
+    if (s.f_keys) s.f = f;
+    if (op->gate != HOP_GATE_NONE) s.log_decay = largest(&w->facts, x->in[HOP_SCAN_G]);
+    if (steps > 1) {
+        many_steps(w, &s, steps, turn, y);
+        return;
+    }
+    read_all(&s, op->core == HOP_CORE_MLSTM ? o : y);
+    double limits[2] = {(double)values, gate};
+    for (int a = 0; op->core == HOP_CORE_MLSTM && m->status == HOP_OK && a < w->facts.classes; a++)
+        y[a] = hop__set_map(m, o[a], (hop__blocks){heads, values + 1, values, mlstm_block, limits});
+}
+
+/* ---- channel by channel ---------------------------------------------------------------------------- */
+
+typedef struct selective_arg {
+    const float *a_log, *d;
+    int64_t states;
+} selective_arg;
+
+/* A = -exp(min(A_log, 69)), as computed. */
+static ival rate(double a_log)
+{
+    ival e = hop__exp_bounds(ival_point(fmin(a_log, 69.0)));
+    return (ival){-e.hi, -e.lo};
+}
+
+/* [delta, B] of channel `block` -> [delta B, e^(delta A)] */
+static void selective_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    const selective_arg *s = arg;
+    for (int64_t n = 0; n < s->states; n++) {
+        y[n] = hop__times(x[0], x[1 + n]);
+        ival g = hop__times(x[0], rate(s->a_log[block * s->states + n]));
+        exp_block(NULL, 0, &g, &y[s->states + n]);
+    }
+}
+
+/* [o, x] -> o + D x */
+static void skip_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    const selective_arg *s = arg;
+    ival t = s->d ? ival_scale(x[1], s->d[block]) : (ival){0, 0};
+    *y = t.lo == 0 && t.hi == 0 ? x[0] : hop__float(ival_add(x[0], hop__float(t)));
+}
+
+static void selective_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
+{
+    const hop_op *op = x->op;
+    hop__memory *m = w->m;
+    int64_t width = op->width, states = op->key_dim;
+    selective_arg arg = {.a_log = x->par[0], .d = x->par[1], .states = states};
+    hop__sets k = {0}, f = {0}, o = {0};
+    shape s = {
+        .w = w, .heads = width, .keys = states, .values = 1, .q_heads = 1, .scale = 1, .f_keys = states};
+    s.q = x->in[HOP_SELECTIVE_C], s.k = k, s.f = f, s.v = x->in[HOP_SELECTIVE_X];
+    s.exps = true;
+    double rates = 0;
+    for (int64_t i = 0; i < width * states; i++) rates = ival_most(rates, -rate(arg.a_log[i]).lo);
+    s.log_decay = rates * largest(&w->facts, x->in[HOP_SELECTIVE_DELTA]);
+    for (int a = 0; m->status == HOP_OK && a < w->facts.classes; a++) {
+        const hop__set *in[2] = {x->in[HOP_SELECTIVE_DELTA][a], x->in[HOP_SELECTIVE_B][a]};
+        hop__set *all = hop__set_beside(m, in, 2);
+        int64_t *column = hop__take(m, width * (1 + states), sizeof *column);
+        for (int64_t i = 0; column && i < width * (1 + states); i++)
+            column[i] = i % (1 + states) ? width + i % (1 + states) - 1 : i / (1 + states);
+        hop__set *both = m->status == HOP_OK ? hop__set_gather(m, all, column, width * (1 + states)) : NULL;
+        if (both)
+            both = hop__set_map(m, both, (hop__blocks){width, 1 + states, 2 * states, selective_block, &arg});
+        if (!both) return;
+        k[a] = every(m, both, 0, 2 * states, states, width);
+        f[a] = every(m, both, states, 2 * states, states, width);
+    }
+    if (m->status == HOP_OK) read_all(&s, o);
+    for (int a = 0; m->status == HOP_OK && a < w->facts.classes; a++) {
+        hop__set *both = grouped(m, o[a], width, 1, 1, x->in[HOP_SELECTIVE_X][a], 1);
+        y[a] = both ? hop__set_map(m, both, (hop__blocks){width, 2, 1, skip_block, &arg}) : NULL;
+    }
+}
+
+static void unit_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    (void)arg, (void)block;
+    *y = x[0];
+    if (!(x[0].lo >= 0 && x[0].hi <= 1)) *y = (ival){-INFINITY, INFINITY}; /* as above */
+}
+
+static void diagonal_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
+{
+    hop__memory *m = w->m;
+    hop__sets f = {0};
+    shape s = {.w = w, .heads = x->op->width, .keys = 1, .values = 1, .q_heads = 1, .scale = 1, .f_keys = 1};
+    s.f = f, s.v = x->in[1];
+    for (int a = 0; m->status == HOP_OK && a < w->facts.classes; a++)
+        f[a] = hop__set_map(m, x->in[0][a], (hop__blocks){x->op->width, 1, 1, unit_block, NULL});
+    if (m->status == HOP_OK) read_all(&s, y);
+}
+
+void hop__scan(hop__walk *w, const hop__inputs *x, hop__set **y)
+{
+    switch (x->op->kind) {
+    case HOP_OP_SELECTIVE: selective_sets(w, x, y); break;
+    case HOP_OP_DIAGONAL: diagonal_sets(w, x, y); break;
+    default: scan_sets(w, x, y);
+    }
+}

@@ -1,0 +1,127 @@
+/* What the tokens of a class may hold, as a set that contains every vector they can have, in any input:
+ *
+ *     mid + sum over terms of one of the term's rows, give or take rad.
+ *
+ * A term is a finite table. Which row applies is decided by variables, things that an input determines: where
+ * in its class the token stands, what w is, what the chain of look-ups has reached. So "the code of the
+ * value, whatever the value is" is a term with a row for each value, and linear maps act on it row by row.
+ * What is not kept as a table is in the box rad, where all rounding goes, too.
+ *
+ * Everything is in real numbers: mid and rows are doubles, and whatever is lost in computing them is added to
+ * rad. A coordinate whose values are all multiples of 2^grid and not rounded (rad 0) says so: sums of such
+ * numbers that stay below 2^24 units are exact in float32, in any order, with or without fused multiply-add.
+ */
+#ifndef HOP_PROVE_SET_H
+#define HOP_PROVE_SET_H
+
+#include "interval.h"
+
+#include <hopbound/base.h>
+
+#include <limits.h>
+
+#define HOP__TERM_VARS  4
+#define HOP__MOST_TERMS 128
+#define HOP__MOST_ROWS  ((int64_t)1 << 22)
+#define HOP__MOST_CELLS ((int64_t)1 << 26) /* of a table */
+#define HOP__NO_GRID    INT_MIN
+#define HOP__ANY_GRID   INT_MAX /* zero is a multiple of everything */
+#define HOP__LARGEST    1e37    /* where float32 ends, with room for sums of a few such terms */
+#define HOP__MOST_SUM   50000   /* terms of a sum; HOP_DOT_ERROR holds up to twice as many */
+
+/* Memory that is freed as a whole, and the first thing that went wrong: once `status` is set, results mean
+ * nothing and every function returns at once. */
+typedef struct hop__memory {
+    struct hop__chunk *chunks;
+    hop_status status;
+    bool overflow; /* a number may leave float32's range: nothing is proved then */
+} hop__memory;
+
+void *hop__take(hop__memory *m, int64_t count, size_t size); /* zeroed; NULL and m->status set on failure */
+void hop__memory_clear(hop__memory *m);
+
+typedef struct hop__term {
+    int vars, var[HOP__TERM_VARS];
+    int64_t values[HOP__TERM_VARS];    /* of each variable */
+    int64_t classes[HOP__TERM_VARS];   /* values that the rows tell apart */
+    const int32_t *of[HOP__TERM_VARS]; /* class of each value */
+    int64_t rows;                      /* product of the classes, the last variable running fastest */
+    double *row;                       /* [rows, width] */
+    bool mixture;                      /* not one of the rows but any weighted mean of them */
+} hop__term;
+
+typedef struct hop__set {
+    int64_t width;
+    double *mid, *rad; /* [width] */
+    double *mag;       /* [width]: no value is larger in absolute value */
+    double *least,
+        *most; /* [width]: no value is beyond these; often all that mid and rad cannot say is "not below 0" */
+    int *grid; /* [width] */
+    int terms, room;
+    hop__term *term; /* [room] */
+} hop__set;
+
+hop__set *hop__set_new(hop__memory *m, int64_t width); /* zero */
+void hop__set_unbound(hop__set *s); /* forgets least and most: whoever changes mid, rad or rows must */
+/* Room for `terms` terms at least; HOP_EDOMAIN beyond HOP__MOST_TERMS. */
+bool hop__set_reserve(hop__memory *m, hop__set *s, int terms);
+/* A table over one variable; of NULL: every value has its own row. Returned rows are to be filled; then
+ * hop__set_tidy. */
+hop__term *hop__set_add_term(hop__memory *m, hop__set *s, int var, int64_t values, const int32_t *of,
+                             int64_t classes);
+/* Equal rows become one, what does not vary goes to mid, terms over the same variables are added up; mag and
+ * grid are computed. Every set is tidied by what makes it. */
+void hop__set_tidy(hop__memory *m, hop__set *s);
+
+/* Sets share the classes of values (hop__term.of) with those they were made from: this makes it own them. */
+void hop__set_own(hop__memory *m, hop__set *s);
+hop__set *hop__set_columns(hop__memory *m, const hop__set *x, int64_t from, int64_t width);
+hop__set *hop__set_gather(hop__memory *m, const hop__set *x, const int64_t *column, int64_t width);
+hop__set *hop__set_beside(hop__memory *m, const hop__set *const *sets,
+                          int count); /* columns one after the other */
+/* x + y as float32 adds them. */
+hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y);
+
+/* Rows of a matrix of weights: y = x wᵀ + bias, bias NULL or [out]. Error: any order of summation. */
+typedef struct hop__matrix {
+    const float *w, *bias;
+    int64_t out, in;
+    int64_t row_step, col_step; /* element (i, j) is w[i * row_step + j * col_step] */
+} hop__matrix;
+hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w);
+/* The same with x's terms, row for row; lost [out]: the part of rad that is rounding, not x's box. */
+hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w, double *lost);
+
+/* Any function of each block of `in` columns, with `out` results: fn is given intervals and returns intervals
+ * that contain every float32 result. */
+typedef void hop__block_fn(const void *arg, int64_t block, const ival *x, ival *y);
+typedef struct hop__blocks {
+    int64_t count, in, out;
+    hop__block_fn *fn;
+    const void *arg;
+} hop__blocks;
+hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b);
+
+/* All terms that vary become one, over all their variables; NULL (and no status) when it would be too large.
+ * Mixtures cannot be joined. */
+hop__set *hop__set_joined(hop__memory *m, const hop__set *x);
+/* What is left when a variable has this value. */
+void hop__set_fix(hop__memory *m, hop__set *s, int var, int64_t value);
+/* A term's range goes into the box. */
+void hop__set_drop_term(hop__set *s, int t);
+/* Everything that column c may be; what term t adds to it. */
+ival hop__set_range(const hop__set *s, int64_t c);
+ival hop__set_term_range(const hop__set *s, int t, int64_t c);
+/* Is a sum of multiples of 2^grid exact in any order when their absolute values are `mag` together? */
+bool hop__exact_sum(int grid, double mag);
+/* Which class of its k-th variable a row belongs to. */
+int64_t hop__term_class(const hop__term *t, int k, int64_t row);
+
+/* The exponent of the lowest bit of x; HOP__ANY_GRID for 0. */
+int hop__low_bit(double x);
+/* Rounded to float32: x itself if it is one exactly, else widened by half a unit in the last place. */
+ival hop__float(ival x);
+/* A product, rounded so. */
+ival hop__times(ival a, ival b);
+
+#endif

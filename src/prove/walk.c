@@ -1,0 +1,154 @@
+#include "walk.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void hop__blame(hop__walk *w, const char *format, ...)
+{
+    va_list args;
+    if (w->why[0]) return;
+    va_start(args, format);
+    vsnprintf(w->why, sizeof w->why, format, args);
+    va_end(args);
+}
+
+/* ---- one layer ------------------------------------------------------------------------------- */
+
+static const float *weight(const hop__walk *w, const char *part)
+{
+    const hop_weight *x = hop_model_layer_weight(w->model, w->layer, part);
+    return x ? x->data : NULL;
+}
+
+/* Numbers a token that an operation reads of its i-th input. */
+static int64_t input_width(const hop_op *op, int i)
+{
+    int64_t groups = op->groups > 1 ? op->groups : 1, steps = op->steps > 1 ? op->steps : 1;
+    switch (op->kind) {
+    case HOP_OP_LINEAR:
+    case HOP_OP_BLOCKS:
+    case HOP_OP_TAYLOR:
+    case HOP_OP_APPEND_ONE: return groups * op->dim;
+    case HOP_OP_DIVIDE: return groups * (op->dim + 1);
+    case HOP_OP_MUL: return i == 1 && op->dim > 1 ? op->width / op->dim : op->width;
+    case HOP_OP_BONUS: return i == 1 || i == 2 ? groups * op->dim : op->width;
+    case HOP_OP_REPEAT: return op->width / op->times;
+    case HOP_OP_SELECTIVE: return i == HOP_SELECTIVE_B || i == HOP_SELECTIVE_C ? op->key_dim : op->width;
+    case HOP_OP_ATTEND:
+    case HOP_OP_SPARSE:
+        return i == 0 ? op->heads * op->key_dim : op->kv_heads * (i == 1 ? op->key_dim : op->value_dim);
+    case HOP_OP_SCAN:
+        switch (i) {
+        case HOP_SCAN_Q: return op->kv_heads * op->key_dim;
+        case HOP_SCAN_K: return steps * op->kv_heads * op->key_dim;
+        case HOP_SCAN_V: return steps * op->heads * op->value_dim;
+        case HOP_SCAN_G: return op->gate == HOP_GATE_KEY ? op->heads * op->key_dim : op->heads;
+        case HOP_SCAN_BETA: return steps * op->heads;
+        case HOP_SCAN_A:
+        case HOP_SCAN_B: return op->kv_heads * op->key_dim;
+        default: return op->heads;
+        }
+    default: return op->width;
+    }
+}
+
+bool hop__layer_op(hop__layer *l, int number)
+{
+    const hop_op *op = &l->list.op[number];
+    hop__walk *w = l->w;
+    hop__sets in[HOP_OP_INPUTS];
+    hop__inputs x = {.op = op, .config = &l->config};
+    for (int i = 0; i < HOP_OP_PARAMS; i++) x.par[i] = op->par[i] >= 0 ? l->par[op->par[i]] : NULL;
+    for (int i = 0; i < HOP_OP_INPUTS; i++) {
+        const hop_ref *r = &op->in[i];
+        if (r->buffer < 0) continue;
+        for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) {
+            hop__set *all = l->buffer[r->buffer][a];
+            int64_t width = input_width(op, i);
+            in[i][a] = width == all->width ? all : hop__set_columns(w->m, all, r->column, width);
+        }
+        x.in[i] = in[i];
+    }
+    if (w->m->status != HOP_OK) return false;
+    switch (op->kind) {
+    case HOP_OP_ATTEND: (w->facts.task ? hop__attend : hop__attend_any)(w, &x, l->buffer[op->y]); break;
+    case HOP_OP_SPARSE: hop__attend_any(w, &x, l->buffer[op->y]); break;
+    case HOP_OP_SCAN:
+    case HOP_OP_SELECTIVE:
+    case HOP_OP_DIAGONAL: hop__scan(w, &x, l->buffer[op->y]); break;
+    default: hop__local_op(w, &x, l->buffer[op->y]);
+    }
+    if (w->m->overflow)
+        hop__blame(w, "layer %lld, %s: a number may leave the range of float32, or cannot be bounded",
+                   (long long)w->layer, hop_op_name(op->kind));
+    return w->m->status == HOP_OK;
+}
+
+bool hop__layer_open(hop__layer *l, hop__walk *w)
+{
+    hop_param list[HOP_MIXER_MAX_PARAMS] = {{0}};
+    *l = (hop__layer){.w = w, .config = hop_model_mixer_config(w->model, w->layer)};
+    const hop_mixer_ops *ops =
+        hop_mixer_find(hop_pattern_mixer(&hop_model_config(w->model)->pattern, w->layer));
+    int count = ops->params(&l->config, list);
+    hop_mixer_list(&l->list, ops, &l->config);
+    l->buffer = hop__take(w->m, l->list.buffer_count, sizeof *l->buffer);
+    for (int i = 0; i < count; i++) {
+        char name[96];
+        snprintf(name, sizeof name, "mixer.%s", list[i].name);
+        l->par[i] = weight(w, name);
+        if (!l->par[i] && w->m->status == HOP_OK) w->m->status = HOP_EDOMAIN;
+    }
+    return w->m->status == HOP_OK;
+}
+
+hop__set *hop__layer_input(const hop__walk *w, const hop__set *x)
+{
+    const hop_config *c = hop_model_config(w->model);
+    return hop__set_norm(w->m, x, c->norm, weight(w, "input_layernorm.weight"),
+                         weight(w, "input_layernorm.bias"), c->norm_eps);
+}
+
+/* x [classes] through the layer, in place. */
+static bool run_layer(hop__walk *w, hop__set **x)
+{
+    hop__layer l;
+    if (!hop__layer_open(&l, w)) return false;
+    for (int a = 0; a < w->facts.classes; a++) l.buffer[HOP_X][a] = hop__layer_input(w, x[a]);
+    for (int i = 0; w->m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
+    for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) {
+        hop__set *sum = hop__set_add(w->m, x[a], l.buffer[HOP_Y][a]);
+        x[a] = sum ? hop__set_mlp(w, a, sum) : NULL;
+        if (x[a]) hop__set_own(w->m, x[a]); /* the memory of the layer before is about to go */
+    }
+    return w->m->status == HOP_OK;
+}
+
+bool hop__walk_layers(hop__walk *w, hop__set **x, hop__memory memory[2], hop_margin *margins, int64_t *count)
+{
+    int64_t layers = hop_model_config(w->model)->pattern.layers;
+    *count = 0;
+    for (w->layer = 0; w->layer < layers; w->layer++) {
+        w->m = &memory[w->layer & 1];
+        hop__memory_clear(w->m);
+        w->margin =
+            (hop_margin){.layer = w->layer, .player = -2, .score_gap = INFINITY, .clip_margin = INFINITY};
+        if (!run_layer(w, x)) return false;
+        const hop__set *own = x[w->answering];
+        for (int64_t c = 0; c < own->width; c++)
+            w->margin.code_error = ival_most(w->margin.code_error, own->rad[c]);
+        margins[(*count)++] = w->margin;
+        if (w->m->overflow)
+            hop__blame(w, "layer %lld, MLP: a number may leave the range of float32", (long long)w->layer);
+        if (w->m->overflow) return false;
+        if (!(w->margin.code_error < 0.5))
+            hop__blame(w, "layer %lld: what the answering token holds is only known to within %.3g",
+                       (long long)w->layer, w->margin.code_error);
+        if (!hop_progress_tick(w->progress, "layers", (double)(w->layer + 1), (double)layers)) {
+            w->m->status = HOP_ESTOPPED;
+            return false;
+        }
+    }
+    return true;
+}

@@ -1,0 +1,98 @@
+/* The walk of a network's layers with sets instead of numbers. Each operation has one transfer function,
+ * which returns a set that contains every result that the operation can have in float32: whatever the order
+ * of its sums, whether it runs over a whole sequence, in chunks, token by token or cut into segments, and on
+ * every instruction set. */
+#ifndef HOP_PROVE_WALK_H
+#define HOP_PROVE_WALK_H
+
+#include "facts.h"
+#include "verdict.h"
+
+#include <hopbound/model.h>
+#include <hopbound/ops.h>
+#include <hopbound/prove.h>
+
+typedef struct hop__walk {
+    const hop_model *model;
+    hop__facts facts;
+    hop__memory *m;
+    hop_pool *pool;
+    const hop_progress *progress;
+    int64_t layer;
+    int answering;               /* the class whose margins are reported */
+    hop_margin margin;           /* of the current layer */
+    char why[240];               /* what was lost first on the answering class's way; "" so far nothing */
+    hop__hint hints[HOP__HINTS]; /* queries of the answering class for which no token led */
+    int hint_count;
+} hop__walk;
+
+/* One set for each class. */
+typedef hop__set *hop__sets[HOP__MOST_CLASSES];
+
+void hop__blame(hop__walk *w, const char *format, ...) HOP_PRINTF(2, 3); /* the first reason stays */
+
+/* What an operation reads, class by class; `par` are its parameters' numbers. */
+typedef struct hop__inputs {
+    const hop_op *op;
+    const hop_mixer_config *config;
+    hop__set *const *in[HOP_OP_INPUTS]; /* [classes], columns already taken */
+    const float *par[HOP_OP_PARAMS];
+} hop__inputs;
+
+/* local.c: operations on one token alone, and those that look at its neighbours (CONV, SHIFT). */
+void hop__local_op(hop__walk *w, const hop__inputs *x, hop__set **y);
+/* exp as the kernels have it. */
+ival hop__exp_bounds(ival x);
+/* y = f(a) elementwise. */
+hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act act, double before, double scale);
+/* norms of a whole row; NULL weight: x itself */
+hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const float *weight,
+                        const float *bias, double eps);
+
+/* attend.c: softmax attention. Relative error of weights and of their quotient over n tokens. */
+double hop__attention_error(int64_t n);
+void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y);
+/* Attention to tokens that are not followed: some mean of all values. */
+void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y);
+
+/* scan.c: recurrences, as weighted sums over all earlier tokens. */
+void hop__scan(hop__walk *w, const hop__inputs *x, hop__set **y);
+
+/* mlp.c: x + mlp(norm(x)). */
+hop__set *hop__set_mlp(hop__walk *w, int class, const hop__set *x);
+
+/* walk.c: a layer on its way, operation by operation. */
+typedef struct hop__layer {
+    hop__walk *w;
+    hop_mixer_config config;
+    hop_list list;
+    const float *par[HOP_MIXER_MAX_PARAMS];
+    hop__sets *buffer; /* [buffers]: what they hold; HOP_X is the caller's to fill */
+} hop__layer;
+bool hop__layer_open(hop__layer *l, hop__walk *w); /* layer w->layer */
+bool hop__layer_op(hop__layer *l, int number);
+hop__set *hop__layer_input(const hop__walk *w, const hop__set *x); /* the layer's norm of the stream */
+
+/* All layers in order. x [classes]: the streams before the first one become those after the last one, which
+ * live in one of the two memories. False: w->m says why (status, or overflow). */
+bool hop__walk_layers(hop__walk *w, hop__set **x, hop__memory memory[2], hop_margin *margins, int64_t *count);
+
+/* The two largest of numbers that come tile by tile. What is not finite counts as a second one that nothing
+ * leads. */
+typedef struct hop__top {
+    double best, second;
+} hop__top;
+/* Adds scale · x[i] + offset for i < count; returns which of them is the best now, -1: none. */
+int64_t hop__top_add(hop__top *t, const float *x, int64_t count, double scale, double offset);
+
+/* Keys of a class of tokens: positions that a term over POS alone does not tell apart are one row. */
+typedef struct hop__places {
+    int64_t rows;
+    const hop__term *term;  /* NULL: one row */
+    int64_t *count, *first; /* [rows]: positions in the row, and the first of them */
+} hop__places;
+bool hop__places_of(hop__memory *m, const hop__class *c, const hop__set *k, hop__places *p);
+/* Is class p seen by any token of class a? */
+bool hop__sees(const hop__facts *f, int a, int p, bool bidirectional);
+
+#endif
