@@ -40,7 +40,7 @@ static void the_short_convolution_equals_its_sum(void **state)
     (void)state;
     for (int z = 0; z < 8; z++) {
         const int64_t T = 40, width = 5 + 9 * z, size = kernels[z % 4], old = size - 1;
-        hop_conv c = {T, width, size, width + 1, width + 2, z % 2 == 1};
+        hop_conv c = {T, width, size, width + 1, width + 2, z % 2 == 1, 0};
         float *x = random_new(T * c.x_stride, 600, 1.0), *w = random_new(width * size, 601, 1.0),
               *bias = random_new(width, 602, 1.0);
         float *past = random_new(old * width, 603, 1.0), *now = floats_new(old * width),
@@ -66,6 +66,15 @@ static void the_short_convolution_equals_its_sum(void **state)
             some.tokens = T - 2;
             hop_conv_forward(y + 2 * c.y_stride, now, x + 2 * c.x_stride, w, bias, &some);
             assert_all_near("convolution", y, want, T, c.y_stride, width, 1e-6);
+            memcpy(now, past, sizeof(float) * (size_t)(old * width));
+            poison(y, T * c.y_stride);
+            for (int64_t at = 0; at < width; at += 3) { /* channel by channel, but for a few */
+                some = c;
+                some.width = at + 3 < width ? 3 : width - at;
+                some.past_stride = width;
+                hop_conv_forward(y + at, now + at, x + at, w + at * size, bias + at, &some);
+            }
+            assert_all_near("convolution by channels", y, want, T, c.y_stride, width, 1e-6);
             for (int64_t i = 0; i < old; i++)
                 assert_memory_equal(now + i * width, x + (T - old + i) * c.x_stride,
                                     sizeof(float) * (size_t)width);

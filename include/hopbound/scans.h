@@ -132,6 +132,7 @@ typedef struct hop_conv {
     int64_t tokens, width, size;
     int64_t x_stride, y_stride;
     bool silu;
+    int64_t past_stride; /* 0: width. Channels can so be shared out */
 } hop_conv;
 void hop_conv_forward(float *y, float *past, const float *x, const float *w, const float *bias,
                       const hop_conv *c);

@@ -216,7 +216,7 @@ static void conv_strip(float *y, const float *past, const float *x, const hop_co
         for (int64_t j = 0; j < S; j++) {
             const int64_t from = t - S + 1 + j;
             if (from < 0 && !past) continue;
-            const float *p = from < 0 ? past + (from + S - 1) * c->width : x + from * c->x_stride;
+            const float *p = from < 0 ? past + (from + S - 1) * c->past_stride : x + from * c->x_stride;
             sum += v_load(taps + j * LANES) * (n == LANES ? v_load(p) : v_load_part(p, n));
         }
         if (c->silu) sum = sum / (v_exp(-sum) + 1.0f);
@@ -237,7 +237,7 @@ static void conv_long(float *y, const float *past, const float *x, const float *
         for (int64_t j = 0; j < S; j++) {
             const int64_t from = t - S + 1 + j;
             if (from < 0)
-                sum += past ? w[j] * past[(from + S - 1) * c->width] : 0.0f;
+                sum += past ? w[j] * past[(from + S - 1) * c->past_stride] : 0.0f;
             else
                 sum += w[j] * x[from * c->x_stride];
         }

@@ -116,7 +116,7 @@ void hop__ref_conv(float *y, const float *past, const float *x, const float *w, 
                 if (from >= 0)
                     sum += (double)w[i * c->size + j] * x[from * c->x_stride + i];
                 else if (past)
-                    sum += (double)w[i * c->size + j] * past[(from + c->size - 1) * c->width + i];
+                    sum += (double)w[i * c->size + j] * past[(from + c->size - 1) * c->past_stride + i];
             }
             y[t * c->y_stride + i] = (float)(c->silu ? sum / (1.0 + exp(-sum)) : sum);
         }

@@ -104,11 +104,13 @@ void hop_conv_forward(float *y, float *past, const float *x, const float *w, con
                       const hop_conv *c)
 {
     assert(c->tokens >= 0 && c->width >= 0 && c->size >= 1);
-    hop__kernels_get()->conv(y, past, x, w, bias, c);
-    const int64_t rows = c->size - 1, row = c->width;
+    hop_conv all = *c;
+    if (all.past_stride == 0) all.past_stride = c->width;
+    hop__kernels_get()->conv(y, past, x, w, bias, &all);
+    const int64_t rows = c->size - 1, row = all.past_stride;
     for (int64_t i = 0; past && i < rows; i++) {
         const int64_t from = c->tokens - rows + i;
         const float *src = from < 0 ? past + (from + rows) * row : x + from * c->x_stride;
-        memmove(past + i * row, src, sizeof(float) * (size_t)row);
+        memmove(past + i * row, src, sizeof(float) * (size_t)c->width);
     }
 }

@@ -23,47 +23,45 @@ static int64_t least(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* ---- convolution and shift ------------------------------------------------------------------- */
+/* ---- by channels ----------------------------------------------------------------------------- */
 
-enum { CONV_ROWS = 128 }; /* of a task; no fewer than a convolution can remember */
+enum { CHANNELS = 64 }; /* of a task, where they are shared out */
 
-typedef struct conv_job {
+typedef struct channel_job {
     const hop__walk *w;
     const hop_op *op;
-    int64_t s;
-    float *past, *saved, *each; /* the state's, as it was, and one for each worker */
-} conv_job;
+    int64_t s, channels; /* of a task */
+} channel_job;
 
-static int64_t conv_tasks(const hop__walk *w)
+static void some_channels(void *ctx, int64_t task, int worker)
 {
-    return (w->tokens + CONV_ROWS - 1) / CONV_ROWS;
-}
-
-/* Inputs before the task's first row: the state's, or rows of the task before. The last task leaves its past
- * in the state; the first one reads what the state was. */
-static void conv_task(void *ctx, int64_t task, int worker)
-{
-    const conv_job *j = ctx;
+    const channel_job *j = ctx;
+    const hop__walk *w = j->w;
     const hop_op *op = j->op;
-    int64_t from = task * CONV_ROWS, rows = op->taps - 1, x_stride = hop__stride(j->w, op, 0);
-    hop_conv c = {.width = op->width, .size = op->taps, .silu = op->silu, .x_stride = x_stride};
-    c.tokens = least(CONV_ROWS, j->w->tokens - from), c.y_stride = op->width;
-    const float *x = hop__in(j->w, op, 0, j->s, from);
-    float *past = task + 1 == conv_tasks(j->w) ? j->past : j->each + worker * rows * op->width;
-    if (task == 0 && past != j->past) copy(past, j->saved, rows * op->width);
-    for (int64_t i = 0; task > 0 && i < rows; i++)
-        copy(past + i * op->width, x + (i - rows) * x_stride, op->width);
-    hop_conv_forward(hop__out(j->w, op, j->s, from), rows > 0 ? past : NULL, x, hop__par(j->w, op, 0),
-                     hop__par(j->w, op, 1), &c);
+    int64_t at = task * j->channels, n = least(j->channels, op->width - at);
+    float *y = hop__out(w, op, j->s, 0) + at, *state = state_of(w, op, j->s);
+    const float *x = hop__in(w, op, 0, j->s, 0) + at, *bias = hop__par(w, op, 1);
+    (void)worker;
+    if (op->kind == HOP_OP_DIAGONAL) {
+        hop_diagonal_forward(y, state + at, x, hop__in(w, op, 1, j->s, 0) + at, w->tokens, n, op->width);
+        return;
+    }
+    const hop_conv c = {.tokens = w->tokens,
+                        .width = n,
+                        .size = op->taps,
+                        .x_stride = hop__stride(w, op, 0),
+                        .y_stride = op->width,
+                        .silu = op->silu,
+                        .past_stride = op->width};
+    hop_conv_forward(y, state ? state + at : NULL, x, hop__par(w, op, 0) + at * op->taps,
+                     bias ? bias + at : NULL, &c);
 }
 
-static void conv(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+static void by_channels(const hop__walk *w, const hop_op *op, int64_t s, hop_pool *pool)
 {
-    int64_t floats = (op->taps - 1) * op->width;
-    conv_job j = {.w = w, .op = op, .s = s, .past = state_of(w, op, s), .saved = work, .each = work + floats};
-    if (conv_tasks(w) > 1 && floats > 0) copy(j.saved, j.past, floats);
-    hop_pool_run(w->tokens * op->width * op->taps < worth_sharing ? NULL : pool, conv_tasks(w), conv_task,
-                 &j);
+    bool share = hop_pool_threads(pool) > 1 && w->tokens * op->width >= worth_sharing;
+    channel_job j = {w, op, s, share ? CHANNELS : op->width};
+    hop_pool_run(pool, (op->width + j.channels - 1) / j.channels, some_channels, &j);
 }
 
 static void shift(const hop__walk *w, const hop_op *op, int64_t s)
@@ -165,25 +163,6 @@ static void selective(const hop__walk *w, const hop_op *op, int64_t s, float *wo
                           pool);
 }
 
-enum { DIAGONAL_WIDTH = 64 }; /* channels of a task */
-
-typedef struct diagonal_job {
-    const hop__walk *w;
-    const hop_op *op;
-    int64_t s;
-} diagonal_job;
-
-static void diagonal_task(void *ctx, int64_t task, int worker)
-{
-    const diagonal_job *j = ctx;
-    const hop_op *op = j->op;
-    int64_t at = task * DIAGONAL_WIDTH;
-    (void)worker;
-    hop_diagonal_forward(hop__out(j->w, op, j->s, 0) + at, state_of(j->w, op, j->s) + at,
-                         hop__in(j->w, op, 0, j->s, 0) + at, hop__in(j->w, op, 1, j->s, 0) + at, j->w->tokens,
-                         least(DIAGONAL_WIDTH, op->width - at), op->width);
-}
-
 /* ---- attention ------------------------------------------------------------------------------- */
 
 /* strides: of q, k, v. */
@@ -260,7 +239,6 @@ size_t hop__attend_work(const hop_op *op, int64_t tokens, int64_t first, int thr
 size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int threads)
 {
     switch (op->kind) {
-    case HOP_OP_CONV: return tokens > CONV_ROWS ? (size_t)((op->taps - 1) * op->width * (threads + 1)) : 0;
     case HOP_OP_SCAN: {
         hop_scan s = scan_shape(op, tokens);
         int64_t spread_row = op->kv_heads * op->key_dim + gate_width(op) + op->width;
@@ -278,17 +256,13 @@ size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int t
 
 void hop__sequence_op(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
 {
-    diagonal_job diagonal = {w, op, s};
     int64_t from = op->kind == HOP_OP_ATTEND || op->kind == HOP_OP_SPARSE ? w->first : 0;
     switch (op->kind) {
-    case HOP_OP_CONV: conv(w, op, s, work, pool); break;
+    case HOP_OP_CONV:
+    case HOP_OP_DIAGONAL: by_channels(w, op, s, pool); break;
     case HOP_OP_SHIFT: shift(w, op, s); break;
     case HOP_OP_SCAN: scan(w, op, s, work, pool); break;
     case HOP_OP_SELECTIVE: selective(w, op, s, work, pool); break;
-    case HOP_OP_DIAGONAL:
-        hop_pool_run(w->tokens * op->width < worth_sharing ? NULL : pool,
-                     (op->width + DIAGONAL_WIDTH - 1) / DIAGONAL_WIDTH, diagonal_task, &diagonal);
-        break;
     default: attend(w, op, s, work, pool);
     }
     hop__cut_rows(w, hop__out(w, op, s, from), (w->tokens - from) * op->width);
