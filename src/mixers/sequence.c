@@ -1,6 +1,7 @@
 /* sequence.c - the operations that look along a sequence: convolution, shift, scans, attention. */
 #include "walk.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -105,7 +106,10 @@ static void scan(const hop__walk *w, const hop_op *op, int64_t s, float *work, h
     float *o = hop__out(w, op, s, 0), *whole = o, *state = state_of(w, op, s);
     const float *in[HOP_OP_INPUTS];
     for (int i = 0; i < HOP_OP_INPUTS; i++) in[i] = hop__in(w, op, i, s, 0);
-    if (op->gate == HOP_GATE_HEAD) in[HOP_SCAN_G] = w->b[op->in[HOP_SCAN_G].buffer]; /* one row for all */
+    if (op->gate == HOP_GATE_HEAD) in[HOP_SCAN_G] = hop__in(w, op, HOP_SCAN_G, 0, 0); /* one row for all */
+    for (int i = HOP_SCAN_A; i <= HOP_SCAN_B; i++) /* the kernels have one stride for all three */
+        assert(!in[i] || hop__stride(w, op, i) == hop__stride(w, op, HOP_SCAN_K));
+    assert(n == 1 || hop__stride(w, op, HOP_SCAN_K) == n * kw);
     c.form = w->form, c.o_stride = op->width;
     c.q_stride = hop__stride(w, op, HOP_SCAN_Q);
     c.k_stride = hop__stride(w, op, HOP_SCAN_K) / n;
