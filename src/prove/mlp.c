@@ -191,6 +191,102 @@ static void other_rows(const mlp *p, column *k, int deciding, hop__set *y)
     }
 }
 
+/* ---- functions of one number ---------------------------------------------------------------- */
+
+/* The only coordinate that a result depends on, all others being constant; -1: there are several. Its largest
+ * and smallest value over an interval can be had without straight lines: they are at the ends or where a unit
+ * changes sides. */
+static int64_t only_input(const mlp *p, const column *k)
+{
+    int64_t found = -1;
+    if (k->units == 0 || k->units > 32) return -1;
+    for (int64_t n = 0; n < k->support; n++) {
+        int64_t i = k->from[n];
+        ival range = hop__set_range(p->x, i);
+        if (ival_is_point(range) && p->x->rad[i] == 0) continue;
+        if (found >= 0) return -1;
+        found = i;
+    }
+    return found;
+}
+
+/* The result when coordinate `input` is v; *mag: of all that is added up. */
+static double result_at(const mlp *p, const column *k, int64_t input, double v, double *mag)
+{
+    double sum = k->c == input ? v : p->x->mid[k->c];
+    *mag = fabs(sum);
+    for (int64_t u = 0; u < k->units; u++) {
+        int64_t j = k->unit[u];
+        double w = p->up[j * p->d + input], z = p->z->mid[j] + w * (v - p->x->mid[input]);
+        *mag +=
+            fabs(k->gain[u]) * (fabs(z) + fabs(p->z->mid[j]) + fabs(w) * (fabs(v) + fabs(p->x->mid[input])));
+        if (z > 0) sum += k->gain[u] * z;
+    }
+    return sum;
+}
+
+static ival result_over(const mlp *p, const column *k, int64_t input, ival v)
+{
+    ival y = {INFINITY, -INFINITY};
+    double slack = 0;
+    for (int64_t u = -2; u < k->units; u++) {
+        double at = u == -2 ? v.lo : v.hi, mag;
+        if (u >= 0) {
+            double w = p->up[k->unit[u] * p->d + input];
+            if (w == 0) continue;
+            at = p->x->mid[input] - p->z->mid[k->unit[u]] / w;
+            if (!(at > v.lo && at < v.hi)) continue;
+        }
+        y = ival_hull(y, ival_point(result_at(p, k, input, at, &mag)));
+        slack = ival_most(slack, mag * (double)(k->units + 4) * 0x1p-50);
+    }
+    bool exact = ival_is_point(v) && p->x->grid[input] != HOP__NO_GRID && ival_is_point(y);
+    return exact ? y : ival_widen(y, slack);
+}
+
+/* How far the nearest unit is from changing sides. */
+static double clip_over(const mlp *p, const column *k, int64_t input, ival v)
+{
+    double least = INFINITY;
+    for (int64_t u = 0; u < k->units; u++) {
+        double w = p->up[k->unit[u] * p->d + input],
+               a = p->z->mid[k->unit[u]] + w * (v.lo - p->x->mid[input]),
+               b = p->z->mid[k->unit[u]] + w * (v.hi - p->x->mid[input]), lo = fmin(a, b), hi = fmax(a, b);
+        if (lo != hi) least = ival_least(least, lo > 0 ? lo : hi < 0 ? -hi : -fmin(hi, -lo));
+    }
+    return least;
+}
+
+/* All values of the result, row by row of the term that moves its input most. */
+static void one_input(const mlp *p, column *k, int64_t input, hop__set *y)
+{
+    const hop__set *x = p->x;
+    int deciding = -1;
+    double widest = 0;
+    ival rest = ival_point(x->mid[input]);
+    for (int t = 0; t < x->terms; t++) {
+        ival r = hop__set_term_range(x, t, input);
+        if (!x->term[t].mixture && r.hi - r.lo > widest) widest = r.hi - r.lo, deciding = t;
+    }
+    for (int t = 0; t < x->terms; t++)
+        if (t != deciding) rest = ival_add(rest, hop__set_term_range(x, t, input));
+    rest = ival_widen(rest, x->rad[input]);
+    const hop__term *d = deciding >= 0 ? &x->term[deciding] : NULL;
+    for (int64_t r = 0; r < (d ? d->rows : 1); r++) {
+        ival v = d ? ival_add(rest, ival_point(d->row[r * p->d + input])) : rest,
+             all = result_over(p, k, input, v);
+        double mid = ival_is_point(all) ? all.lo : ival_mid(all);
+        k->box = ival_most(k->box, ival_rad(all));
+        if (d)
+            y->term[deciding].row[r * p->d + k->c] = mid;
+        else
+            y->mid[k->c] = mid;
+        if (!(all.hi >= all.lo)) k->box = INFINITY;
+        if (p->class == p->w->answering)
+            p->w->margin.clip_margin = ival_least(p->w->margin.clip_margin, clip_over(p, k, input, v));
+    }
+}
+
 /* What float32 loses: in the arguments, in the sum over units, in the sum with the stream; and what is lost
  * here. */
 static double rounding(const mlp *p, const column *k)
@@ -232,12 +328,19 @@ static hop__set *relu_mlp(const mlp *p)
     raw->terms = p->x->terms;
     for (int64_t c = 0; m->status == HOP_OK && c < p->d; c++) {
         column_start(&k, p, c);
-        int deciding = deciding_term(p, &k);
-        rest_ranges(p, &k, deciding);
-        deciding_rows(p, &k, deciding, raw);
-        other_rows(p, &k, deciding, raw);
-        double bias = p->bias ? p->bias[c] : 0, more = rounding(p, &k);
-        raw->mid[c] += p->x->mid[c] + bias;
+        int64_t input = only_input(p, &k);
+        double bias = p->bias ? p->bias[c] : 0;
+        if (input >= 0) {
+            one_input(p, &k, input, raw);
+            raw->mid[c] += bias;
+        } else {
+            int deciding = deciding_term(p, &k);
+            rest_ranges(p, &k, deciding);
+            deciding_rows(p, &k, deciding, raw);
+            other_rows(p, &k, deciding, raw);
+            raw->mid[c] += p->x->mid[c] + bias;
+        }
+        double more = rounding(p, &k);
         if (k.box + more > 0) raw->rad[c] = ival_up((k.box + more) * (1 + 1e-9));
     }
     hop__set_tidy(m, raw);
