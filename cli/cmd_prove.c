@@ -9,7 +9,7 @@ static const char *const METHODS[] = {"auto", "interval", "enumerate",
 typedef struct prove_args {
     common_args common;
     size_args sizes;
-    opt_value method, limit, counterexample;
+    opt_value method, limit, counterexample, message_bits;
 } prove_args;
 
 /* clang-format off */
@@ -21,6 +21,9 @@ static const opt OPTIONS[] = {
     {"limit", 0, OPT_INT, AT(limit), "N", NULL, 1, INT64_MAX,
      .initial_help = "as many as take about ten seconds",
      .help = "auto also runs every input when there are at most N"},
+    {"message-bits", 0, OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32, .initial_help = "nothing is rounded",
+     .help = "under the arithmetic of the game: what crosses between players (queries, partial softmaxes, states) is "
+             "rounded to numbers of P bits, as `play --bits P` does"},
     {"counterexample", 0, OPT_TEXT, AT(counterexample), "FILE",
      .help = "when refuted, write the input there, a line for `run --input` and `task --check`"},
     {0},
@@ -94,6 +97,7 @@ static int report_json(const prove_args *a, const hop_proof *p, const hop_task *
         hop_json_put_null(&w);
     hop_json_number(&w, "log10_inputs", p->log10_inputs);
     hop_json_integer(&w, "enumerated", p->enumerated);
+    if (a->message_bits.given) hop_json_integer(&w, "message_bits", a->message_bits.integer);
     write_margins(&w, p);
     hop_json_number(&w, "readout_margin", p->readout_margin);
     write_lines(&w, "covers", p->covers);
@@ -185,6 +189,7 @@ static int prove(const prove_args *a, const hop_model *m, const hop_task *t, hop
         [HOP_PROVED] = EXIT_DONE, [HOP_REFUTED] = EXIT_COUNTEREXAMPLE, [HOP_UNDECIDED] = EXIT_UNDECIDED};
     const hop_prove_options o = {.method = (hop_prove_method)a->method.choice,
                                  .enumerate_limit = a->limit.integer,
+                                 .message_bits = (int)a->message_bits.integer,
                                  .seed = (uint64_t)a->common.seed.integer,
                                  .pool = pool,
                                  .progress = &a->common.progress};

@@ -31,6 +31,10 @@ typedef struct hop_prove_options {
     hop_prove_method method;
     int64_t enumerate_limit; /* inputs that `auto` runs at most; 0: as many as take about ten seconds */
     uint64_t seed;           /* of the search for a counter-example when a bound fails */
+    /* 10 to 32: the arithmetic that the bounds count. What crosses between two players (queries, partial
+     * softmaxes, states) is rounded to numbers of so many bits, as hop_cuts has it; 0: nothing crosses.
+     * Function composition only. */
+    int message_bits;
     hop_pool *pool;
     const hop_progress *progress;
 } hop_prove_options;

@@ -226,7 +226,18 @@ static double score_slack(const head *h)
     double error = 2 * (HOP_DOT_ERROR((double)dim + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag,
            most = qmost * kmost * fmax(scale, 1);
     if (!(most * (double)dim < HOP__LARGEST)) h->w->m->overflow = true;
+    error += h->w->message * mag; /* queries that cross */
+    /* A partial softmax's largest score is rounded, and what is relative to it moved by as much;
+     * hop_partial_round moves it by at most 60. */
+    if (!(h->w->message * scale * mag < 50)) h->w->m->overflow = true;
     return 2 * (1 + 1e-9) * (scale * (error + box) + (double)dim * 0x1p-146 * most);
+}
+
+/* What rounding the sums of partial softmaxes (or a cache's values) does to a mean of values up to mag: sum
+ * and vector are each off by w->message, relative. */
+static double crossing(const hop__walk *w, double mag)
+{
+    return w->message == 0 ? 0 : 2 * w->message * mag / (1 - 2 * w->message);
 }
 
 /* Do all tokens of the class see the token that they look at? */
@@ -344,8 +355,9 @@ static hop__set *head_output(const head *h)
         ival hull = values_hull(h, c);
         double mag = ival_mag(hull);
         if (mag == 0) continue;
-        if (!(mag * (double)h->seen < HOP__LARGEST)) m->overflow = true;
-        double lost = error * mag + (double)h->seen * 0x1p-140;
+        if (!(mag * (double)h->seen * (h->w->message > 0 ? 1e22 : 1) < HOP__LARGEST)) m->overflow = true;
+        double lost =
+            error * mag + (double)h->seen * (h->w->message > 0 ? 0x1p-60 : 0x1p-140) + crossing(h->w, mag);
         if (s.rule == HOP__RULE_NONE) {
             y->mid[c] = ival_mid(hull);
             y->rad[c] = ival_up(ival_rad(hull) + lost);
@@ -409,7 +421,8 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
             if (hull.lo == 0 && hull.hi == 0) continue;
             if (!(ival_mag(hull) * (double)seen < HOP__LARGEST)) w->m->overflow = true;
             y[a]->mid[c] = ival_mid(hull);
-            y[a]->rad[c] = ival_up(ival_rad(hull) + error * ival_mag(hull) + (double)seen * 0x1p-140);
+            y[a]->rad[c] = ival_up(ival_rad(hull) + error * ival_mag(hull) + (double)seen * 0x1p-60 +
+                                   crossing(w, ival_mag(hull)));
         }
         hop__set_tidy(w->m, y[a]);
     }

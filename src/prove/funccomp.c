@@ -159,6 +159,10 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop__analysis *a, const hop_mod
     const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
     proof p = {.out = out, .analysis = a, .d = c->d_model};
     p.walk = (hop__walk){.model = m, .pool = o->pool, .progress = o->progress};
+    /* Numbers of P bits have a sign, 8 bits of exponent and P - 9 of fraction: half a unit in the last place.
+     */
+    if (o->message_bits > 0 && o->message_bits < 32)
+        p.walk.message = ldexp(1, 8 - o->message_bits) * (1 + 1e-9);
     p.tokens = hop_model_weight(m, "model.embed_tokens.weight")->data;
     p.positions = positions ? positions->data : NULL;
     hop__facts_init(&p.walk.facts, &task->funccomp, c->bidirectional);

@@ -108,6 +108,12 @@ static const char *const rests_on_bounds[] = {
     "this program: the transfer functions of src/prove, the layers' lists of operations, the matrix product",
     NULL,
 };
+static const char *const covers_game[] = {
+    "every input of these sizes",
+    "the game's arithmetic: float32, and what crosses between players rounded to numbers of so many bits",
+    "every instruction set of the kernels, any number of threads",
+    NULL,
+};
 static const char *const covers_run[] = {
     "every input of these sizes",
     "float32 as `run` computes it on this instruction set",
@@ -115,10 +121,10 @@ static const char *const covers_run[] = {
 };
 static const char *const rests_on_runs[] = {"this program's forward pass on this machine", NULL};
 
-static void say_what_it_means(hop_proof *p)
+static void say_what_it_means(hop_proof *p, const hop_prove_options *o)
 {
     if (p->verdict != HOP_PROVED) return;
-    p->covers = p->by_interval ? covers_all : covers_run;
+    p->covers = !p->by_interval ? covers_run : o->message_bits ? covers_game : covers_all;
     p->rests_on = p->by_interval ? rests_on_bounds : rests_on_runs;
 }
 
@@ -202,7 +208,20 @@ hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, con
     *p = (hop_proof){
         .verdict = HOP_UNDECIDED, .log10_inputs = hop_task_log10_inputs(task), .readout_margin = NAN};
     subject u = {.model = m, .task = task, .options = o};
-    const hop_eval_options ask = {.pool = o->pool, .progress = o->progress, .until_wrong = true};
+    hop_eval_options ask = {.pool = o->pool, .progress = o->progress, .until_wrong = true};
+    int64_t starts[HOP_MAX_HOPS + 2];
+    hop_cuts cuts = {.starts = starts, .bits = o->message_bits};
+    if (o->message_bits && task->kind != HOP_TASK_FUNCCOMP)
+        return hop_fail(err, HOP_EDOMAIN, "messages are counted between the players of funccomp, not of %s",
+                        hop_task_name(task->kind));
+    if (o->message_bits && (o->message_bits < 10 || o->message_bits > 32))
+        return hop_fail(err, HOP_ERANGE, "%d bits: numbers that cross have 10 to 32", o->message_bits);
+    if (o->message_bits) {
+        for (int l = task->funccomp.hops; l >= 0; l--) starts[cuts.count++] = task->funccomp.start[l];
+        starts[cuts.count++] = task->length - 1;
+        ask.cuts = &cuts;
+        ask.cut_tokens = task->length;
+    }
     hop_status s = hop_eval_open(&u.eval, m, &ask, err); /* what `run` refuses has no verdict */
     if (s == HOP_OK) {
         u.generates = hop_eval_generates(u.eval);
@@ -212,6 +231,6 @@ hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, con
     hop_eval_close(u.eval);
     if (s != HOP_OK) hop_proof_free(p);
     if (s == HOP_OK && p->verdict == HOP_PROVED) p->why[0] = 0;
-    if (s == HOP_OK) say_what_it_means(p);
+    if (s == HOP_OK) say_what_it_means(p, o);
     return s;
 }

@@ -34,8 +34,9 @@ typedef struct shape {
         *own[HOP__MOST_CLASSES]; /* [heads]: how far it may turn what it has just written; NULL: not */
     double log_decay;            /* the largest |log decay| of a token */
     const float
-        *bonus; /* [heads, keys]: the own token's weight in place of 1, before its decay; NULL: none */
-    bool exps;  /* weights come from exponentials */
+        *bonus;        /* [heads, keys]: the own token's weight in place of 1, before its decay; NULL: none */
+    bool exps;         /* weights come from exponentials */
+    double stabiliser; /* mlstm: the largest |m|, an exponent that is rounded where it crosses; else 0 */
 } shape;
 
 /* One head of a class. */
@@ -320,7 +321,9 @@ static double scan_error(const reader *r, const tally *t)
     if (s->f_keys || s->exps)
         e += (n / 16 + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
              4 * fmin(n, CHUNK) * fmin(n, CHUNK) * s->log_decay * HOP_UNIT_ROUNDOFF;
-    return 1.1 * e;
+    /* The state crosses as many cuts as there are classes, and each of its numbers is rounded there. */
+    double cross = s->w->message * (double)s->w->facts.classes * (1 + s->stabiliser);
+    return 1.1 * (e + cross * exp(cross));
 }
 
 /* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different
@@ -343,7 +346,7 @@ static double largest_product(const reader *r, int64_t e)
 static bool exact(const reader *r, const tally *t, int64_t e)
 {
     const shape *s = r->s;
-    if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q) return false;
+    if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0) return false;
     int grid = HOP__ANY_GRID;
     double sum = 0;
     for (int64_t c = 0; c < s->keys; c++) {
@@ -696,8 +699,11 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
             hop__set *g = hop__set_act(m, x->in[HOP_SCAN_F][a], HOP_ACT_LOGSIGMOID, 1, 1);
             if (g) f[a] = decays(m, g);
             for (int64_t h = 0; g && h < heads; h++) s.log_decay = ival_most(s.log_decay, g->mag[h]);
-            for (int64_t h = 0; h < heads; h++)
-                gate = ival_most(gate, exp(fmax(0, hop__set_range(x->in[HOP_SCAN_I][a], h).hi)) * 1.001);
+            for (int64_t h = 0; h < heads; h++) {
+                double i = fmax(0, hop__set_range(x->in[HOP_SCAN_I][a], h).hi);
+                gate = ival_most(gate, exp(i) * 1.001);
+                s.stabiliser = ival_most(s.stabiliser, fmax(i, (double)w->facts.length * s.log_decay));
+            }
             hop__set *one = hop__set_new(m, 1);
             if (!one || !f[a]) return;
             one->mid[0] = 1;

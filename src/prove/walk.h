@@ -18,6 +18,7 @@ typedef struct hop__walk {
     hop__memory *m;
     hop_pool *pool;
     const hop_progress *progress;
+    double message; /* relative rounding of what crosses between classes; 0: nothing is rounded there */
     int64_t layer;
     int answering;               /* the class whose margins are reported */
     hop_margin margin;           /* of the current layer */
