@@ -71,6 +71,22 @@ static void write_list(hop_json_writer *w, const char *key, const char *const *l
     hop_json_end_array(w);
 }
 
+/* What the proof chooses: {"t": 14, ..}. */
+static void write_choices(hop_json_writer *w, const hop_bound *r)
+{
+    if (!r->choices) {
+        hop_json_null(w, "choices");
+        return;
+    }
+    hop_json_key(w, "choices");
+    hop_json_begin_object(w);
+    for (int i = 0; r->choices[i]; i++) {
+        hop_json_key(w, r->choice_names[i]);
+        put_number_text(w, r->choices[i]);
+    }
+    hop_json_end_object(w);
+}
+
 static void write_result(hop_json_writer *w, const hop_bound *r, int hops)
 {
     hop_json_begin_object(w);
@@ -97,6 +113,7 @@ static void write_result(hop_json_writer *w, const hop_bound *r, int hops)
     write_list(w, "sizes", r->sizes, hops);
     write_list(w, "x", r->x, hops);
     write_list(w, "s", r->s, hops - 1);
+    write_choices(w, r);
     hop_json_end_object(w);
 }
 
@@ -201,6 +218,17 @@ static void print_list(hop_text *out, const char *lead, const char *const *list,
     hop_text_free(&line);
 }
 
+/* "t = 14, sigma = 17": the integers; the numbers of lemma 3 are for --json. */
+static void print_choices(hop_text *out, const hop_bound *r)
+{
+    hop_text line = {0};
+    for (int i = 0; r->choices && r->choices[i]; i++)
+        if (!strpbrk(r->choices[i], ".e"))
+            hop_text_printf(&line, "%s%s = %s", i ? ", " : "", r->choice_names[i], r->choices[i]);
+    if (line.len) hop_text_printf(out, "                              %s\n", line.s);
+    hop_text_free(&line);
+}
+
 static void print_result(hop_text *out, const hop_bound *r, int hops)
 {
     hop_text_printf(out, "%-3s %-11s %-12s  %s\n", r->id, hop_answer_name(r->answer),
@@ -210,6 +238,7 @@ static void print_result(hop_text *out, const hop_bound *r, int hops)
     print_list(out, "m, n_1, ..", r->sizes, hops);
     print_list(out, "x_0, ..", r->x, hops);
     print_list(out, "s_1, ..", r->s, hops - 1);
+    print_choices(out, r);
 }
 
 /* Which condition keeps a theorem from applying; NULL: none. */

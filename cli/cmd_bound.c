@@ -139,7 +139,7 @@ const verb verb_bound = {
     .name = "bound",
     .summary = "says what a layer pattern can and cannot do: every theorem, with numbers",
     .description =
-        "Evaluates the published theorems T1, T2, T5, T6 and the finite ones P1 to P6 for a pattern of "
+        "Evaluates the published theorems T1, T2, T5, T6 and the finite ones P1 to P9 for a pattern of "
         "layers. For each: its hypotheses, what it needs and what the pattern has, the length n from which it "
         "speaks, and a verdict. Impossible at n: some sizes of the task whose prompt has at most n tokens "
         "cannot be solved, whatever the weights. Possible at n: every such size is solved by weights that are "

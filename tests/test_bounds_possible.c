@@ -141,7 +141,7 @@ static void hops_are_counted_by_what_stands_where(void **state)
         hop_arch_layer layers[5];
         int count, able, unable;
     } cases[] = {
-        {{F}, 1, 0, 1},          {{L}, 1, 0, 1},          {{F, F}, 2, 1, 0},
+        {{F}, 1, 0, 1},          {{L}, 1, 0, 1},          {{F, F}, 2, 1, 2},
         {{L, F}, 2, 1, 2},       {{F, L}, 2, 1, 2},       {{L, F, F}, 3, 2, 0},
         {{F, L, F}, 3, 2, 0},    {{F, F, L}, 3, 1, 0},    {{F, L, F, L, F}, 5, 3, 0},
         {{F, F, L, F}, 4, 2, 0}, {{B}, 1, 0, 2},          {{B, F}, 2, 1, 0},

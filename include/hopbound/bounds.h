@@ -87,7 +87,7 @@ typedef struct hop_hypothesis {
 
 /* What one theorem says. Texts are owned by the hop_bounds. */
 typedef struct hop_bound {
-    const char *id;        /* "T1" .. "P6" */
+    const char *id;        /* "T1" .. "P9" */
     const char *statement; /* one line */
     bool published;        /* a published, asymptotic theorem; else one of ours, finite */
     bool applies;          /* its hypotheses about the pattern hold; `why` says which do not */
@@ -104,6 +104,9 @@ typedef struct hop_bound {
     const char *const *sizes; /* [hops]: m, n_1, .., n_{L-1} */
     const char *const *x;     /* [hops]: x_0 .. x_{L-1} */
     const char *const *s;     /* [hops - 1]: s_1 .. s_{L-1} */
+    /* What the proofs of P4', P7, P8, P9 choose at these sizes, by name: integers, and the numbers A, b, v_0,
+     * v_1 of lemma 3, which read as doubles are exact. NULL, or lists that end with NULL. */
+    const char *const *choice_names, *const *choices;
     const hop_hypothesis *hypotheses;
     int hypothesis_count;
 } hop_bound;

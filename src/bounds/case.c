@@ -72,6 +72,14 @@ const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int 
     return out;
 }
 
+const char *const *hop__say_texts(hop__case *c, const char *const *first, int count,
+                                  const char *const *second, int more)
+{
+    const char **out = keep(c->strings, calloc((size_t)(count + more) + 1, sizeof *out));
+    for (int i = 0; out && i < count + more; i++) out[i] = i < count ? first[i] : second[i - count];
+    return out;
+}
+
 const char *hop__say_layers(hop__case *c, int64_t count, const char *kind)
 {
     return hop__say(c, "%lld %s layer%s", (long long)count, kind, count == 1 ? "" : "s");
@@ -107,6 +115,13 @@ bool hop__suppose(hop__case *c, hop_bound *b, bool met, const char *text)
 bool hop__suppose_known_mixers(hop__case *c, hop_bound *b)
 {
     return hop__suppose(c, b, c->shape.other == 0, "full and linear layers only, no sparse or unknown mixer");
+}
+
+bool hop__suppose_nothing_first(hop__case *c, hop_bound *b)
+{
+    return hop__suppose(
+        c, b, c->shape.layers[0] == 0,
+        hop__say(c, "no linear layer before the first full one, %s", hop__say_here(c, c->shape.layers[0])));
 }
 
 /* ---- lengths -------------------------------------------------------------------------------- */

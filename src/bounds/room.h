@@ -52,6 +52,10 @@ const char *hop__say_integer(hop__case *c, const fmpz_t x); /* short: hop__print
 /* NULL-able lists of decimal numbers, `total` places, those from `count` on NULL. */
 const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int total);
 
+/* Two lists of texts as one. */
+const char *const *hop__say_texts(hop__case *c, const char *const *first, int count,
+                                  const char *const *second, int more);
+
 /* "1 full layer", "2 full layers"; "here is 1", "here are 2". */
 const char *hop__say_layers(hop__case *c, int64_t count, const char *kind);
 const char *hop__say_here(hop__case *c, int64_t count);
@@ -62,6 +66,8 @@ bool hop__suppose(hop__case *c, hop_bound *b, bool met, const char *text);
 void hop__note(hop__case *c, hop_bound *b, bool met, const char *text);
 /* "every mixer is known": no layer of a kind that the theorem does not cover. */
 bool hop__suppose_known_mixers(hop__case *c, hop_bound *b);
+/* "no linear layer before the first full one": K_0 = 0. */
+bool hop__suppose_nothing_first(hop__case *c, hop_bound *b);
 
 /* The theorem says impossible at these sizes, so from their length on: sets speaks_from, sizes, and the
  * verdict for the length asked, with `why`. `count` sizes are given; more hops are fans of 2. */
@@ -83,7 +89,9 @@ void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
     X(p3, "P3", false, "linear layers alone: accuracy at most 1 - D, R(D) = Q/N")                            \
     X(p4, "P4", false, "one full layer fails at two hops: n_1 V log2 N_1 > n_1 M + V A_1 + A_0")             \
     X(p5, "P5", false, "one full layer alone fails at one hop when m log2 m > H(d+2)p")                      \
-    X(p6, "P6", false, "L-1 full layers with linear ones in the gaps fail at L hops, at finite sizes")
+    X(p6, "P6", false, "L-1 full layers with linear ones in the gaps fail at L hops, at finite sizes")       \
+    X(p7, "P7", false,                                                                                       \
+      "two full layers with no linear one before the first fail at two hops, at finite sizes")
 
 typedef void hop__theorem_fn(hop__case *c, hop_bound *b);
 #define HOP__DECLARE(name, id, published, statement) void hop__##name(hop__case *c, hop_bound *b);

@@ -1,0 +1,212 @@
+/* Integers that make an inequality hold at the shortest prompt: descent by factors, smaller and smaller, of
+ * any of the integers at once, from several starts; then from where it ended, shaken. What is found is
+ * verified. */
+#include "count.h"
+
+#include <math.h>
+#include <string.h>
+
+#define MOST_HEIGHTS 400000 /* that are asked for, all starts together */
+#define SHAKES       60
+
+double hop__least_root(double a, double c, double d, double k, double least)
+{
+    double zero = exp2(d / a) / c, rest = k / (a * zero) * M_LN2; /* y·ln y = rest, e = y·zero */
+    if (!(zero < 1e300) || !(rest < 1e300)) {
+        if (!(d / a < 0)) return INFINITY;
+        zero = 1e-300 / c, rest = INFINITY;
+    }
+    double e;
+    if (rest < 1e300) {
+        double y = 1 + rest;
+        for (int i = 0; i < 60; i++) {
+            double step = (y * log(y) - rest) / (log(y) + 1);
+            y -= step;
+            if (step <= 1e-16 * y) break;
+        }
+        e = floor(y * zero) + 1;
+    } else {
+        e = k / fmax(-d, 1e-300); /* the logarithm counts for nothing */
+        for (int i = 0; i < 60; i++) e = k / (a * log2(c * e) - d);
+        e = floor(e) + 1;
+    }
+    return e > least ? e : least;
+}
+
+double hop__log2_length(const hop__ground *g, const hop__point *p, int hops)
+{
+    double table = 1, tokens = 2;
+    for (int l = 0; l < hops; l++) {
+        table *= p->sizes[l];
+        tokens += l == hops - 1 ? g->tail * table : table;
+    }
+    return log2(tokens);
+}
+
+/* ---- descent ------------------------------------------------------------------------------------ */
+
+typedef struct seeker {
+    const hop__count *theorem;
+    const hop__ground *ground;
+    hop__case *c;
+    int left; /* heights that may still be asked for */
+    hop__point best;
+    double lowest;
+} seeker;
+
+static bool going_on(seeker *s)
+{
+    if (!hop_progress_tick(s->c->q->progress, "sizes", MOST_HEIGHTS - s->left, MOST_HEIGHTS))
+        s->c->stopped = true;
+    return !s->c->stopped && s->left > 0 && !(s->ground->fixed && s->lowest < -1e-9);
+}
+
+static double height_of(seeker *s, hop__point *p)
+{
+    s->left--;
+    double h = s->theorem->height(s->ground, p);
+    if (h < s->lowest) {
+        s->lowest = h;
+        s->best = *p;
+    }
+    return h;
+}
+
+/* z in the direction, a base-3 number of -1, 0, +1, by a factor, but at least by 1. */
+static void move(double *z, int dims, int direction, double by)
+{
+    for (int i = 0; i < dims; i++, direction /= 3) {
+        double to = direction % 3 == 1 ? floor(z[i] * by) : ceil(z[i] / by);
+        if (to == z[i]) to += direction % 3 == 1 ? 1 : -1;
+        if (direction % 3) z[i] = fmax(1, to);
+    }
+}
+
+/* Steps in every direction while one leads down. */
+static void descend_by(seeker *s, hop__point *at, double *height, double by)
+{
+    int dims = s->theorem->free, directions = (int)pow(3, dims);
+    for (bool better = true; better && going_on(s);) {
+        better = false;
+        for (int d = 1; d < directions && s->left > 0; d++)
+            for (int repeat = 0; repeat < 8; repeat++) {
+                hop__point trial = *at;
+                move(trial.z, dims, d, by);
+                double h = height_of(s, &trial);
+                if (!(h < *height)) break;
+                *at = trial;
+                *height = h;
+                better = true;
+            }
+    }
+}
+
+static void descend(seeker *s, const double *z, double widest)
+{
+    hop__point at = {0};
+    memcpy(at.z, z, sizeof at.z);
+    double height = height_of(s, &at);
+    for (double by = widest; by > 1.001; by = 1 + (by - 1) / 2) descend_by(s, &at, &height, by);
+    descend_by(s, &at, &height, 1);
+}
+
+/* A hash of the two: the same integers every time. */
+static double noise(uint64_t i, uint64_t k)
+{
+    uint64_t x = (i * 31 + k + 1) * UINT64_C(0x9E3779B97F4A7C15);
+    x = (x ^ (x >> 29)) * UINT64_C(0xBF58476D1CE4E5B9);
+    return (double)((x ^ (x >> 32)) & 0xFFFFFF) / 0x800000 - 1;
+}
+
+static void search(seeker *s)
+{
+    double z[HOP__CHOICES] = {0};
+    for (int i = 0; i < HOP__STARTS && going_on(s); i++) {
+        s->theorem->start(s->ground, i, z);
+        int kept = s->left, share = MOST_HEIGHTS / 2 / HOP__STARTS;
+        s->left = share;
+        descend(s, z, 4);
+        s->left = kept - (share - s->left);
+    }
+    for (int i = 0; i < SHAKES && going_on(s); i++) {
+        double far = i % 3 == 0 ? 0.3 : i % 3 == 1 ? 0.1 : 0.03;
+        for (int k = 0; k < s->theorem->free; k++)
+            z[k] = fmax(1, round(s->best.z[k] * exp(far * noise((uint64_t)i, (uint64_t)k))));
+        descend(s, z, 1 + far / 4);
+    }
+}
+
+/* ---- what is found is verified ------------------------------------------------------------------- */
+
+static void chosen_clear(hop__chosen *v)
+{
+    for (int l = 0; l < HOP__COUNT_HOPS; l++) fmpz_clear(&v->sizes[l]);
+    for (int k = 0; k < HOP__CHOICES; k++) fmpz_clear(&v->of[k]);
+}
+
+/* The point as integers that hold; where sizes are free, the last grows a little until they do. */
+static bool settle(const seeker *s, hop__chosen *v)
+{
+    const hop__count *t = s->theorem;
+    const hop__point *p = &s->best;
+    if (!(s->lowest < HOP__NOWHERE)) return false;
+    for (int l = 0; l < t->hops; l++)
+        if (s->ground->fixed)
+            fmpz_set(&v->sizes[l], &s->c->sizes[l]);
+        else
+            fmpz_set_d(&v->sizes[l], p->sizes[l]);
+    for (int k = 0; k < t->choices; k++) fmpz_set_d(&v->of[k], p->z[k]);
+    v->line = p->lambda > 0 ? hop__lines_best(&s->ground->lines, p->lambda, p->delta) : (hop__line){0};
+    if (t->verify(v)) return true;
+    for (int i = 0; i < 60 && !s->ground->fixed; i++) {
+        fmpz_t more;
+        fmpz_init(more);
+        hop__scaled(more, &v->sizes[t->last], i - 50.0);
+        fmpz_add(&v->sizes[t->last], &v->sizes[t->last], more);
+        fmpz_clear(more);
+        if (t->verify(v)) return true;
+    }
+    return false;
+}
+
+static void say_choices(hop__case *c, hop_bound *b, const hop__count *t, const hop__chosen *v)
+{
+    static const char *const line[] = {"A", "b", "v_0", "v_1"};
+    const double of_line[] = {v->line.a, v->line.b, v->line.v0, v->line.v1};
+    int drawn = v->line.b != 0 ? 4 : 0;
+    b->choice_names = hop__say_texts(c, t->names, t->choices, line, drawn);
+    const char *const *integers = hop__say_list(c, v->of, t->choices, t->choices);
+    const char *lines[4];
+    for (int i = 0; i < 4; i++) lines[i] = hop__say(c, "%.17g", of_line[i]);
+    b->choices = integers ? hop__say_texts(c, integers, t->choices, lines, drawn) : NULL;
+}
+
+static bool find(hop__case *c, const hop__count *t, hop__ground *g, hop__chosen *v)
+{
+    seeker s = {.theorem = t, .ground = g, .c = c, .left = MOST_HEIGHTS, .lowest = INFINITY};
+    search(&s);
+    return !c->stopped && settle(&s, v);
+}
+
+void hop__count_speak(hop__case *c, hop_bound *b, const hop__count *t)
+{
+    const hop__shape *s = &c->shape;
+    hop__chosen v = {.reply = &s->reply, .state = s->state};
+    hop__ground g = {.reply = fmpz_get_d(&s->reply), .tail = exp2(c->hops - t->hops + 1) - 1};
+    for (int e = 0; e <= s->full; e++) g.state[e] = fmpz_get_d(&s->state[e]);
+    hop__lines_init(&g.lines);
+    if (find(c, t, &g, &v)) {
+        hop__speak_at(c, b, v.sizes, t->hops);
+        say_choices(c, b, t, &v);
+    } else {
+        b->why = "the search found no sizes that can be verified";
+    }
+    if (c->by_sizes && !c->stopped) {
+        g.fixed = true;
+        for (int l = 0; l < t->hops; l++) g.sizes[l] = fmpz_get_d(&c->sizes[l]);
+        bool found = find(c, t, &g, &v);
+        hop__speak_here(c, b, found);
+        if (found) say_choices(c, b, t, &v);
+    }
+    chosen_clear(&v);
+}

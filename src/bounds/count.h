@@ -1,0 +1,69 @@
+/* Theorems that are one inequality over integers which the proof chooses: P4', P7, P8, P9. What is searched
+ * is in doubles that are integers, and is verified in balls by files that share nothing with the search. */
+#ifndef HOP_BOUNDS_COUNT_H
+#define HOP_BOUNDS_COUNT_H
+
+#include "draws.h"
+#include "room.h"
+
+#define HOP__CHOICES    6
+#define HOP__COUNT_HOPS 3
+
+/* What is verified. */
+typedef struct hop__chosen {
+    const fmpz *reply, *state;   /* M; A_0, A_1, .. */
+    fmpz sizes[HOP__COUNT_HOPS]; /* m, n_1, .. */
+    fmpz of[HOP__CHOICES];       /* the theorem's own integers, in the order of its names */
+    hop__line line;              /* where draws are made */
+} hop__chosen;
+
+/* Does the inequality hold, and every condition? True only when it is certain. */
+bool hop__p4_parts_verify(const hop__chosen *c); /* x_0, q, x_1 */
+bool hop__p7_verify(const hop__chosen *c);       /* t, σ, q, γ */
+bool hop__p8_verify(const hop__chosen *c);       /* κ, q, ν, x, g, x_1 */
+bool hop__p9_verify(const hop__chosen *c); /* u, t, σ, q, γ, x; x = 0: form (a), else (b) with γ = 1 */
+
+/* ---- the search --------------------------------------------------------------------------------- */
+
+/* The given, for guesses. */
+typedef struct hop__ground {
+    double reply, state[HOP__COUNT_HOPS]; /* M; A_0, A_1, .. */
+    double tail; /* the prompt has N_0 + .. + N_{L-2} + tail·N_{L-1} + 2 tokens: more hops are fans of 2 */
+    bool fixed;  /* sizes are given */
+    double sizes[HOP__COUNT_HOPS];
+    hop__lines lines;
+} hop__ground;
+
+/* A point: integers, and what follows from them. */
+typedef struct hop__point {
+    double z[HOP__CHOICES];
+    double sizes[HOP__COUNT_HOPS];
+    double lambda, delta; /* of the draws; lambda 0: none */
+} hop__point;
+
+typedef struct hop__count {
+    int hops, choices; /* of the choices the first `free` are searched, the others follow */
+    int free;
+    const char *const *names;
+    int last; /* the size that is raised when rounding was too hopeful */
+    /* Puts z within its range. Returns log2 of the length of the shortest prompt that it shows to be
+     * impossible, with its sizes; at fixed sizes log2 of what is needed over what is there, below 0 when it
+     * holds. Large where there is nothing. */
+    double (*height)(const hop__ground *g, hop__point *p);
+    void (*start)(const hop__ground *g, int number, double *z); /* one of HOP__STARTS */
+    bool (*verify)(const hop__chosen *c);
+} hop__count;
+
+#define HOP__STARTS  6
+#define HOP__NOWHERE 1e12
+
+/* The shortest prompt found, or a proof at the sizes that are asked for; into b, with what was chosen. */
+void hop__count_speak(hop__case *c, hop_bound *b, const hop__count *theorem);
+
+/* The least integer e >= least with e·(a·log2(c·e) - d) > k, for a, c, k > 0; infinite when it has more than
+ * 2^1000 digits or so. */
+double hop__least_root(double a, double c, double d, double k, double least);
+/* log2 of the length of p's sizes. */
+double hop__log2_length(const hop__ground *g, const hop__point *p, int hops);
+
+#endif

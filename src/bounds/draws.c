@@ -1,0 +1,103 @@
+/* The lines of lemma 3 that touch twice. For a b below 1/e the function 1 - e^-v + b·v·ln v is convex,
+ * concave and convex again, and the best line is the one that touches it on both sides, at v_0 < 1 < v_1: one
+ * line for each v_0. What a line gives at (λ, δ) is concave in b, so the best is found by halving. Above 1/e
+ * the closed form is better. Nothing is claimed here: draws_verify.c decides what a line proves. */
+#include "draws.h"
+
+#include <math.h>
+
+#define FIRST 0x1p-9 /* -ln v_0 of the first line and of the last */
+#define LAST  24.0
+
+typedef struct touch {
+    double v1, a, b, c;
+} touch;
+
+/* The line with the same slope at v0 and v1, and by how much it passes below the second point. */
+static double slanted(double v0, double v1, touch *t)
+{
+    t->v1 = v1;
+    t->b = (exp(-v0) - exp(-v1)) / log(v1 / v0);
+    t->a = exp(-v0) + t->b * (log(v0) + 1);
+    t->c = t->a * v0 - (1 - exp(-v0)) - t->b * v0 * log(v0);
+    return 1 - exp(-v1) + t->b * v1 * log(v1) - t->a * v1 + t->c;
+}
+
+static touch touch_twice(double v0)
+{
+    touch t;
+    double low = 1, high = 64;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        if (slanted(v0, middle, &t) > 0)
+            low = middle;
+        else
+            high = middle;
+    }
+    slanted(v0, high, &t);
+    return t;
+}
+
+static double place_of(double i)
+{
+    return exp(-FIRST * exp(i / (HOP__LINES - 1) * log(LAST / FIRST)));
+}
+
+void hop__lines_init(hop__lines *t)
+{
+    for (int i = 0; i < HOP__LINES; i++) {
+        double v0 = place_of(i);
+        touch at = touch_twice(v0);
+        t->at[i].v0 = v0, t->at[i].a = at.a, t->at[i].b = at.b, t->at[i].c = at.c;
+    }
+}
+
+static double closed_form(double lambda, double delta)
+{
+    return -expm1(-lambda) - 0.25499459743395350 * lambda * delta;
+}
+
+static double given_by(const hop__lines *t, int i, double lambda, double weight)
+{
+    return lambda * (t->at[i].a - t->at[i].b * weight) - t->at[i].c;
+}
+
+static int best_line(const hop__lines *t, double lambda, double weight)
+{
+    int low = 0, high = HOP__LINES - 1;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (given_by(t, middle, lambda, weight) < given_by(t, middle + 1, lambda, weight))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+double hop__lines_phi(const hop__lines *t, double lambda, double delta)
+{
+    double weight = log(lambda) + delta * M_LN2;
+    return fmax(closed_form(lambda, delta), given_by(t, best_line(t, lambda, weight), lambda, weight));
+}
+
+/* Between the neighbours of the best in the table; A is lowered a little, so that the slope at v_1 is not
+ * negative for certain. */
+hop__line hop__lines_best(const hop__lines *t, double lambda, double delta)
+{
+    double weight = log(lambda) + delta * M_LN2;
+    int i = best_line(t, lambda, weight);
+    double low = i > 0 ? i - 1 : 0, high = i + 1 < HOP__LINES ? i + 1 : i;
+    for (int k = 0; k < 60; k++) {
+        double third = (high - low) / 3;
+        touch left = touch_twice(place_of(low + third)), right = touch_twice(place_of(high - third));
+        if (lambda * (left.a - left.b * weight) - left.c < lambda * (right.a - right.b * weight) - right.c)
+            low += third;
+        else
+            high -= third;
+    }
+    double v0 = place_of((low + high) / 2);
+    touch best = touch_twice(v0);
+    if (closed_form(lambda, delta) >= lambda * (best.a - best.b * weight) - best.c) return (hop__line){0};
+    return (hop__line){best.a - 1e-13, best.b, v0, best.v1 * (1 + 1e-12)};
+}
