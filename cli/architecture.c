@@ -59,11 +59,10 @@ int architecture_from_options(const common_args *a, const arch_args *o, architec
                                  .state_bits = o->state_bits.integer};
     *out = (architecture){0};
     int code = check_mixer(a, o->mixer.text);
-    if (code == EXIT_DONE && config_from_options(&c, o, &err) != HOP_OK)
-        code = fail(a, EXIT_USAGE, "--%s", err.text);
+    if (code == EXIT_DONE && config_from_options(&c, o, &err) != HOP_OK) code = fail_given(a, "--", &err, "");
     if (code == EXIT_DONE && hop_arch_new(&out->arch, &c, &as, &err) != HOP_OK)
-        code = fail(a, EXIT_USAGE, "--pattern: %s%s", err.text,
-                    err.status == HOP_EUNKNOWN ? "; `hopbound mixers` lists them" : "");
+        code = fail_given(a, "--pattern: ", &err,
+                          err.status == HOP_EUNKNOWN ? "; `hopbound mixers` lists them" : "");
     if (code == EXIT_DONE) hop_pattern_print(&c.pattern, &out->pattern);
     for (int64_t i = 0; i < out->arch.count; i++) {
         const hop_arch_layer *l = &out->arch.layers[i];

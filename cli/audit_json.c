@@ -60,12 +60,11 @@ static void write_linear(hop_json_writer *w, const audit *u)
     hop_json_known(w, "recurrent_elems", l->recurrent_elems, known);
     hop_json_known(w, "conv_elems", l->conv_elems, known);
     if (l->recurrent_elems) {
-        hop_text dtype = {0};
+        char dtype[80];
         bool declared = strcmp(u->state.how, "declared") == 0;
-        hop_text_printf(&dtype, declared ? "%s" : "%s (%s)", u->state.dtype, u->state.how);
-        hop_json_string(w, "state_dtype", dtype.failed ? "" : dtype.s);
+        snprintf(dtype, sizeof dtype, declared ? "%s" : "%s (%s)", u->state.dtype, u->state.how);
+        hop_json_string(w, "state_dtype", dtype);
         text_or_null(w, "state_dtype_declared_by", l->declared_by);
-        hop_text_free(&dtype);
     }
     hop_json_string(w, "conv_dtype", u->conv.dtype);
     hop_json_string(w, "conv_dtype_is", u->conv.how);
@@ -160,7 +159,7 @@ static void write_hops(hop_json_writer *w, const audit *u, const audit_hops *h)
     hop_json_key(w, "words");
     hop_json_begin_array(w);
     for (int i = 0; i < count; i++) {
-        hop_json_put_string(w, lines[i].s ? lines[i].s : "");
+        hop_json_put_string(w, hop_text_in(&w->text, &lines[i]));
         hop_text_free(&lines[i]);
     }
     hop_json_end_array(w);

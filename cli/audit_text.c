@@ -324,8 +324,8 @@ int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
     hop_text_printf(&out, "%s: ", a->common.operand);
     add_title(&out, u);
     hop_text_add(&out, "\n");
-    for (int i = 0; i < count; i++) add_wrapped(&out, rows[i].label, rows[i].text.s ? rows[i].text.s : "");
-    for (int i = 0; i < said; i++) add_wrapped(&out, i ? "" : "hops", lines[i].s ? lines[i].s : "");
+    for (int i = 0; i < count; i++) add_wrapped(&out, rows[i].label, hop_text_in(&out, &rows[i].text));
+    for (int i = 0; i < said; i++) add_wrapped(&out, i ? "" : "hops", hop_text_in(&out, &lines[i]));
     free_lines(lines, said);
     free_rows(rows, count);
     return print_text(&a->common, &out);
@@ -347,11 +347,11 @@ int audit_print_markdown(const audit_args *a, const audit *u, const audit_hops *
     hop_text_add(&out, "\n\n| | |\n|---|---|\n");
     for (int i = 0; i < count; i++) {
         hop_text_printf(&out, "| %s | ", rows[i].label);
-        add_plain(&out, rows[i].text.s ? rows[i].text.s : "");
+        add_plain(&out, hop_text_in(&out, &rows[i].text));
         hop_text_add(&out, " |\n");
     }
     hop_text_add(&out, "\n");
-    for (int i = 0; i < said; i++) hop_text_printf(&out, "- %s\n", lines[i].s ? lines[i].s : "");
+    for (int i = 0; i < said; i++) hop_text_printf(&out, "- %s\n", hop_text_in(&out, &lines[i]));
     free_lines(lines, said);
     free_rows(rows, count);
     return print_text(&a->common, &out);

@@ -213,8 +213,8 @@ static void print_list(hop_text *out, const char *lead, const char *const *list,
     for (int i = 0; list && i < count && list[i]; i++) hop_text_printf(&line, "%s%s", i ? ", " : "", list[i]);
     if (line.len > 90)
         hop_text_printf(out, "                              %s: long, see --json\n", lead);
-    else if (line.len)
-        hop_text_printf(out, "                              %s = %s\n", lead, line.s);
+    else if (line.len || line.failed)
+        hop_text_printf(out, "                              %s = %s\n", lead, hop_text_in(out, &line));
     hop_text_free(&line);
 }
 
@@ -277,7 +277,7 @@ static void print_others(hop_text *out, const hop_bound *const *order, int count
         }
         if (!why || told) continue;
         hop_text_printf(&piece, " (%s %s)", same > 1 ? "take" : "takes", why);
-        if (!piece.failed) add_piece(out, &column, piece.s);
+        add_piece(out, &column, hop_text_in(out, &piece));
         hop_text_free(&piece);
     }
     if (column) hop_text_add(out, "\n");
@@ -286,7 +286,7 @@ static void print_others(hop_text *out, const hop_bound *const *order, int count
 static void print_question(hop_text *out, const bound_answer *b)
 {
     const hop_question *q = &b->question;
-    hop_text_printf(out, "%s: %lld full, %lld linear layer%s; %d hop%s", b->arch->pattern.s,
+    hop_text_printf(out, "%s: %lld full, %lld linear layer%s; %d hop%s", hop_text_in(out, &b->arch->pattern),
                     (long long)b->arch->full, (long long)b->arch->linear, b->arch->linear == 1 ? "" : "s",
                     q->hops, q->hops > 1 ? "s" : "");
     if (q->n) hop_text_printf(out, " within %lld tokens", (long long)q->n);

@@ -63,6 +63,8 @@ void sizes_print(hop_text *out, const hop_task *t);
 /* Prints the one line `hopbound: VERB: ..` and returns `code`. */
 int fail(const common_args *a, exit_code code, const char *fmt, ...) HOP_PRINTF(3, 4);
 int fail_error(const common_args *a, const hop_error *err); /* or says that a signal stopped it */
+/* What was given is wrong: exit 2; unless it was memory that lacked. */
+int fail_given(const common_args *a, const char *before, const hop_error *err, const char *after);
 int fail_stopped(const common_args *a);
 
 /* Writes the text, or the JSON and a newline, to standard output, and frees it. EXIT_DONE or EXIT_FAILED. */

@@ -51,6 +51,11 @@ int fail_error(const common_args *a, const hop_error *err)
     return fail(a, EXIT_FAILED, "%s", err->text[0] ? err->text : hop_status_text(err->status));
 }
 
+int fail_given(const common_args *a, const char *before, const hop_error *err, const char *after)
+{
+    return fail(a, err->status == HOP_ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s%s%s", before, err->text, after);
+}
+
 /* ---- output -------------------------------------------------------------------------------- */
 
 int print_text(const common_args *a, hop_text *t)

@@ -129,6 +129,8 @@ typedef struct hop_text {
 void hop_text_add(hop_text *t, const char *s);
 void hop_text_addn(hop_text *t, const char *s, size_t n);
 void hop_text_printf(hop_text *t, const char *fmt, ...) HOP_PRINTF(2, 3);
+/* The part's words, "" if there are none, to go into `whole`, which fails if the part has. */
+const char *hop_text_in(hop_text *whole, const hop_text *part);
 void hop_text_free(hop_text *t);
 
 /* ---- files --------------------------------------------------------------------------------- */
@@ -158,6 +160,10 @@ typedef struct hop_output {
 hop_status hop_output_open(hop_output *o, const char *path, hop_error *err);
 void hop_output_write(hop_output *o, const void *data, size_t bytes); /* failure is remembered */
 hop_status hop_output_commit(hop_output *o, hop_error *err);          /* closes in any case */
+/* Files of which the last makes the others count. Afterwards all are new or all old; or all are gone, when
+ * some were renamed and the next could not be. A killed process leaves no last file beside others that are
+ * not of its kind. */
+hop_status hop_output_commit_all(hop_output *list, int count, hop_error *err);
 void hop_output_abort(hop_output *o);                                 /* removes the temporary file */
 
 hop_status hop_file_write(const char *path, const void *data, size_t bytes, hop_error *err); /* atomically */

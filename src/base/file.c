@@ -209,31 +209,71 @@ static void sync_parent(const char *path)
 #endif
 }
 
-hop_status hop_output_commit(hop_output *o, hop_error *err)
+/* Closed in any case; true: every byte is in the file, and on disk if it is ours. */
+static bool output_finish(hop_output *o)
 {
     FILE *f = o->stream;
     bool ok = o->failed == HOP_OK && !ferror(f) && fflush(f) == 0;
-    int why = o->why ? o->why : errno;
 #if POSIX
-    if (ok && o->temp && fsync(fileno(f)) != 0 && errno != EINVAL) {
-        ok = false;
-        why = errno;
-    }
+    ok = ok && (!o->temp || fsync(fileno(f)) == 0 || errno == EINVAL);
 #endif
+    if (!ok && !o->why) o->why = errno;
     if (fclose(f) != 0 && ok) {
         ok = false;
-        why = errno;
+        o->why = errno;
     }
-    if (ok && o->temp && rename(o->temp, o->path) != 0) {
-        ok = false;
-        why = errno;
+    o->stream = NULL;
+    return ok;
+}
+
+static bool output_rename(hop_output *o)
+{
+    if (!o->temp) return true;
+    if (rename(o->temp, o->path) == 0) {
+        sync_parent(o->path);
+        return true;
     }
-    if (ok && o->temp) sync_parent(o->path);
-    if (!ok && o->temp) remove(o->temp);
+    o->why = errno;
+    return false;
+}
+
+/* The last one's old file stands aside meanwhile: without it the others count for nothing, so that whoever
+ * looks sees no mixture of old and new. It comes back if nothing has been replaced. */
+static const hop_output *rename_all(hop_output *list, int count)
+{
+    hop_output *last = &list[count - 1], *bad = NULL;
+    char *aside = copy_string(last->temp ? last->temp : "", ".old");
+    if (!aside || (last->temp && rename(last->path, aside) != 0 && errno != ENOENT)) {
+        last->why = aside ? errno : ENOMEM;
+        free(aside);
+        return last;
+    }
+    int renamed = 0;
+    while (renamed < count && output_rename(&list[renamed])) renamed++;
+    if (renamed < count) bad = &list[renamed];
+    for (int i = 0; bad && i < renamed; i++)
+        if (list[i].temp) remove(list[i].path);
+    if (last->temp && (!bad || renamed || rename(aside, last->path) != 0)) remove(aside);
+    free(aside);
+    return bad;
+}
+
+hop_status hop_output_commit_all(hop_output *list, int count, hop_error *err)
+{
+    const hop_output *bad = NULL;
+    for (int i = 0; i < count; i++)
+        if (!output_finish(&list[i]) && !bad) bad = &list[i];
+    if (!bad) bad = count > 1 ? rename_all(list, count) : output_rename(list) ? NULL : list;
     hop_status s =
-        ok ? HOP_OK : hop_fail(err, HOP_EIO, "%s: %s", o->path, why ? strerror(why) : "cannot write");
-    output_forget(o);
+        !bad ? HOP_OK
+             : hop_fail(err, HOP_EIO, "%s: %s", bad->path, bad->why ? strerror(bad->why) : "cannot write");
+    for (int i = 0; i < count; i++) hop_output_abort(&list[i]); /* the temporary files, if they are there */
     return s;
+}
+
+hop_status hop_output_commit(hop_output *o, hop_error *err)
+{
+    return hop_output_commit_all(o, 1, err);
 }
 
 void hop_output_abort(hop_output *o)

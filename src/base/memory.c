@@ -143,6 +143,12 @@ void hop_text_printf(hop_text *t, const char *fmt, ...)
     t->len += (size_t)n;
 }
 
+const char *hop_text_in(hop_text *whole, const hop_text *part)
+{
+    whole->failed = whole->failed || part->failed;
+    return part->s ? part->s : "";
+}
+
 void hop_text_free(hop_text *t)
 {
     free(t->s);

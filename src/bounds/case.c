@@ -35,7 +35,7 @@ void hop__strings_free(hop__strings *s)
     *s = (hop__strings){0};
 }
 
-static const char *keep_text(hop__case *c, hop_text *t)
+const char *hop__keep_text(hop__case *c, hop_text *t)
 {
     char *own = t->s && !t->failed ? strdup(t->s) : NULL;
     hop_text_free(t);
@@ -58,7 +58,7 @@ const char *hop__say_integer(hop__case *c, const fmpz_t x)
 {
     hop_text t = {0};
     hop__print_integer(&t, x);
-    return keep_text(c, &t);
+    return hop__keep_text(c, &t);
 }
 
 const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int total)
@@ -178,7 +178,7 @@ void hop__speak_from_power(hop__case *c, hop_bound *b, const fmpz_t base, const 
     } else {
         hop__print_power(&t, b->log10_n);
     }
-    b->speaks_from = keep_text(c, &t);
+    b->speaks_from = hop__keep_text(c, &t);
     arb_clear(x);
     if (c->by_sizes && c->hops > 1)
         b->why = hop__say(c, "speaks of sizes of its own, from n = %s on, not of these", b->speaks_from);

@@ -189,14 +189,11 @@ static void set_needs(hop__case *c, hop_bound *b, const hop__need *need)
 {
     hop_text t = {0};
     hop__say_need(&t, need);
-    b->needs = hop__say(c, "%s; values of %lld numbers, also in a linear layer's state", t.s ? t.s : "",
-                        (long long)need->value);
-    hop_text_free(&t);
+    hop_text_printf(&t, "; values of %lld numbers, also in a linear layer's state", (long long)need->value);
+    b->needs = hop__keep_text(c, &t);
     for (int i = 0; i < DEMANDS; i++) {
         say_demand(&t, c->q->arch, need, &demands[i]);
-        hop__note(c, b, demand_met(c->q->arch, c->hops, need, &demands[i]),
-                  hop__say(c, "%s", t.s ? t.s : ""));
-        hop_text_free(&t);
+        hop__note(c, b, demand_met(c->q->arch, c->hops, need, &demands[i]), hop__keep_text(c, &t));
     }
 }
 
@@ -211,9 +208,9 @@ static void answer_at(hop__case *c, hop_bound *b, hop__bits bits)
         return;
     }
     hop_text t = {0};
+    hop_text_add(&t, "enough layers, but short of ");
     hop__say_shortage(&t, c->q->arch, c->hops, &need);
-    b->why = hop__say(c, "enough layers, but short of %s", t.s ? t.s : "");
-    hop_text_free(&t);
+    b->why = hop__keep_text(c, &t);
 }
 
 /* The most bits of a code that the layers' widths allow; MOST_BITS: that many or more. */

@@ -303,7 +303,10 @@ hop_status hop_config_load(hop_config *c, const char *path, hop_error *err)
 static void write_object_text(hop_json_writer *w, const char *key, const char *text)
 {
     hop_json_doc doc = {0};
-    if (!text || !*text || hop_json_parse(&doc, text, strlen(text), NULL) != HOP_OK) return;
+    if (!text || !*text) return;
+    hop_status s = hop_json_parse(&doc, text, strlen(text), NULL);
+    if (s == HOP_ENOMEM) w->text.failed = true;
+    if (s != HOP_OK) return;
     hop_json_key(w, key);
     hop_json_put_value(w, doc.root);
     hop_json_free(&doc);
@@ -360,14 +363,13 @@ void hop_config_write(const hop_config *c, hop_json_writer *w)
 {
     hop_text pattern = {0};
     hop_pattern_print(&c->pattern, &pattern);
-    if (pattern.failed) w->text.failed = true;
     hop_json_begin_object(w);
     hop_json_string(w, "model_type", "hopbound");
     hop_json_key(w, "architectures");
     hop_json_begin_array(w);
     hop_json_put_string(w, "HopboundForCausalLM");
     hop_json_end_array(w);
-    hop_json_string(w, "pattern", pattern.s ? pattern.s : "");
+    hop_json_string(w, "pattern", hop_text_in(&w->text, &pattern));
     hop_json_integer(w, "num_hidden_layers", c->pattern.layers);
     hop_json_integer(w, "vocab_size", c->vocab);
     hop_json_integer(w, "hidden_size", c->d_model);

@@ -161,24 +161,11 @@ int64_t hop_model_parameters(const hop_model *m)
 
 /* ---- saving -------------------------------------------------------------------------------- */
 
-static hop_status save_config(const hop_model *m, const char *dir, hop_error *err)
+static hop_status begin_weights(hop_output *out, const hop_model *m, const char *dir, hop_error *err)
 {
+    static const char *const metadata[] = {"format", "pt", NULL};
     char path[4096];
-    hop_json_writer w = {.pretty = true};
-    hop_config_write(&m->layout->config, &w);
-    hop_text_add(&w.text, "\n");
-    hop_status s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "config.json: out of memory")
-                                 : hop_path_join(path, sizeof path, dir, "config.json", err);
-    if (s == HOP_OK) s = hop_file_write(path, w.text.s, w.text.len, err);
-    hop_text_free(&w.text);
-    return s;
-}
-
-hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err)
-{
-    char path[4096];
-    hop_status s = hop_make_dir(dir, err);
-    if (s == HOP_OK) s = hop_path_join(path, sizeof path, dir, "model.safetensors", err);
+    hop_status s = hop_path_join(path, sizeof path, dir, "model.safetensors", err);
     if (s != HOP_OK) return s;
     hop_tensor_out *list = hop_alloc(sizeof *list * (size_t)m->layout->count);
     if (!list) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
@@ -187,10 +174,37 @@ hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err)
         list[i] = (hop_tensor_out){
             .name = w->name, .rank = w->rank, .shape = {w->shape[0], w->shape[1]}, .data = w->data};
     }
-    static const char *const metadata[] = {"format", "pt", NULL};
-    s = hop_safetensors_write(path, list, m->layout->count, metadata, err);
+    s = hop__safetensors_begin(out, path, list, m->layout->count, metadata, err);
     hop_free(list);
-    return s == HOP_OK ? save_config(m, dir, err) : s;
+    return s;
+}
+
+static hop_status begin_config(hop_output *out, const hop_model *m, const char *dir, hop_error *err)
+{
+    char path[4096];
+    hop_json_writer w = {.pretty = true};
+    hop_config_write(&m->layout->config, &w);
+    hop_text_add(&w.text, "\n");
+    hop_status s = hop_path_join(path, sizeof path, dir, "config.json", err);
+    if (s == HOP_OK && w.text.failed) s = hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
+    if (s == HOP_OK) s = hop_output_open(out, path, err);
+    if (s == HOP_OK) hop_output_write(out, w.text.s, w.text.len);
+    hop_text_free(&w.text);
+    return s;
+}
+
+hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err)
+{
+    hop_output files[2] = {0}; /* weights, and the config by which they are found */
+    bool new = !hop_is_dir(dir);
+    hop_status s = hop_make_dir(dir, err);
+    if (s != HOP_OK) return s;
+    s = begin_weights(&files[0], m, dir, err);
+    if (s == HOP_OK) s = begin_config(&files[1], m, dir, err);
+    if (s == HOP_OK) s = hop_output_commit_all(files, 2, err);
+    for (int i = 0; i < 2; i++) hop_output_abort(&files[i]);
+    if (s != HOP_OK && new) remove(dir);
+    return s;
 }
 
 /* ---- opening ------------------------------------------------------------------------------- */

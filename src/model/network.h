@@ -76,6 +76,10 @@ int64_t hop__parts_floats(const hop__part *parts, int count);
 /* A stored layer's tensors in a block of the layout. */
 void hop__bind(hop__layer *out, const hop_layout *l, int64_t layer, const float *block);
 
+/* safetensors_write.c: opened and filled; to be committed. On failure there is nothing to commit. */
+hop_status hop__safetensors_begin(hop_output *out, const char *path, const hop_tensor_out *tensors,
+                                  int64_t count, const char *const *metadata, hop_error *err);
+
 /* source.c: layers one after another, stored or made from the seed when they are asked for. */
 
 /* Layers of one mixer without settings of their own have tensors of one shape. */

@@ -1,5 +1,5 @@
 /* Writing safetensors: float32 tensors in the order given, so that the same call gives the same bytes. */
-#include <hopbound/model.h>
+#include "network.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -109,26 +109,21 @@ static void put_floats(hop_output *out, const float *data, int64_t count)
     }
 }
 
-static hop_status write_file(const char *path, const hop_text *header, const hop_tensor_out *tensors,
-                             int64_t count, hop_error *err)
+static void put_file(hop_output *out, const hop_text *header, const hop_tensor_out *tensors, int64_t count)
 {
-    hop_output out = {0};
-    hop_status s = hop_output_open(&out, path, err);
-    if (s != HOP_OK) return s;
     unsigned char length[8];
     for (int i = 0; i < 8; i++) length[i] = (unsigned char)((uint64_t)header->len >> 8 * i);
-    hop_output_write(&out, length, sizeof length);
-    hop_output_write(&out, header->s, header->len);
+    hop_output_write(out, length, sizeof length);
+    hop_output_write(out, header->s, header->len);
     for (int64_t i = 0; i < count; i++) {
         int64_t bytes = 0;
         count_bytes(&tensors[i], &bytes, NULL); /* was checked for the header */
-        put_floats(&out, tensors[i].data, bytes / 4);
+        put_floats(out, tensors[i].data, bytes / 4);
     }
-    return hop_output_commit(&out, err);
 }
 
-hop_status hop_safetensors_write(const char *path, const hop_tensor_out *tensors, int64_t count,
-                                 const char *const *metadata, hop_error *err)
+hop_status hop__safetensors_begin(hop_output *out, const char *path, const hop_tensor_out *tensors,
+                                  int64_t count, const char *const *metadata, hop_error *err)
 {
     hop_json_writer w = {0};
     hop_status s = put_header(&w, tensors, count, metadata, err);
@@ -136,7 +131,16 @@ hop_status hop_safetensors_write(const char *path, const hop_tensor_out *tensors
     if (s != HOP_OK)
         hop_fail_in(err, s, path);
     else
-        s = write_file(path, &w.text, tensors, count, err);
+        s = hop_output_open(out, path, err);
+    if (s == HOP_OK) put_file(out, &w.text, tensors, count);
     hop_text_free(&w.text);
     return s;
+}
+
+hop_status hop_safetensors_write(const char *path, const hop_tensor_out *tensors, int64_t count,
+                                 const char *const *metadata, hop_error *err)
+{
+    hop_output out;
+    hop_status s = hop__safetensors_begin(&out, path, tensors, count, metadata, err);
+    return s == HOP_OK ? hop_output_commit(&out, err) : s;
 }

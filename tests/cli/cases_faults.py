@@ -1,0 +1,143 @@
+"""The k-th allocation, or the k-th call of the file system, fails, for every k: the program answers as if nothing had
+been, or it says why not in one line; nothing is half-written. The program given is the one with tests/faults.c in it;
+in the sanitizer build a leak or a bad access fails the test, too."""
+import concurrent.futures, os, re, shutil, subprocess, tempfile
+import harness
+from harness import DATA, case, check, good, read, write
+
+WORKERS = 2
+EVERY = 300     # all k up to here, and half as many spread over the rest
+SPARSE = 4      # what is full stays full: for one k in so many
+MOST_SHOWN = 5
+TIMES = re.compile(r'"(\w*seconds|\w+_per_second)":[-+.0-9e]+|[.0-9]+ s\b|\d+ (tokens|layers)/s')
+STREAM = {"fwrite", "fflush", "fclose"}  # after these, some of standard output may have been written
+SIZES = ("--hops", 1, "--m", 2)
+
+
+def tree(home):
+    """Every directory, as None, and every file's bytes."""
+    found = {}
+    for at, dirs, files in os.walk(home):
+        for name in dirs:
+            found[os.path.relpath(os.path.join(at, name), home)] = None
+        for name in files:
+            found[os.path.relpath(os.path.join(at, name), home)] = read(os.path.join(at, name))
+    return found
+
+
+def attempt(template, args, wish):
+    """Runs in a copy of the template; what came out, the files after, what HOPBOUND_FAIL's descriptor received."""
+    with tempfile.TemporaryDirectory(prefix="hopbound-fault-") as top:
+        home = os.path.join(top, "home")
+        shutil.copytree(template, home)
+        told, to = os.pipe()
+        try:
+            p = subprocess.run([harness.PROGRAM, *args], cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, timeout=harness.TIMEOUT, pass_fds=[to],
+                               env={**os.environ, "HOPBOUND_FAIL": f"{wish}{to}"})
+        finally:
+            os.close(to)
+            with os.fdopen(told) as f:
+                name = f.read()
+        result = harness.Result(args, p.returncode, TIMES.sub("", p.stdout.decode()), p.stderr.decode())
+        return result, tree(home), name
+
+
+def judge(before, good_result, after, outputs, wish, got):
+    result, files, name = got
+    where = f"{wish} {name}"
+    kept = {path: data for path, data in before.items() if not any(path == o or path.startswith(o + "/") for o in outputs)}
+    if (result.code, result.out, result.err) == (good_result.code, good_result.out, good_result.err):
+        check(files == after, result, f"{where}: the same answer, but other files: {sorted(files)}")
+        return
+    check(result.code == 1, result, f"{where}: wanted exit {good_result.code} and the same answer, or exit 1")
+    check(result.out == "" or name in STREAM, result, f"{where}: wanted nothing on stdout")
+    check(re.fullmatch(rf"hopbound: {result.args[0]}: [^\n]+\n", result.err), result, f"{where}: wanted one line")
+    check(files in (before, after, kept), result, f"{where}: half-written: {sorted(files)}")
+
+
+def every_fault(*args, outputs=(), code=0, every=EVERY):
+    """All k for each kind of call, in copies of the current directory. The outputs, all of them, are old, new or not there."""
+    args = [str(a) for a in args] + ["--quiet", "--threads", "2"]
+    home = os.getcwd()
+    before = tree(home)
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        for kind in ("alloc", "file"):
+            result, after, total = attempt(home, args, f"{kind}:0:")
+            check(result.code == code and result.err == "", result, f"wanted exit {code}")
+            check(total.isdigit() and int(total) > 1, result, f"no call of kind {kind} came by: {total!r}")
+            rest = range(every + 1, int(total) + 1)
+            ks = [*range(1, min(every, int(total)) + 1), *rest[::max(1, 2 * len(rest) // every)]]
+            wishes = [f"{kind}:{k}:" for k in ks] + [f"{kind}:{k}+" for k in ks[::SPARSE]]
+            wrong = []
+            for wish, got in zip(wishes, pool.map(lambda w: attempt(home, args, w), wishes)):
+                try:
+                    judge(before, result, after, outputs, wish, got)
+                except AssertionError as why:
+                    wrong.append(str(why))
+            check(not wrong, why=f"{len(wrong)} of {len(wishes)}; " + "\n".join(wrong[:MOST_SHOWN]))
+
+
+def build(kind="full", name="net", *more):
+    good("build", kind, "-o", name, *(more or SIZES))
+
+
+@case
+def no_fault_harms_build():
+    every_fault("build", "full", "-o", "net", *SIZES, "--json", outputs=["net"])
+
+
+@case
+def no_fault_harms_build_over_an_old_network():
+    build("full", "net", "--hops", 1, "--m", 3)
+    write("net/notes", "kept")
+    every_fault("build", "full", "-o", "net", *SIZES, outputs=["net/config.json", "net/model.safetensors"])
+
+
+@case
+def no_fault_harms_run():
+    build()
+    good("task", *SIZES, "--count", 3, "--format", "jsonl", "-o", "in.jsonl")
+    write("out.jsonl", "old")
+    every_fault("run", "net", "--count", 3, "--json")
+    every_fault("run", "net", "--input", "in.jsonl", "--predictions", "out.jsonl", "--precision", 20, outputs=["out.jsonl"])
+
+
+@case
+def no_fault_harms_prove():
+    build()
+    every_fault("prove", "net", "--json")
+
+
+@case
+def no_fault_harms_play():
+    build()
+    every_fault("play", "net", "--count", 2, "--json")
+
+
+@case
+def no_fault_harms_audit():
+    build()
+    shutil.copy(os.path.join(DATA, "configs/qwen3-next-80b-a3b.json"), "qwen.json")
+    every_fault("audit", "qwen.json", "--json")
+    every_fault("audit", "net")
+
+
+@case
+def no_fault_harms_bound():
+    every_fault("bound", "--hops", 3, "--pattern", "L F L F L", "--heads", 1, "--dim", 8, "--bits", 16, "--mixer", "linear")
+
+
+@case
+def no_fault_harms_task():
+    write("out", "old")
+    every_fault("task", *SIZES, "--count", 3, "--format", "jsonl", "-o", "out", outputs=["out"])
+    good("task", *SIZES, "--count", 3, "--format", "jsonl", "-o", "in")
+    every_fault("task", *SIZES, "--check", "in")
+
+
+@case
+def no_fault_harms_core():
+    for core, name in (("attention", "attention"), ("delta", "delta_plain"), ("selective", "selective")):
+        shutil.copy(os.path.join(DATA, f"cores/{name}.safetensors"), "in")
+        every_fault("core", core, "--input", "in", "-o", "out", "--json", outputs=["out"])
