@@ -23,7 +23,7 @@ static void enlarge_coordinate(const hop_model *m, int64_t c)
 /* ---- what is asserted --------------------------------------------------------------------------- */
 
 /* Not proved by intervals, by layer 0's fault, and by `auto` only if it is right; frees the network. Returns
- * how many inputs err. */
+ * how many inputs err, as whole sequences and token by token. */
 static int64_t assert_not_proved(hop_model *m, const hop_task *t, const char *name)
 {
     tally got = answer_all(m, t, true);
@@ -37,7 +37,7 @@ static int64_t assert_not_proved(hop_model *m, const hop_task *t, const char *na
     assert_false(p.by_interval);
     hop_proof_free(&p);
     hop_model_free(m);
-    return got.wrong;
+    return got.wrong + got.step_wrong;
 }
 
 /* ---- forms that differ --------------------------------------------------------------------------- */
@@ -208,6 +208,151 @@ static void features_of_a_linear_stack_that_cancel_are_not_proved(void **state)
     assert_true(wrong > 0);
 }
 
+/* ---- recurrences that carry more than the weights of their tokens say --------------------------------- */
+
+/* z_0's token has the coordinate `flag`, an entry of z_1's the next one. */
+static int64_t entry_flag(const hop_model *good, const char *key)
+{
+    return flag_of(good, key) + 1;
+}
+
+/* The query is (1, 0) and the entries' key (0, 1), so that they weigh nothing; but z_0's key is (1, 1), and
+ * its correction moves what they wrote to where the query looks. */
+static void corrections_that_turn_a_state_are_not_proved(void **state)
+{
+    (void)state;
+    const struct {
+        const char *mixer, *query, *turn;
+        float length; /* of z_0's key before it is normalised; rwkv7 turns by k_k k */
+    } all[] = {{"deltanet", Q_PROJ, NULL, 1},
+               {"gdn", Q_PROJ, NULL, 1},
+               {"kda", Q_PROJ, NULL, 1},
+               {"rwkv7", "mixer.r_proj.weight", "mixer.k_k", 1}};
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_model *good = build("hybrid", all[i].mixer, &t);
+        hop_model *m = with_settings(good, (setting[]){{"head_dim", 2}, {"scale", 1}, {0}});
+        int64_t z0 = flag_of(good, K_PROJ), z1 = entry_flag(good, K_PROJ);
+        const hop_weight *v = hop_model_layer_weight(m, 0, V_PROJ);
+        const hop_weight *hold = hop_model_layer_weight(m, 0, "mixer.w_lora.lora.2.bias"),
+                         *turn = all[i].turn ? hop_model_layer_weight(m, 0, all[i].turn) : NULL,
+                         *eta = hop_model_layer_weight(m, 0, "mixer.a_lora.lora.2.bias"),
+                         *rate = hop_model_layer_weight(m, 0, "mixer.A_log");
+        *cell(m, all[i].query, 0, flag_of(good, all[i].query)) = 1;
+        *cell(m, K_PROJ, 0, z0) = *cell(m, K_PROJ, 1, z0) = *cell(m, K_PROJ, 1, z1) = all[i].length;
+        for (int64_t r = 0; r < v->shape[0]; r++) *cell(m, V_PROJ, r, z1) = 100;
+        for (int64_t e = 0; hold && e < 2; e++) hold->data[e] = -200, turn->data[e] = 1, eta->data[e] = 200;
+        for (int64_t e = 0; rate && e < weight_elements(rate); e++) rate->data[e] = -200;
+        hop_model_free(good);
+        assert_true(assert_not_proved(m, &t, all[i].mixer) > 0);
+    }
+}
+
+/* Nobody asks for the second number of a key. In a chunk it is divided by its decay since the start, 2^-19 at
+ * the last entry, and is infinite there. */
+static void keys_that_overflow_where_decays_are_divided_by_are_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("hybrid", "gla", &t);
+    hop_model *m = hybrid_of(&t, "gla", 2, (float[]){1, 0}, (float[]){1, 0});
+    const hop_weight *gate = hop_model_layer_weight(m, 0, "mixer.gk_proj.1.bias");
+    *cell(m, K_PROJ, 1, entry_flag(good, K_PROJ)) = 1e35f;
+    gate->data[0] = 200, gate->data[1] = -69;
+    hop_model_free(good);
+    int64_t wrong = assert_not_proved(m, &t, "divided keys");
+    assert_true(wrong > 0 || !sums_in_float32());
+}
+
+/* A second head asks for nothing, and nothing is made of what it says. But its state is infinite, and 0 times
+ * infinity is no number. */
+static void a_state_that_overflows_unread_is_not_proved(void **state)
+{
+    (void)state;
+    const char *const mixers[] = {"linear", "gla"};
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    for (int i = 0; i < 2; i++) {
+        hop_model *good = build("hybrid", mixers[i], &t);
+        hop_model *m = with_settings(good, (setting[]){{"heads", 2}, {"kv_heads", 2}, {"scale", 1}, {0}});
+        const hop_weight *v = hop_model_layer_weight(good, 0, V_PROJ),
+                         *o = hop_model_layer_weight(good, 0, O_PROJ),
+                         *gate = hop_model_layer_weight(m, 0, "mixer.gk_proj.1.bias");
+        int64_t bits = v->shape[0], d = v->shape[1];
+        *cell(m, Q_PROJ, 0, flag_of(good, Q_PROJ)) = 1;
+        *cell(m, K_PROJ, 0, flag_of(good, K_PROJ)) = 1;
+        *cell(m, K_PROJ, 1, entry_flag(good, K_PROJ)) = 1e30f;
+        for (int64_t e = 0; gate && e < 2; e++) gate->data[e] = 200;
+        for (int64_t b = 0; b < bits; b++)
+            for (int64_t c = 0; c < d; c++) {
+                *cell(m, V_PROJ, b, c) = v->data[b * d + c];
+                *cell(m, V_PROJ, bits + b, c) = 1e30f * v->data[b * d + c];
+                *cell(m, O_PROJ, c, b) = o->data[c * bits + b];
+            }
+        hop_model_free(good);
+        int64_t wrong = assert_not_proved(m, &t, mixers[i]);
+        assert_true(wrong > 0 || !sums_in_float32());
+    }
+}
+
+/* The stabiliser of mlstm follows the entries down to e^-88, so that their keys, 10^35, are not multiplied by
+ * their input gate e^-88. */
+static void keys_of_mlstm_that_overflow_without_their_gate_are_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("hybrid", "mlstm", &t);
+    hop_model *m = with_settings(good, (setting[]){{"head_dim", 2}, {"scale", 1}, {0}});
+    int64_t z0 = flag_of(good, K_PROJ), z1 = z0 + 1;
+    *cell(m, Q_PROJ, 0, flag_of(good, Q_PROJ)) = 1;
+    *cell(m, K_PROJ, 0, z0) = 1;
+    *cell(m, K_PROJ, 1, z1) = 1e35f;
+    *cell(m, "mixer.igate_preact.weight", 0, z1) = -88;
+    *cell(m, "mixer.fgate_preact.weight", 0, z1) = -400;
+    scale_weight(m, 0, V_PROJ, 0, 0, 1e4f);
+    scale_weight(m, 0, "mixer.out_proj.weight", 0, 0, 1e-4f);
+    hop_model_free(good);
+    int64_t wrong = assert_not_proved(m, &t, "mlstm's keys");
+    assert_true(wrong > 0 || !sums_in_float32());
+}
+
+/* A step of 10^25 times a channel of 10^20, times B of 10^-25: infinite where the first two come first. */
+static void steps_of_mamba_that_overflow_are_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *m = build("hybrid", "mamba", &t);
+    const hop_weight *in = hop_model_layer_weight(m, 0, "mixer.in_proj.weight"),
+                     *step = hop_model_layer_weight(m, 0, "mixer.dt_proj.bias");
+    int64_t bits = in->shape[0] - 2;
+    for (int64_t i = 0; i < weight_elements(step); i++) step->data[i] = 1e25f;
+    scale_weight(m, 0, "mixer.in_proj.weight", bits, 0, 1e20f);
+    for (int64_t c = 0; c < bits + 2; c++) *cell(m, "mixer.x_proj.weight", 1, c) *= 2e-25f;
+    scale_weight(m, 0, "mixer.out_proj.weight", 0, 0, 1e-20f);
+    int64_t wrong = assert_not_proved(m, &t, "mamba's steps");
+    assert_true(wrong > 0 || !sums_in_float32());
+}
+
+/* The square of 2^70 is infinite: a norm makes 0 of it. */
+static void a_norm_that_overflows_is_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("hybrid", "gla", &t);
+    hop_model *m = with_settings(good, (setting[]){{"norm", 1}, {0}});
+    const hop_weight *norm = hop_model_layer_weight(m, 0, "mixer.g_norm.weight");
+    for (int64_t i = 0; i < weight_elements(norm); i++) norm->data[i] = 1;
+    scale_weight(m, 0, V_PROJ, 0, 0, 0x1p70f);
+    hop_model_free(good);
+    int64_t wrong = assert_not_proved(m, &t, "a norm");
+    assert_true(wrong > 0 || !sums_in_float32());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -219,6 +364,12 @@ int main(void)
         cmocka_unit_test(features_of_based_that_overflow_are_not_proved),
         cmocka_unit_test(features_of_based_that_cancel_are_not_proved),
         cmocka_unit_test(features_of_a_linear_stack_that_cancel_are_not_proved),
+        cmocka_unit_test(corrections_that_turn_a_state_are_not_proved),
+        cmocka_unit_test(keys_that_overflow_where_decays_are_divided_by_are_not_proved),
+        cmocka_unit_test(a_state_that_overflows_unread_is_not_proved),
+        cmocka_unit_test(keys_of_mlstm_that_overflow_without_their_gate_are_not_proved),
+        cmocka_unit_test(steps_of_mamba_that_overflow_are_not_proved),
+        cmocka_unit_test(a_norm_that_overflows_is_not_proved),
     };
     return cmocka_run_group_tests_name("false_proofs", tests, NULL, NULL);
 }

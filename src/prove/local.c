@@ -148,8 +148,10 @@ static ival other_squares(const ival *x, int64_t dim, int64_t i)
 static void l2_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
     int64_t dim = ((const local *)arg)->op->dim;
+    double error = 0x1p-21; /* sums are double, their root's inverse is a float, denormal for huge ones */
     (void)block;
-    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], other_squares(x, dim, i), 1, 1e-6, 0x1p-21);
+    for (int64_t i = 0; i < dim; i++) error += 0x1p-147 * ival_mag(x[i]);
+    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], other_squares(x, dim, i), 1, 1e-6, error);
 }
 
 typedef struct norm_arg {
@@ -164,7 +166,8 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
     const norm_arg *a = arg;
     const float *w = a->w + (a->each ? block * a->dim : 0),
                 *b = a->bias ? a->bias + (a->each ? block * a->dim : 0) : NULL;
-    double n = (double)a->dim, mag = 0, error = (n + 32) * 2 * HOP_UNIT_ROUNDOFF;
+    double n = (double)a->dim, mag = 0;
+    double error = (n + 32) * 2 * HOP_UNIT_ROUNDOFF + n * 0x1p-148 / a->eps; /* squares may vanish, too .. */
     ival sum = {0, 0};
     for (int64_t i = 0; i < a->dim; i++) mag = ival_most(mag, ival_mag(x[i])), sum = ival_add(sum, x[i]);
     for (int64_t i = 0; i < a->dim; i++) y[i] = x[i];
@@ -183,10 +186,12 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
         }
         c[i] = y[i];
     }
+    if (!(4 * n * mag * mag < HOP__LARGEST)) mag = INFINITY; /* .. or be infinite */
     for (int64_t i = 0; c && i < a->dim; i++) {
         ival v = over_root(c[i], other_squares(c, a->dim, i), 1 / n, a->eps, error);
         y[i] = hop__float(ival_scale(v, w[i]));
         if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
+        if (mag == INFINITY) y[i] = (ival){-INFINITY, INFINITY};
     }
     hop_free(c);
 }
@@ -279,6 +284,7 @@ static void element(const void *arg, int64_t e, const ival *x, ival *y)
             mag += ival_mag(old), sum = ival_add(sum, old), terms++;
         }
         if (bias != 0) mag += fabs(bias), sum = ival_add(sum, ival_point(bias));
+        if (!(mag < HOP__LARGEST)) sum = (ival){-INFINITY, INFINITY};
         if (!(terms == 2 && bias == 0 && (w[op->taps - 1] == 1 || mag == 0)))
             sum = ival_widen(sum, HOP_DOT_ERROR((double)terms) * mag + (double)terms * 0x1p-149);
         *y = op->silu ? act(HOP_ACT_SILU, sum) : sum;

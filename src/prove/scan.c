@@ -3,7 +3,9 @@
  *     o_T = sum over j <= T of a_Tj v_j,   a_Tj = scale · sum_c q_Tc d_c(j, T) k_jc,
  *
  * d(j, T) being what is left of the state that j wrote when T reads it: the decays of the tokens after j and,
- * for delta rules, their corrections. Here that sum is bounded, not the recurrence. One token of each class
+ * for delta rules, their corrections, I + E with |E| at most a token's `turn`: they move what was written to
+ * other coordinates, so that a_Tj may be off by |q||k_j| (product of 1 + turn, minus 1) even where no
+ * coordinate of q meets one of k_j. Here that sum is bounded, not the recurrence. One token of each class
  * of queries is followed exactly, the one that weighs most; all others go into the box with the sum of their
  * weights, in absolute values and before anything cancels. So does rounding: every form (token by token, in
  * chunks, cut anywhere) adds up the same products, and what it loses is relative to the sum of their absolute
@@ -33,6 +35,8 @@ typedef struct shape {
     const double
         *own[HOP__MOST_CLASSES]; /* [heads]: how far it may turn what it has just written; NULL: not */
     double log_decay;            /* the largest |log decay| of a token */
+    double raw;                  /* products of what keys are made of are no larger, in any order */
+    double steps;                /* rows of the recurrence that a token is */
     const float
         *bonus;        /* [heads, keys]: the own token's weight in place of 1, before its decay; NULL: none */
     bool exps;         /* weights come from exponentials */
@@ -47,7 +51,7 @@ typedef struct reader {
     hop__set *q;        /* joined; NULL: all ones */
     hop__set *const *k; /* of the classes; NULL: not seen (or all ones: see s->k) */
     hop__set *const *v;
-    double after, all; /* product over tokens of 1 + turn: over those behind the one followed, over all */
+    double turned; /* product over all tokens of 1 + turn */
 } reader;
 
 /* What is summed up for one class of queries. */
@@ -55,8 +59,6 @@ typedef struct tally {
     double rest[HOP__MOST_CLASSES]; /* weights of all but the one followed, at the most over the queries */
     double all[HOP__MOST_CLASSES];
     int64_t nonzero; /* tokens of any weight */
-    ival weight;     /* of the one followed */
-    double most;     /* of its absolute parts */
 } tally;
 
 static float up(double x)
@@ -95,8 +97,10 @@ typedef struct weights {
     const float *q; /* [cases, keys]; NULL: ones */
     const float *k; /* [rows, keys]; NULL: ones */
     int64_t keys, rows;
-    double mag; /* of the class's values */
-    bool faint; /* products may vanish in float32 */
+    const double *length; /* [rows]: of the keys; NULL: nothing turns them */
+    double turned;        /* 1 + how far they may be turned */
+    double mag;           /* of the class's values */
+    bool faint;           /* products may vanish in float32 */
     hop__places places;
 } weights;
 
@@ -128,11 +132,19 @@ static void weigh(const weights *x, int64_t first, int64_t n, float *out, hop_po
         }
 }
 
-/* What such a sum is at the most. */
-static double weight_bound(const weights *x, float sum)
+static double length_of(const float *x, int64_t n)
 {
-    if (sum == 0 && !x->faint) return 0;
-    return sum * (1 + 2 * HOP_DOT_ERROR((double)x->keys)) + (double)x->keys * 0x1p-120;
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)x[i] * x[i];
+    return sqrt(sum) * (1 + 1e-9);
+}
+
+/* What such a sum is at the most for a query of this length, for row j. */
+static double weight_bound(const weights *x, float sum, double length, int64_t j)
+{
+    double moved = x->length ? length * x->length[j] * (x->turned - 1) : 0;
+    if (sum == 0 && !x->faint) return moved;
+    return sum * (1 + 2 * HOP_DOT_ERROR((double)x->keys)) + (double)x->keys * 0x1p-120 + moved;
 }
 
 /* ---- the one that is followed ------------------------------------------------------------------- */
@@ -224,6 +236,10 @@ static bool weights_of(const reader *r, int p, const float *q, double least, wei
     if (r->s->k) {
         if (!hop__places_of(m, c, r->k[p], &x->places)) return false;
         x->k = absolute_rows(m, r->k[p], x->places.term, x->places.rows);
+        double *length = r->turned > 1 ? hop__take(m, x->places.rows, sizeof *length) : NULL;
+        for (int64_t j = 0; length && m->status == HOP_OK && j < x->places.rows; j++)
+            length[j] = length_of(x->k + j * x->keys, x->keys);
+        x->length = length, x->turned = r->turned;
     } else {
         hop__set *nothing = hop__set_new(m, 1);
         if (!nothing || !hop__places_of(m, c, nothing, &x->places)) return false;
@@ -242,10 +258,10 @@ typedef struct running {
     int at; /* class of the one followed, -1: none */
 } running;
 
-static void add_class(running *s, int p, const weights *x, const float *row)
+static void add_class(running *s, int p, const weights *x, const float *row, double length)
 {
     for (int64_t j = 0; j < x->rows; j++) {
-        double w = weight_bound(x, row[j]);
+        double w = weight_bound(x, row[j], length, j);
         if (w == 0) continue;
         s->nonzero += x->places.count[j];
         if (x->places.count[j] == 1 && w * x->mag > s->best) {
@@ -280,7 +296,9 @@ static bool add_up(const reader *r, int64_t cases, const float *q, tally *t, int
         for (int p = 0; p < f->classes; p++) {
             if (!r->v[p] || x[p].mag == 0) continue;
             weigh(&x[p], first, n, room, r->s->w->pool);
-            for (int64_t i = 0; i < n; i++) add_class(&sums[i], p, &x[p], room + i * x[p].rows);
+            for (int64_t i = 0; i < n; i++)
+                add_class(&sums[i], p, &x[p], room + i * x[p].rows,
+                          x[p].length ? length_of(q + (first + i) * r->s->keys, r->s->keys) : 0);
         }
         for (int64_t i = 0; i < n; i++) {
             const running *u = &sums[i];
@@ -289,11 +307,33 @@ static bool add_up(const reader *r, int64_t cases, const float *q, tally *t, int
                 t->rest[p] = ival_most(t->rest[p], u->of[p] * (1 + 1e-9));
                 t->all[p] = ival_most(t->all[p], (u->of[p] + (p == u->at ? u->followed : 0)) * (1 + 1e-9));
             }
-            t->most = ival_most(t->most, u->followed);
             t->nonzero = u->nonzero > t->nonzero ? u->nonzero : t->nonzero;
         }
     }
     return true;
+}
+
+/* The largest length of a query times that of a key. */
+static double lengths(const reader *r)
+{
+    double q = 0, k = 0;
+    for (int64_t c = 0; c < r->s->keys; c++) q += r->q->mag[c] * r->q->mag[c];
+    for (int p = 0; p < r->s->w->facts.classes; p++) {
+        double square = 0;
+        for (int64_t c = 0; r->v[p] && c < r->s->keys; c++) square += r->k[p]->mag[c] * r->k[p]->mag[c];
+        k = ival_most(k, square);
+    }
+    return sqrt(q) * sqrt(k) * (1 + 1e-9);
+}
+
+/* Tokens seen that turn anything. */
+static double turning(const reader *r)
+{
+    const hop__facts *f = &r->s->w->facts;
+    double count = 0;
+    for (int p = 0; r->s->turn && p < f->classes; p++)
+        if (r->v[p] && hop__set_range(r->s->turn[p], r->head).hi > 0) count += (double)f->class[p].count;
+    return count;
 }
 
 /* The product of 1 + turn over all tokens seen behind position `from`. */
@@ -311,34 +351,37 @@ static double turns(const reader *r, int64_t from)
     return sum == 0 ? 1 : ival_up(exp(sum) * (1 + 1e-9));
 }
 
-/* Relative error of any form. */
+/* Relative error of any form: for every token that counts an addition and the products on its way; for every
+ * token at all a decay, which is an exp and a product; and in exponents the rounding of each logarithm and of
+ * their sums in a chunk. What went through corrections was summed up once more in each. */
 static double scan_error(const reader *r, const tally *t)
 {
     const shape *s = r->s;
     const hop__class *c = &s->w->facts.class[r->a];
-    double n = (double)(c->start + c->count);
-    double e = 8 * ((double)s->keys + (double)t->nonzero + 16) * HOP_UNIT_ROUNDOFF;
+    double n = (double)(c->start + c->count) * s->steps, chunk = fmin(n, CHUNK);
+    double e = 8 * ((double)s->keys + s->steps * ((double)t->nonzero + turning(r)) + 16) * HOP_UNIT_ROUNDOFF;
     if (s->f_keys || s->exps)
-        e += (n / 16 + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
-             4 * fmin(n, CHUNK) * fmin(n, CHUNK) * s->log_decay * HOP_UNIT_ROUNDOFF;
+        e += (n + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
+             4 * (chunk * chunk + n) * s->log_decay * HOP_UNIT_ROUNDOFF;
     /* The state crosses as many cuts as there are classes, and each of its numbers is rounded there. */
     double cross = s->w->message * (double)s->w->facts.classes * (1 + s->stabiliser);
-    return 1.1 * (e + cross * exp(cross));
+    return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
 }
 
 /* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different
- * orders. What falls below the normal numbers on the way is multiplied by at most this much. */
+ * orders, and chunks divide keys by decays down to 2^-32. What falls below the normal numbers on the way is
+ * multiplied by at most this much. */
 static double largest_product(const reader *r, int64_t e)
 {
     const shape *s = r->s;
-    double q = 1, k = 1, v = 1;
+    double q = 1, k = fmax(1, s->raw), v = 1;
     for (int64_t c = 0; r->q && c < s->keys; c++) q = ival_most(q, r->q->mag[c]);
     for (int p = 0; p < s->w->facts.classes; p++) {
         if (!r->v[p]) continue;
         for (int64_t c = 0; s->k && c < s->keys; c++) k = ival_most(k, r->k[p]->mag[c]);
         v = ival_most(v, r->v[p]->mag[e]);
     }
-    return q * k * v * fmax(1, fabs(s->scale));
+    return q * k * v * fmax(1, fabs(s->scale)) * (s->f_keys > 1 || s->f_keys == s->keys ? 0x1p33 : 1);
 }
 
 /* Is nothing rounded, whatever the form? The sum of absolute products in units of the grid must stay below
@@ -408,15 +451,15 @@ static double own_weight(const reader *r, int64_t cases)
     return least;
 }
 
-/* A sum of weights that are not below 0, of values that are not: at least what the own token gives. */
-static void bound_below(const reader *r, hop__set *y, double own, double error)
+/* A sum of weights that are not below 0, of values that are not: at least what the own token gives, but for
+ * what is lost. */
+static void bound_below(const reader *r, hop__set *y, double own, const double *lost)
 {
     for (int64_t e = 0; e < r->s->values; e++) {
         bool above = true;
         for (int p = 0; p < r->s->w->facts.classes; p++)
             if (r->v[p]) above = above && hop__set_range(r->v[p], e).lo >= 0;
-        if (above)
-            y->least[e] = fmax(0, own * hop__set_range(r->v[r->a], e).lo * (1 - 2 * error) * (1 - 1e-9));
+        if (above) y->least[e] = own * hop__set_range(r->v[r->a], e).lo * (1 - 1e-9) - lost[e] * (1 + 1e-9);
     }
 }
 
@@ -428,8 +471,10 @@ static hop__set *read_head(reader *r)
     const hop__term *tq = r->q && r->q->terms ? &r->q->term[0] : NULL;
     int64_t cases = tq ? tq->rows : 1;
     int64_t *target = hop__take(m, cases, sizeof *target);
+    double *lost = hop__take(m, s->values, sizeof *lost);
     const float *q = r->q ? absolute_rows(m, r->q, tq, cases) : NULL;
     tally t = {.nonzero = 0};
+    r->turned = turns(r, -1);
     if (m->status != HOP_OK || !add_up(r, cases, q, &t, target)) return NULL;
     hop__sight sight = {.rule = HOP__RULE_NONE, .source = -1};
     bool all = true;
@@ -438,7 +483,7 @@ static hop__set *read_head(reader *r)
     if (s->bonus && sight.rule != HOP__RULE_NONE && sight.source == r->a) sight.rule = HOP__RULE_NONE;
     if (sight.rule == HOP__RULE_SELF && f->class[r->a].count > 1) sight.rule = HOP__RULE_NONE;
     bool sees = sight.rule != HOP__RULE_NONE;
-    double scale = fabs(s->scale), error = scan_error(r, &t), turned = turns(r, -1), bonus = 1;
+    double scale = fabs(s->scale), error = scan_error(r, &t), bonus = 1;
     for (int64_t c = 0; s->bonus && c < s->keys; c++)
         bonus = ival_most(bonus, fabs((double)s->bonus[r->head * s->keys + c]));
     hop__set *y = sees ? hop__facts_seen(m, f, r->a, sight, r->v[sight.source]) : hop__set_new(m, s->values);
@@ -454,7 +499,7 @@ static hop__set *read_head(reader *r)
         weight = followed_weights(r, cases, target);
         const double *own = s->own[sight.source];
         double more = turns(r, first) * (1 + (own ? own[r->head] : 0)) - 1;
-        if (more > 0) weight = ival_widen(weight, t.most * more * (1 + 1e-9));
+        if (more > 0) weight = ival_widen(weight, lengths(r) * more * (1 + 1e-9));
         weight = ival_scale(weight, s->scale);
     }
     double mid = sees ? ival_mid(weight) : 0, off = sees ? ival_rad(weight) : 0;
@@ -467,26 +512,27 @@ static hop__set *read_head(reader *r)
             rest += (sees ? t.rest[p] : t.all[p]) * r->v[p]->mag[e] * own;
             sum += t.all[p] * r->v[p]->mag[e] * own;
         }
-        rest *= scale * turned * (1 + 1e-9), sum *= scale * turned * (1 + 1e-9);
-        double most = largest_product(r, e) * bonus * turned, terms = (double)(t.nonzero + s->keys + 8);
-        if (sum != 0 && !(most * terms < HOP__LARGEST)) m->overflow = true;
+        rest *= scale * (1 + 1e-9), sum *= scale * (1 + 1e-9);
+        double most = largest_product(r, e) * bonus * r->turned,
+               terms = (double)(f->class[r->a].start + f->class[r->a].count) * s->steps + (double)s->keys + 8;
+        if (!(most * terms < HOP__LARGEST)) m->overflow = true;
         bool right = sum == 0 || exact(r, &t, e);
-        double lost = right ? 0 : error * sum + terms * 0x1p-146 * most;
+        lost[e] = right ? 0 : error * sum + terms * 0x1p-146 * most;
         double mag = y->mag[e];
         y->rad[e] = y->rad[e] * fabs(mid) + off * mag;
         if (mid != 1 && mid != 0) y->rad[e] += 0x1p-50 * fabs(mid) * mag;
         y->mid[e] *= mid;
-        if (rest + lost + y->rad[e] > 0) y->rad[e] = ival_up(y->rad[e] * (1 + 1e-12) + rest + lost);
+        if (!(rest + lost[e] + y->rad[e] <= 0)) y->rad[e] = ival_up(y->rad[e] * (1 + 1e-12) + rest + lost[e]);
         for (int n = 0; n < y->terms; n++)
             for (int64_t k = 0; k < y->term[n].rows; k++) y->term[n].row[k * s->values + e] *= mid;
     }
     hop__set_tidy(m, y);
     double own = m->status == HOP_OK ? own_weight(r, cases) : -1;
-    if (own > 0 && error < 0.25) bound_below(r, y, own, error);
+    if (own > 0) bound_below(r, y, own, lost);
     if (r->a == s->w->answering && !sees && m->status == HOP_OK) {
-        double lost = 0;
-        for (int64_t e = 0; e < s->values; e++) lost = ival_most(lost, y->mag[e]);
-        if (lost > 0)
+        double largest = 0;
+        for (int64_t e = 0; e < s->values; e++) largest = ival_most(largest, y->mag[e]);
+        if (largest > 0)
             hop__blame(s->w,
                        "layer %lld, recurrence: no single token is what the last one reads from the state",
                        (long long)s->w->layer);
@@ -676,6 +722,11 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
     int64_t steps = op->steps > 1 ? op->steps : 1;
     hop__sets k = {0}, v = {0}, f = {0}, turn = {0}, o = {0};
     shape s = {.w = w, .heads = heads, .keys = keys, .values = values, .q_heads = op->kv_heads};
+    s.steps = (double)steps, s.raw = largest(&w->facts, x->in[HOP_SCAN_K]);
+    if (op->core == HOP_CORE_DELTA) s.raw *= fmax(1, s.raw); /* keys meet keys */
+    if (op->core == HOP_CORE_DPLR)
+        s.raw = fmax(1, s.raw) * fmax(1, largest(&w->facts, x->in[HOP_SCAN_A])) *
+                fmax(1, largest(&w->facts, x->in[HOP_SCAN_B]));
     s.scale = (float)op->scale;
     s.q = x->in[HOP_SCAN_Q], s.k = k, s.v = v;
     s.bonus = x->par[0];
@@ -763,12 +814,14 @@ static void selective_block(const void *arg, int64_t block, const ival *x, ival 
     }
 }
 
-/* [o, x] -> o + D x */
+/* [o, x] -> o + D x, to which the states are added one by one */
 static void skip_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
     const selective_arg *s = arg;
     ival t = s->d ? ival_scale(x[1], s->d[block]) : (ival){0, 0};
-    *y = t.lo == 0 && t.hi == 0 ? x[0] : hop__float(ival_add(x[0], hop__float(t)));
+    double each = HOP_UNIT_ROUNDOFF * (ival_mag(x[0]) + ival_mag(t)) + 0x1p-149;
+    *y = t.lo == 0 && t.hi == 0 ? x[0]
+                                : hop__float(ival_widen(ival_add(x[0], t), (double)(s->states + 2) * each));
 }
 
 static void selective_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
@@ -778,8 +831,15 @@ static void selective_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
     int64_t width = op->width, states = op->key_dim;
     selective_arg arg = {.a_log = x->par[0], .d = x->par[1], .states = states};
     hop__sets k = {0}, f = {0}, o = {0};
-    shape s = {
-        .w = w, .heads = width, .keys = states, .values = 1, .q_heads = 1, .scale = 1, .f_keys = states};
+    shape s = {.w = w,
+               .heads = width,
+               .keys = states,
+               .values = 1,
+               .q_heads = 1,
+               .scale = 1,
+               .f_keys = states,
+               .steps = 1};
+    s.raw = largest(&w->facts, x->in[HOP_SELECTIVE_DELTA]);
     s.q = x->in[HOP_SELECTIVE_C], s.k = k, s.f = f, s.v = x->in[HOP_SELECTIVE_X];
     s.exps = true;
     double rates = 0;
@@ -816,7 +876,14 @@ static void diagonal_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
 {
     hop__memory *m = w->m;
     hop__sets f = {0};
-    shape s = {.w = w, .heads = x->op->width, .keys = 1, .values = 1, .q_heads = 1, .scale = 1, .f_keys = 1};
+    shape s = {.w = w,
+               .heads = x->op->width,
+               .keys = 1,
+               .values = 1,
+               .q_heads = 1,
+               .scale = 1,
+               .f_keys = 1,
+               .steps = 1};
     s.f = f, s.v = x->in[1];
     for (int a = 0; m->status == HOP_OK && a < w->facts.classes; a++)
         f[a] = hop__set_map(m, x->in[0][a], (hop__blocks){x->op->width, 1, 1, unit_block, NULL});

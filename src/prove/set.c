@@ -51,6 +51,7 @@ int hop__low_bit(double x)
 
 ival hop__float(ival x)
 {
+    if (!(ival_mag(x) < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
     if (ival_is_point(x) && (double)(float)x.lo == x.lo) return x;
     return ival_widen(x, HOP_UNIT_ROUNDOFF * ival_mag(x) + 0x1p-149);
 }
