@@ -176,8 +176,9 @@ static void networks_of_another_kind_are_not_proved_and_the_reason_is_told(void 
     const struct {
         change_fn *change;
         const char *word;
-    } all[] = {{with_norm, "layer 0"}, {with_positions, "layer 0"},      {with_gelu, "layer 0"},
-               {with_rope, "layer 0"}, {with_negative_scale, "layer 0"}, {with_both_ways, "what came before"}};
+    } all[] = {{with_norm, "layer 0"},           {with_positions, "layer 0"},
+               {with_gelu, "layer 0"},           {with_rope, "layer 0"},
+               {with_negative_scale, "layer 0"}, {with_both_ways, "what came before"}};
     const sizes s = {4, 5, 0, 0};
     hop_model *good = network(&s);
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -218,6 +219,54 @@ static void a_second_layer_that_mixes_is_not_proved(void **state)
     assert_non_null(strstr(p.why, "layer 1"));
     hop_proof_free(&p);
     hop_model_free(m);
+}
+
+/* The coordinate that is 1 for every token. */
+static int64_t coordinate_of_one(const hop_model *m)
+{
+    const hop_weight *tokens = hop_model_weight(m, "model.embed_tokens.weight");
+    int64_t c = 0, v = 0;
+    for (; v < tokens->shape[0]; v++)
+        if (tokens->data[v * tokens->shape[1] + c] != 1) c++, v = -1;
+    return c;
+}
+
+/* Layer 1's values are 0, so that it moves nothing. But its queries and keys read a number of 10^25 that
+ * every token has: scores are infinite, their weights no numbers, and 0 times these is none. */
+static void a_second_layer_whose_scores_overflow_is_not_proved(void **state)
+{
+    (void)state;
+    const sizes s = {5, 4, 2, 1};
+    hop_model *m = network(&s);
+    const hop_weight *tokens = hop_model_weight(m, "model.embed_tokens.weight"),
+                     *head = hop_model_weight(m, "lm_head.weight");
+    int64_t one = coordinate_of_one(m), d = tokens->shape[1];
+    for (int64_t v = 0; v < tokens->shape[0]; v++)
+        tokens->data[v * d + one] *= 0x1p80f, head->data[v * d + one] *= 0x1p-80f;
+    hop_model_layer_weight(m, 1, "mixer.q_proj.weight")->data[one] = 1;
+    hop_model_layer_weight(m, 1, "mixer.k_proj.weight")->data[one] = 1;
+    hop_proof p = prove(m, &s, HOP_PROVE_INTERVAL);
+    if (p.verdict == HOP_PROVED) fail_msg("proved, and %lld inputs err", (long long)wrong_inputs(m, &s));
+    hop_proof_free(&p);
+    if (hop_kernels_selected() != HOP_ISA_REF) assert_true(wrong_inputs(m, &s) > 0);
+    hop_model_free(m);
+}
+
+/* Equal rows of the read-out are the same sum, but nobody says in which order. */
+static void a_read_out_with_the_answers_row_twice_is_not_proved(void **state)
+{
+    (void)state;
+    const sizes s = {5, 4, 0, 0};
+    for (int answer = 0; answer < 2; answer++) {
+        hop_model *m = network(&s);
+        const hop_weight *head = hop_model_weight(m, "lm_head.weight");
+        memcpy(head->data + 3 * head->shape[1], head->data + answer * head->shape[1],
+               sizeof(float) * (size_t)head->shape[1]);
+        hop_proof p = prove(m, &s, HOP_PROVE_INTERVAL);
+        assert_int_equal(p.verdict, HOP_UNDECIDED);
+        hop_proof_free(&p);
+        hop_model_free(m);
+    }
 }
 
 /* The network for `s` with one option of its sparse layers changed. */
@@ -284,6 +333,8 @@ int main(void)
         cmocka_unit_test(a_network_that_underflows_is_not_proved),
         cmocka_unit_test(networks_of_another_kind_are_not_proved_and_the_reason_is_told),
         cmocka_unit_test(a_second_layer_that_mixes_is_not_proved),
+        cmocka_unit_test(a_second_layer_whose_scores_overflow_is_not_proved),
+        cmocka_unit_test(a_read_out_with_the_answers_row_twice_is_not_proved),
         cmocka_unit_test(mean_summaries_are_proved_only_where_nothing_is_chosen),
         cmocka_unit_test(a_place_in_the_block_that_no_head_watches_is_not_proved),
     };

@@ -403,11 +403,20 @@ void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y)
         y[a] = hop__set_beside(w->m, (const hop__set *const *)heads + a * op->heads, (int)op->heads);
 }
 
+static double largest(const hop__set *x)
+{
+    double most = 1;
+    for (int64_t c = 0; c < x->width; c++) most = ival_most(most, x->mag[c]);
+    return most;
+}
+
 void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
 {
     const hop_op *op = x->op;
     const hop__facts *f = &w->facts;
     int64_t group = op->heads / op->kv_heads, width = op->value_dim;
+    double key = 1;
+    for (int a = 0; a < f->classes; a++) key = ival_most(key, largest(x->in[1][a]));
     for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++) {
         int64_t seen = op->bidirectional ? f->length : f->class[a].start + f->class[a].count;
         double error = 3 * hop__attention_error(seen);
@@ -424,6 +433,9 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
             y[a]->rad[c] = ival_up(ival_rad(hull) + error * ival_mag(hull) + (double)seen * 0x1p-60 +
                                    crossing(w, ival_mag(hull)));
         }
+        /* No weights are numbers where scores are not. */
+        if (!(largest(x->in[0][a]) * key * fmax(1, fabs(op->scale)) * (double)op->key_dim < HOP__LARGEST))
+            w->m->overflow = true;
         hop__set_tidy(w->m, y[a]);
     }
 }

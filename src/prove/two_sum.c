@@ -21,7 +21,7 @@
 
 #define MOST_RIVALS 64 /* different rows of the read-out */
 #define NUMBER      HOP__R0
-#define BIG         1e30 /* anything that another token may hold in a later layer */
+#define BIG         1e15 /* no token holds more in a later layer */
 
 typedef struct proof {
     hop__walk walk;
@@ -97,6 +97,19 @@ static void by_number(hop__memory *m, hop__set *x)
     hop__set_tidy(m, x);
 }
 
+/* Does nothing from operation `i` on look at other tokens? */
+static bool alone_from(proof *p, int i)
+{
+    for (; i < p->layer.list.op_count; i++) {
+        hop_op_kind kind = p->layer.list.op[i].kind;
+        if (!remembers(kind) && !looks_back(kind)) continue;
+        hop__blame(&p->walk, "layer %lld: more than one operation looks at other tokens",
+                   (long long)p->walk.layer);
+        return false;
+    }
+    return p->walk.m->status == HOP_OK;
+}
+
 /* Walks to the first layer that moves anything; false: p->out->why, or the memory's status. */
 static bool find_layer(proof *p)
 {
@@ -111,7 +124,7 @@ static bool find_layer(proof *p)
                 hop__blame(w, "layer %lld: for 2-Sum only attention is followed", (long long)w->layer);
                 return false;
             }
-            if (looks_back(kind) && take_operation(p, i)) return w->m->status == HOP_OK;
+            if (looks_back(kind) && take_operation(p, i)) return alone_from(p, i + 1);
             if (!hop__layer_op(&p->layer, i)) return false;
         }
         if (w->m->status != HOP_OK) return false;
@@ -156,7 +169,7 @@ static bool nothing_moves_later(proof *p)
         if (!any || !hop__layer_open(&l, &w)) break;
         for (int64_t c = 0; c < any->width; c++) any->rad[c] = BIG;
         hop__set_tidy(&room, any);
-        l.buffer[HOP_X][0] = any; /* a norm changes nothing of what is known */
+        l.buffer[HOP_X][0] = hop__layer_input(&w, any);
         for (int i = 0; alone && room.status == HOP_OK && i < l.list.op_count; i++)
             alone = !remembers(l.list.op[i].kind) && hop__layer_op(&l, i);
         alone = alone && room.status == HOP_OK && !room.overflow && is_zero(l.buffer[HOP_Y][0]);
@@ -307,8 +320,11 @@ static double follow(const proof *p, hop__memory *m, int64_t c, int64_t r, doubl
     x = hop__set_add(m, x, l.buffer[HOP_Y][0]);
     if (x) x = hop__set_mlp(&w, 0, x);
     *clip = ival_least(*clip, w.margin.clip_margin);
-    for (w.layer++; x && w.layer < hop_model_config(w.model)->pattern.layers; w.layer++)
+    for (w.layer++; x && w.layer < hop_model_config(w.model)->pattern.layers; w.layer++) {
+        for (int64_t e = 0; e < x->width; e++)
+            if (!(x->mag[e] < BIG)) m->overflow = true; /* nothing_moves_later supposes so */
         x = hop__set_mlp(&w, 0, x);
+    }
     double margin = x ? read_out(p, m, &w, x, r >= 0) : -INFINITY;
     return m->status == HOP_OK && !m->overflow ? margin : -INFINITY;
 }
@@ -345,8 +361,9 @@ static bool take_rivals(proof *p)
         hop_model_weight(p->walk.model, c->tied ? "model.embed_tokens.weight" : "lm_head.weight")->data;
     for (int64_t v = 0; v < c->vocab; v++) {
         const float *row = head + v * c->d_model;
-        bool known = false;
-        for (int64_t i = 0; i < p->rivals && !known && v > 1; i++)
+        bool known =
+            false; /* rows of 0 and 1 again are rivals: sums of equal terms may differ in their order */
+        for (int64_t i = 2; i < p->rivals && !known && v > 1; i++)
             known = memcmp(p->rival[i], row, sizeof *row * (size_t)c->d_model) == 0;
         if (known) continue;
         if (p->rivals == MOST_RIVALS) {
