@@ -206,27 +206,34 @@ static int by_news(const void *left, const void *right)
     return strcmp(a->id, b->id);
 }
 
-/* ", m = 371, n_1 = 102", as long as it stays on a line. */
+/* "x_0, .. = 371, 102", as long as it stays on a line; frees it. */
+static void print_line(hop_text *out, const char *lead, hop_text *line)
+{
+    if (line->len > 90)
+        hop_text_printf(out, "                              %s: long, see --json\n", lead);
+    else if (line->len || line->failed)
+        hop_text_printf(out, "                              %s = %s\n", lead, hop_text_in(out, line));
+    hop_text_free(line);
+}
+
 static void print_list(hop_text *out, const char *lead, const char *const *list, int count)
 {
     hop_text line = {0};
     for (int i = 0; list && i < count && list[i]; i++) hop_text_printf(&line, "%s%s", i ? ", " : "", list[i]);
-    if (line.len > 90)
-        hop_text_printf(out, "                              %s: long, see --json\n", lead);
-    else if (line.len || line.failed)
-        hop_text_printf(out, "                              %s = %s\n", lead, hop_text_in(out, &line));
-    hop_text_free(&line);
+    print_line(out, lead, &line);
 }
 
-/* "t = 14, sigma = 17": the integers; the numbers of lemma 3 are for --json. */
-static void print_choices(hop_text *out, const hop_bound *r)
+/* "m, n_1, .. = 434, 513; t = 14, sigma = 17": sizes, and the integers that the proof chooses at them; the
+ * numbers of lemma 3 are for --json. */
+static void print_sizes(hop_text *out, const hop_bound *r, int hops)
 {
     hop_text line = {0};
+    for (int i = 0; r->sizes && i < hops && r->sizes[i]; i++)
+        hop_text_printf(&line, "%s%s", i ? ", " : "", r->sizes[i]);
     for (int i = 0; r->choices && r->choices[i]; i++)
         if (!strpbrk(r->choices[i], ".e"))
-            hop_text_printf(&line, "%s%s = %s", i ? ", " : "", r->choice_names[i], r->choices[i]);
-    if (line.len) hop_text_printf(out, "                              %s\n", line.s);
-    hop_text_free(&line);
+            hop_text_printf(&line, "%s%s = %s", i ? ", " : "; ", r->choice_names[i], r->choices[i]);
+    print_line(out, "m, n_1, ..", &line);
 }
 
 static void print_result(hop_text *out, const hop_bound *r, int hops)
@@ -235,10 +242,9 @@ static void print_result(hop_text *out, const hop_bound *r, int hops)
                     r->speaks_from ? r->speaks_from : "-", r->why);
     if (*r->needs) hop_text_printf(out, "                              needs %s\n", r->needs);
     if (*r->has) hop_text_printf(out, "                              has   %s\n", r->has);
-    print_list(out, "m, n_1, ..", r->sizes, hops);
+    print_sizes(out, r, hops);
     print_list(out, "x_0, ..", r->x, hops);
     print_list(out, "s_1, ..", r->s, hops - 1);
-    print_choices(out, r);
 }
 
 /* Which condition keeps a theorem from applying; NULL: none. */

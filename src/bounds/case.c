@@ -90,6 +90,14 @@ const char *hop__say_here(hop__case *c, int64_t count)
     return hop__say(c, "here %s %lld", count == 1 ? "is" : "are", (long long)count);
 }
 
+const char *hop__say_bits(hop__case *c)
+{
+    const char *text = hop__say(c, "M = %s", hop__say_integer(c, &c->shape.reply));
+    for (int e = 0; e <= c->shape.full && e < 3; e++)
+        text = hop__say(c, "%s, A_%d = %s", text, e, hop__say_integer(c, &c->shape.state[e]));
+    return hop__say(c, "%s bits", text);
+}
+
 /* ---- hypotheses ----------------------------------------------------------------------------- */
 
 #define MOST_HYPOTHESES 8

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MOST_HEIGHTS 400000 /* that are asked for, all starts together */
-#define SHAKES       60
+#define MOST_HEIGHTS 300000 /* that are asked for, all starts together */
+#define PATIENCE     90000  /* of them that lead nowhere, once all starts are tried */
 
 double hop__least_root(double a, double c, double d, double k, double least)
 {
@@ -31,6 +31,11 @@ double hop__least_root(double a, double c, double d, double k, double least)
         e = floor(e) + 1;
     }
     return e > least ? e : least;
+}
+
+double hop__product(double a, double b)
+{
+    return a * b < 0x1p53 ? a * b : nextafter(a * b, INFINITY);
 }
 
 double hop__log2_length(const hop__ground *g, const hop__point *p, int hops)
@@ -91,6 +96,7 @@ static void descend_by(seeker *s, hop__point *at, double *height, double by)
         for (int d = 1; d < directions && s->left > 0; d++)
             for (int repeat = 0; repeat < 8; repeat++) {
                 hop__point trial = *at;
+                trial.limit = *height;
                 move(trial.z, dims, d, by);
                 double h = height_of(s, &trial);
                 if (!(h < *height)) break;
@@ -103,7 +109,7 @@ static void descend_by(seeker *s, hop__point *at, double *height, double by)
 
 static void descend(seeker *s, const double *z, double widest)
 {
-    hop__point at = {0};
+    hop__point at = {.limit = INFINITY};
     memcpy(at.z, z, sizeof at.z);
     double height = height_of(s, &at);
     for (double by = widest; by > 1.001; by = 1 + (by - 1) / 2) descend_by(s, &at, &height, by);
@@ -118,21 +124,28 @@ static double noise(uint64_t i, uint64_t k)
     return (double)((x ^ (x >> 32)) & 0xFFFFFF) / 0x800000 - 1;
 }
 
-static void search(seeker *s)
+/* `first`: a start of its own, if it has one. */
+static void search(seeker *s, const double *first)
 {
     double z[HOP__CHOICES] = {0};
-    for (int i = 0; i < HOP__STARTS && going_on(s); i++) {
-        s->theorem->start(s->ground, i, z);
+    for (int i = first[0] > 0 ? -1 : 0; i < HOP__STARTS && going_on(s); i++) {
+        if (i < 0)
+            memcpy(z, first, sizeof z);
+        else
+            s->theorem->start(s->ground, i, z);
         int kept = s->left, share = MOST_HEIGHTS / 2 / HOP__STARTS;
         s->left = share;
         descend(s, z, 4);
         s->left = kept - (share - s->left);
     }
-    for (int i = 0; i < SHAKES && going_on(s); i++) {
-        double far = i % 3 == 0 ? 0.3 : i % 3 == 1 ? 0.1 : 0.03;
+    int found = s->left; /* when the best was found, or the starts were done */
+    double before = s->lowest;
+    for (int i = 0; s->lowest < HOP__NOWHERE && found - s->left < PATIENCE && going_on(s); i++) {
+        double far = i % 3 == 0 ? 0.4 : i % 3 == 1 ? 0.15 : 0.05;
         for (int k = 0; k < s->theorem->free; k++)
             z[k] = fmax(1, round(s->best.z[k] * exp(far * noise((uint64_t)i, (uint64_t)k))));
         descend(s, z, 1 + far / 4);
+        if (s->lowest < before) found = s->left, before = s->lowest;
     }
 }
 
@@ -181,10 +194,12 @@ static void say_choices(hop__case *c, hop_bound *b, const hop__count *t, const h
     b->choices = integers ? hop__say_texts(c, integers, t->choices, lines, drawn) : NULL;
 }
 
-static bool find(hop__case *c, const hop__count *t, hop__ground *g, hop__chosen *v)
+/* z: where to start, besides the theorem's own starts, and where it ends. */
+static bool find(hop__case *c, const hop__count *t, hop__ground *g, hop__chosen *v, double z[HOP__CHOICES])
 {
     seeker s = {.theorem = t, .ground = g, .c = c, .left = MOST_HEIGHTS, .lowest = INFINITY};
-    search(&s);
+    search(&s, z);
+    memcpy(z, s.best.z, sizeof s.best.z);
     return !c->stopped && settle(&s, v);
 }
 
@@ -194,8 +209,9 @@ void hop__count_speak(hop__case *c, hop_bound *b, const hop__count *t)
     hop__chosen v = {.reply = &s->reply, .state = s->state};
     hop__ground g = {.reply = fmpz_get_d(&s->reply), .tail = exp2(c->hops - t->hops + 1) - 1};
     for (int e = 0; e <= s->full; e++) g.state[e] = fmpz_get_d(&s->state[e]);
+    double z[HOP__CHOICES] = {0};
     hop__lines_init(&g.lines);
-    if (find(c, t, &g, &v)) {
+    if (find(c, t, &g, &v, z)) {
         hop__speak_at(c, b, v.sizes, t->hops);
         say_choices(c, b, t, &v);
     } else {
@@ -204,7 +220,7 @@ void hop__count_speak(hop__case *c, hop_bound *b, const hop__count *t)
     if (c->by_sizes && !c->stopped) {
         g.fixed = true;
         for (int l = 0; l < t->hops; l++) g.sizes[l] = fmpz_get_d(&c->sizes[l]);
-        bool found = find(c, t, &g, &v);
+        bool found = find(c, t, &g, &v, z);
         hop__speak_here(c, b, found);
         if (found) say_choices(c, b, t, &v);
     }

@@ -18,10 +18,11 @@ typedef struct hop__chosen {
 } hop__chosen;
 
 /* Does the inequality hold, and every condition? True only when it is certain. */
-bool hop__p4_parts_verify(const hop__chosen *c); /* x_0, q, x_1 */
-bool hop__p7_verify(const hop__chosen *c);       /* t, σ, q, γ */
-bool hop__p8_verify(const hop__chosen *c);       /* κ, q, ν, x, g, x_1 */
-bool hop__p9_verify(const hop__chosen *c); /* u, t, σ, q, γ, x; x = 0: form (a), else (b) with γ = 1 */
+bool hop__p4_parts_verify(const hop__chosen *c);  /* x_0, q, x_1 */
+bool hop__p7_verify(const hop__chosen *c);        /* t, σ, q, γ */
+bool hop__p8_verify(const hop__chosen *c);        /* κ, q, ν, x, g, x_1 */
+bool hop__p9_groups_verify(const hop__chosen *c); /* u, t, σ, q, γ: form (a) */
+bool hop__p9_draws_verify(const hop__chosen *c);  /* u, t, σ, q, x: form (b) */
 
 /* ---- the search --------------------------------------------------------------------------------- */
 
@@ -39,6 +40,7 @@ typedef struct hop__point {
     double z[HOP__CHOICES];
     double sizes[HOP__COUNT_HOPS];
     double lambda, delta; /* of the draws; lambda 0: none */
+    double limit;         /* above this height nothing is of interest */
 } hop__point;
 
 typedef struct hop__count {
@@ -63,6 +65,8 @@ void hop__count_speak(hop__case *c, hop_bound *b, const hop__count *theorem);
 /* The least integer e >= least with e·(a·log2(c·e) - d) > k, for a, c, k > 0; infinite when it has more than
  * 2^1000 digits or so. */
 double hop__least_root(double a, double c, double d, double k, double least);
+/* The product of two integers, not rounded down. */
+double hop__product(double a, double b);
 /* log2 of the length of p's sizes. */
 double hop__log2_length(const hop__ground *g, const hop__point *p, int hops);
 

@@ -27,7 +27,7 @@ static double height(const hop__ground *g, hop__point *p)
         double costs = once + M * groups * gamma * (t + 1);
         return gain > 0 ? log2(costs / gain) : HOP__NOWHERE - gain;
     }
-    p->sizes[0] = fmax(2, fmax(sigma * t, t * q));
+    p->sizes[0] = fmax(2, hop__product(t, fmax(sigma, q)));
     double groups =
         hop__least_root(values * gamma, p->sizes[0] * gamma, M * gamma * (t + 1) + values * last, once, 1);
     p->sizes[1] = fmax(2, groups * gamma);
@@ -61,7 +61,6 @@ void hop__p7(hop__case *c, hop_bound *b)
     hop__suppose_nothing_first(c, b);
     if (!b->applies) return;
     b->needs = "M (sigma t q + m + e gamma (t+1)) + A_1 >= e t q 2^-delta (gamma log2 N_1 - A_2)";
-    b->has = hop__say(c, "M = %s, A_1 = %s, A_2 = %s bits", hop__say_integer(c, &s->reply),
-                      hop__say_integer(c, &s->state[1]), hop__say_integer(c, &s->state[2]));
+    b->has = hop__say_bits(c);
     hop__count_speak(c, b, &theorem);
 }

@@ -61,6 +61,9 @@ const char *const *hop__say_texts(hop__case *c, const char *const *first, int co
 const char *hop__say_layers(hop__case *c, int64_t count, const char *kind);
 const char *hop__say_here(hop__case *c, int64_t count);
 
+/* "M = 160, A_0 = 0, A_1 = 1152 bits": a reply, and the states of every gap, up to three of them. */
+const char *hop__say_bits(hop__case *c);
+
 /* One hypothesis more; returns `met`. When it is not met and none was before, `why` says so. */
 bool hop__suppose(hop__case *c, hop_bound *b, bool met, const char *text);
 /* The same for a condition on widths, which leaves `applies` and `why` alone. */
@@ -89,10 +92,12 @@ void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
     X(p2, "P2", false, "linear layers alone need N log2 N state bits in total, N = N_{L-1}")                 \
     X(p3, "P3", false, "linear layers alone: accuracy at most 1 - D, R(D) = Q/N")                            \
     X(p4, "P4", false, "one full layer fails at two hops: n_1 V log2 N_1 > n_1 M + V A_1 + A_0")             \
+    X(p4_parts, "P4'", false, "one full layer fails at two hops, by draws of z_1")                           \
     X(p5, "P5", false, "one full layer alone fails at one hop when m log2 m > H(d+2)p")                      \
     X(p6, "P6", false, "L-1 full layers with linear ones in the gaps fail at L hops, at finite sizes")       \
-    X(p7, "P7", false,                                                                                       \
-      "two full layers with no linear one before the first fail at two hops, at finite sizes")
+    X(p7, "P7", false, "two full layers, none linear before the first, fail at two hops, at finite sizes")   \
+    X(p8, "P8", false, "two full layers, linear ones anywhere, fail at three hops, at finite sizes")         \
+    X(p9, "P9", false, "two full layers, none linear before the first, fail at three hops, at finite sizes")
 
 typedef void hop__theorem_fn(hop__case *c, hop_bound *b);
 #define HOP__DECLARE(name, id, published, statement) void hop__##name(hop__case *c, hop_bound *b);
