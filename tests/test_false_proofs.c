@@ -498,6 +498,56 @@ static void a_norm_that_overflows_is_not_proved(void **state)
     assert_true(wrong > 0 || !sums_in_float32());
 }
 
+/* ---- what crosses between players -------------------------------------------------------------------- */
+
+/* Not proved with what crosses rounded to 16 bits, and wrong then; frees the network. A number of 16 bits is
+ * a multiple of 2^-133. */
+static void assert_not_proved_at_16_bits(hop_model *m, const hop_task *t, const char *name)
+{
+    hop_proof p;
+    for (int method = 0; method < 2; method++) {
+        const hop_prove_options o = {.method = method ? HOP_PROVE_ENUMERATE : HOP_PROVE_INTERVAL,
+                                     .message_bits = 16};
+        assert_int_equal(hop_prove(&p, m, t, &o, NULL), HOP_OK);
+        if (p.verdict == HOP_PROVED) fail_msg("%s: proved by %s", name, method ? "enumeration" : "intervals");
+        hop_proof_free(&p);
+    }
+    hop_model_free(m);
+}
+
+/* A convolution's past of 1.5 units crosses as 2. */
+static void a_past_below_the_normal_numbers_is_not_proved(void **state)
+{
+    (void)state;
+    const char *const convolutions[] = {"mixer.q_conv1d.weight", "mixer.k_conv1d.weight",
+                                        "mixer.v_conv1d.weight"};
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("hybrid", "deltanet", &t);
+    hop_model *m = with_settings(good, (setting[]){{"conv", 2}, {0}});
+    for (int i = 0; i < 3; i++) {
+        const hop_weight *w = hop_model_layer_weight(m, 0, convolutions[i]);
+        for (int64_t k = 0; k < weight_elements(w); k++) w->data[k] = i == 0 ? 3.4e38f : (float)(k % 2);
+    }
+    *cell(m, Q_PROJ, 0, flag_of(good, Q_PROJ)) = 1.75f * 0x1p-133f;
+    *cell(m, Q_PROJ, 0, flag_of(good, K_PROJ)) = -1.5f * 0x1p-133f;
+    hop_model_free(good);
+    assert_not_proved_at_16_bits(m, &t, "a past");
+}
+
+/* A state of half a unit crosses as 0. */
+static void a_state_below_the_normal_numbers_is_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *m = build("hybrid", "linear", &t);
+    scale_weight(m, 0, V_PROJ, 0, 0, 0x1p-134f);
+    scale_weight(m, 0, Q_PROJ, 0, 0, 0x1p100f);
+    scale_weight(m, 0, O_PROJ, 0, 0, 0x1p34f);
+    assert_not_proved_at_16_bits(m, &t, "a state");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -522,6 +572,8 @@ int main(void)
         cmocka_unit_test(keys_of_mlstm_that_overflow_without_their_gate_are_not_proved),
         cmocka_unit_test(steps_of_mamba_that_overflow_are_not_proved),
         cmocka_unit_test(a_norm_that_overflows_is_not_proved),
+        cmocka_unit_test(a_past_below_the_normal_numbers_is_not_proved),
+        cmocka_unit_test(a_state_below_the_normal_numbers_is_not_proved),
     };
     return cmocka_run_group_tests_name("false_proofs", tests, NULL, NULL);
 }

@@ -517,7 +517,9 @@ static hop__set *read_head(reader *r)
                terms = (double)(f->class[r->a].start + f->class[r->a].count) * s->steps + (double)s->keys + 8;
         if (!(most * terms < HOP__LARGEST)) m->overflow = true;
         bool right = sum == 0 || exact(r, &t, e);
-        lost[e] = right ? 0 : error * sum + terms * 0x1p-146 * most;
+        /* below the normal numbers, and what a state that crosses loses there */
+        double faint = 0x1p-146 + s->w->message * (double)f->classes * 0x1p-126;
+        lost[e] = right ? 0 : error * sum + terms * faint * most;
         double mag = y->mag[e];
         y->rad[e] = y->rad[e] * fabs(mid) + off * mag;
         if (mid != 1 && mid != 0) y->rad[e] += 0x1p-50 * fabs(mid) * mag;
