@@ -99,7 +99,7 @@ bool terminal_stopped(void);
 /* ---- the verbs ----------------------------------------------------------------------------- */
 
 #define VERB_LIST(X) \
-    X(ladder) X(task) X(build) X(run) X(prove) X(bound) X(audit) X(play) X(exact) X(core) X(mixers) X(bench)
+    X(ladder) X(task) X(build) X(run) X(prove) X(bound) X(separate) X(audit) X(play) X(exact) X(core) X(mixers) X(bench)
 #define VERB_DECLARE(name) extern const verb verb_##name;
 VERB_LIST(VERB_DECLARE)
 #undef VERB_DECLARE

@@ -13,10 +13,15 @@ static const opt OPTIONS[] = {
     {"output", 'o', OPT_TEXT, AT(output), "DIR", "ladder",
      .help = "directory to write: networks, report.html, ladder.svg, ladder.json"},
     {"rungs", 0, OPT_INT, AT(rungs), "L", "3", 1, MOST_RUNGS, .help = "hops 1, 2, .., L"},
-    {"m", 0, OPT_INT, AT(m), "M", "16", 2, 1 << 20, .help = "entries of the first function"},
-    {"fan", 0, OPT_INT, AT(fan), "N", "8", 2, 1 << 20, .help = "how many times larger each next function is"},
-    {"count", 'n', OPT_INT, AT(count), "N", "200", 0, (int64_t)1 << 40,
-     .help = "instances to run on every rung"},
+    {"m", 0, OPT_INT, AT(m), "M", NULL, 2, 1 << 20,
+     .initial_help = "the shortest sizes at which both halves speak, if they run; else 16",
+     .help = "entries of the first function"},
+    {"fan", 0, OPT_INT, AT(fan), "N", NULL, 2, 1 << 20, .initial_help = "as --m has it; else 8",
+     .help = "how many times larger each next function is"},
+    {"bits", 0, OPT_INT, AT(bits), "P", "16", HOP_MIN_NUMBER_BITS, 32,
+     .help = "bits of a number that crosses between players: the theorems count them, the proofs round to them"},
+    {"count", 'n', OPT_INT, AT(count), "N", NULL, 0, (int64_t)1 << 40,
+     .initial_help = "200, fewer of long ones", .help = "instances to run on every rung"},
     {"precision", 0, OPT_INT, AT(precision), "BITS", "8", 1, 23,
      .help = "run them a second time with everything cut to that many significant bits"},
     {"brief", 0, OPT_FLAG, AT(brief), .help = "only the full networks, no hybrids and no others"},
@@ -42,6 +47,9 @@ static void write_rung(hop_json_writer *w, const hop_rung *r)
     hop_json_number(w, "state_bits", r->state_bits);
     hop_json_string(w, "verdict", r->verdict);
     hop_json_string(w, "why", r->why);
+    hop_json_string(w, "theorem", r->theorem);
+    hop_json_string(w, "speaks_from_n", r->speaks_from);
+    hop_json_integer(w, "message_bits", r->message_bits);
     hop_json_number(w, "log10_inputs", r->log10_inputs);
     hop_json_integer(w, "enumerated", r->enumerated);
     hop_json_number(w, "score_gap", r->score_gap);
@@ -70,46 +78,85 @@ static void write_json(hop_json_writer *w, const ladder *l, const char *report)
     hop_json_end_object(w);
 }
 
-static void write_table(hop_text *out, const ladder *l)
+/* ---- one block a rung ------------------------------------------------------------------------------ */
+
+static bool of_rung(const hop_rung *r, int hops, bool built)
 {
-    hop_text_printf(out, "%4s %7s %-8s %7s %8s %10s  %-9s %-10s %9s %10s %9s %9s\n", "hops", "n", "pattern",
-                    "d_model", "head_dim", "parameters", "verdict", "of inputs", "score gap", "wrong mass",
-                    "float32", "cut");
-    for (int64_t i = 0; i < l->rung_count; i++) {
-        const hop_rung *r = &l->rungs[i];
-        char inputs[32], run[32], cut[32];
-        snprintf(inputs, sizeof inputs, "10^%.1f", r->log10_inputs);
-        snprintf(run, sizeof run, "%lld/%lld", (long long)r->correct, (long long)r->instances);
-        snprintf(cut, sizeof cut, "%lld/%lld", (long long)r->cut_correct, (long long)r->cut_instances);
-        hop_text_printf(out, "%4d %7lld %-8s %7lld %8lld %10lld  %-9s %-10s %9.4g %10.2e %9s %9s\n", r->hops,
-                        (long long)r->tokens, r->pattern, (long long)r->d_model, (long long)r->head_dim,
-                        (long long)r->parameters, r->verdict, inputs, r->score_gap, r->wrong_mass, run, cut);
-    }
+    return r->hops == hops && (r->layers > 0) == built;
 }
 
-/* Hybrids of one rung that are all proved share a line. */
-static void write_others(hop_text *out, const ladder *l)
+static bool is_hybrid(const hop_rung *r)
 {
-    if (l->other_count)
-        hop_text_printf(out, "\n%4s %-34s %-9s %s\n", "hops", "other networks", "verdict", "");
+    return strncmp(r->kind, "hybrid, ", 8) == 0;
+}
+
+static void write_built(hop_text *out, const hop_rung *r)
+{
+    char extra[96] = "";
+    if (r->message_bits) snprintf(extra, sizeof extra, ", also with %d-bit messages", r->message_bits);
+    hop_text_printf(out, "  %-22s %-10s on all 10^%.1f inputs%s; run %lld/%lld", r->pattern, r->verdict,
+                    r->log10_inputs, extra, (long long)r->correct, (long long)r->instances);
+    if (r->cut_instances)
+        hop_text_printf(out, ", cut to %d bits %lld/%lld", r->cut_bits, (long long)r->cut_correct,
+                        (long long)r->cut_instances);
+    if (strcmp(r->verdict, "proved") != 0 && r->why[0]) hop_text_printf(out, "; %s", r->why);
+    hop_text_add(out, "\n");
+}
+
+/* Hybrids that are all proved share a line. */
+static void write_hybrids(hop_text *out, const ladder *l, int hops)
+{
+    int64_t proved = 0, first = -1;
     for (int64_t i = 0; i < l->other_count; i++) {
         const hop_rung *r = &l->others[i];
-        int64_t same = 1;
-        bool hybrid = strncmp(r->kind, "hybrid, ", 8) == 0;
-        while (hybrid && i + same < l->other_count && l->others[i + same].hops == r->hops &&
-               strncmp(l->others[i + same].kind, "hybrid, ", 8) == 0 &&
-               strcmp(l->others[i + same].verdict, r->verdict) == 0)
-            same++;
-        char name[64];
-        if (same > 1)
-            snprintf(name, sizeof name, "1 linear + %d full, %lld mixers", r->hops, (long long)same);
-        else
-            snprintf(name, sizeof name, "%.31s: %.28s", r->kind, r->pattern);
-        hop_text_printf(out, "%4d %-34s %-9s %s", r->hops, name, r->verdict, same > 1 ? "" : r->why);
-        for (int64_t k = 0; same > 1 && k < same; k++)
-            hop_text_printf(out, "%s%s", k ? " " : "", l->others[i + k].kind + 8);
-        hop_text_add(out, "\n");
-        i += same - 1;
+        if (r->hops != hops || !is_hybrid(r)) continue;
+        if (strcmp(r->verdict, "proved") != 0 || !r->message_bits) {
+            write_built(out, r);
+            continue;
+        }
+        proved++;
+        if (first < 0) first = i;
+    }
+    if (!proved) return;
+    char pattern[32];
+    snprintf(pattern, sizeof pattern, hops > 1 ? "L full^%d" : "L full", hops);
+    hop_text_printf(out, "  %-22s %-10s the same, for %lld linear mixers:", pattern, "proved",
+                    (long long)proved);
+    for (int64_t i = first; i < l->other_count; i++)
+        if (l->others[i].hops == hops && is_hybrid(&l->others[i]) &&
+            strcmp(l->others[i].verdict, "proved") == 0)
+            hop_text_printf(out, " %s", l->others[i].kind + 8);
+    hop_text_add(out, "\n");
+}
+
+static void write_known(hop_text *out, const hop_rung *r)
+{
+    if (strcmp(r->verdict, "impossible") == 0)
+        hop_text_printf(out, "  %-22s IMPOSSIBLE %s\n", r->pattern, r->why);
+    else if (strcmp(r->verdict, "from_n") == 0)
+        hop_text_printf(out, "  %-22s %-10s impossible at this width from n = %s on (%s)\n", r->pattern,
+                        "longer n", r->speaks_from, r->theorem);
+    else
+        hop_text_printf(out, "  %-22s %-10s %s\n", r->pattern, "open", r->why);
+}
+
+static void write_table(hop_text *out, const ladder *l)
+{
+    for (int64_t i = 0; i < l->rung_count; i++) {
+        const hop_rung *r = &l->rungs[i];
+        hop_text_printf(out, "%s%d hop%s at n = %lld tokens (%s), one head of %lld numbers\n", i ? "\n" : "",
+                        r->hops, r->hops == 1 ? "" : "s", (long long)r->tokens, r->sizes,
+                        (long long)r->head_dim);
+        write_built(out, r);
+        write_hybrids(out, l, r->hops);
+        for (int64_t k = 0; k < l->other_count; k++)
+            if (of_rung(&l->others[k], r->hops, false)) write_known(out, &l->others[k]);
+        for (int64_t k = 0; k < l->other_count; k++) {
+            const hop_rung *x = &l->others[k];
+            if (!of_rung(x, r->hops, true) || is_hybrid(x)) continue;
+            hop_text_printf(out, "  %-22s %-10s %s, n = %lld, %s%s%s\n", x->pattern, x->verdict, x->kind,
+                            (long long)x->tokens, x->sizes, x->why[0] ? "; " : "", x->why);
+        }
     }
 }
 
@@ -121,10 +168,17 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
 {
     char command[300];
     const ladder_args *a = l->args;
-    snprintf(command, sizeof command,
-             "hopbound ladder --rungs %lld --m %lld --fan %lld --count %lld --precision %lld --seed %lld",
-             (long long)a->rungs.integer, (long long)a->m.integer, (long long)a->fan.integer,
-             (long long)a->count.integer, (long long)a->precision.integer, (long long)a->common.seed.integer);
+    snprintf(command, sizeof command, "hopbound ladder --rungs %lld --bits %lld --precision %lld --seed %lld",
+             (long long)a->rungs.integer, (long long)a->bits.integer, (long long)a->precision.integer,
+             (long long)a->common.seed.integer);
+    size_t used = strlen(command);
+    if (a->count.given)
+        used += (size_t)snprintf(command + used, sizeof command - used, " --count %lld",
+                                 (long long)a->count.integer);
+    if (a->m.given)
+        used += (size_t)snprintf(command + used, sizeof command - used, " --m %lld", (long long)a->m.integer);
+    if (a->fan.given)
+        snprintf(command + used, sizeof command - used, " --fan %lld", (long long)a->fan.integer);
     hop_ladder_page page = {.rungs = l->rungs,
                             .rung_count = l->rung_count,
                             .layers = l->layers,
@@ -167,7 +221,6 @@ static int show(const ladder *l)
     }
     hop_text out = {0};
     write_table(&out, l);
-    write_others(&out, l);
     hop_text_printf(&out, "\nreport: %s\n", page);
     return print_text(a, &out);
 }
@@ -203,7 +256,7 @@ static const opt_group GROUPS[] = {
     {0},
 };
 static const example EXAMPLES[] = {
-    {"hopbound ladder", "Three rungs, a table, and ladder/report.html."},
+    {"hopbound ladder", "Three rungs, both halves, and ladder/report.html."},
     {"hopbound ladder --rungs 5 --m 6 --fan 3 -o tall", "Five hops at sizes that are no powers of two."},
     {0},
 };
@@ -211,14 +264,15 @@ const verb verb_ladder = {
     .name = "ladder",
     .summary = "builds, proves and runs the hierarchy hop by hop; one table and a report",
     .description =
-        "For each number of hops L it builds the network of L+1 full-attention layers, writes it, reads "
-        "it back, proves from the file that it answers every input rightly, and runs it on sampled "
-        "inputs, in float32 and with everything cut to a few significant bits. Beside it stand the "
-        "other networks of the rung: one linear layer and L full ones for every linear mixer, a chain of "
-        "thought, an encoder, a stack of linear layers with its state bits; and what the theorems say of L "
-        "full layers and of the extremal hybrid. The page DIR/report.html "
-        "shows the ladder and explains every column; DIR/ladder.svg is its drawing, DIR/ladder.json holds "
-        "the same numbers, DIR/full-L are the networks.\n\n"
+        "Both halves of the hierarchy, at one length, one width and one precision. For each number of hops L it takes the "
+        "shortest sizes at which both speak (`separate`), if they run. Above: the network of L+1 full-attention layers, and "
+        "one linear layer with L full ones for every linear mixer, each built, written, read back, proved from the file on "
+        "every input, in float32 and with P-bit messages between players, and run on sampled inputs. Below: a full layer "
+        "fewer, with linear layers in the gaps, without any, linear layers only, and the paper's extremal hybrid: which "
+        "theorem says that no weights make it work at this width, or from which length on. Beside them, at smaller sizes: a "
+        "chain of thought, an encoder, a stack of linear layers with its state bits. The page DIR/report.html shows the "
+        "ladder and explains every column; DIR/ladder.svg is its drawing, DIR/ladder.json holds the same numbers, DIR/full-L "
+        "are the networks.\n\n"
         "Exit 0: every rung is proved. Exit 10: one is refuted. Exit 30: one is undecided.",
     .groups = GROUPS,
     .examples = EXAMPLES,

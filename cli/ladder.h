@@ -9,7 +9,7 @@
 
 typedef struct ladder_args {
     common_args common;
-    opt_value output, rungs, m, fan, count, precision, brief;
+    opt_value output, rungs, m, fan, bits, count, precision, brief;
 } ladder_args;
 
 typedef struct ladder {
@@ -26,7 +26,9 @@ typedef struct ladder {
 hop_status ladder_climb(ladder *l, int hops, hop_error *err);
 /* ladder_others.c, ladder_known.c */
 hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err);
-hop_status ladder_known(ladder *l, const hop_task *t, hop_error *err);
+hop_status ladder_known(ladder *l, const hop_separation *s, hop_error *err);
+/* Sizes for a rung: those given; else the shortest at which both halves speak; else ones that run. */
+hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err);
 
 /* Builds a network of a kind, writes it under DIR/name, reads it back, proves and runs that: what is in the
  * row is true of the file. `margins`: keep them in l->layers. */
@@ -34,8 +36,11 @@ typedef struct ladder_job {
     const char *kind, *mixer, *name;
     int64_t count; /* instances */
     bool cut;      /* run them with fewer bits too */
+    bool messages; /* prove it under the game's arithmetic, too */
     bool margins;
 } ladder_job;
+/* Instances to run: what --count says, or `most`, fewer of long ones. */
+int64_t ladder_count(const ladder *l, int64_t tokens, int64_t most);
 hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_job *job, hop_error *err);
 
 #endif

@@ -1,12 +1,70 @@
-/* The networks of a rung that are not built, because theorems speak against them: L full layers, and the
- * hybrid with L-1 of them and 2^(3L^2) linear layers in every gap. What is known, and from which length on.
- */
+/* The lower half of a rung: plans that are not built, because theorems say that no weights make them work at
+ * this width. A full layer fewer, with and without linear ones; linear layers only; and the hybrid with
+ * 2^(3L^2) of them in every gap. */
 #include "ladder.h"
 
 #include <string.h>
 
-#define NUMBER_BITS 32 /* as this program computes */
-#define MOST_GAPS   4  /* hops up to which 2^(3L^2) layers can be counted in a word */
+#define MOST_GAPS   4      /* hops up to which 2^(3L^2) layers can be counted in a word */
+#define MOST_TOKENS 100000 /* that a rung builds and runs */
+#define PLAIN_M     16     /* sizes that run, where both halves speak at none that do */
+#define PLAIN_FAN   8
+
+hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err)
+{
+    const ladder_args *a = l->args;
+    const hop_progress *progress = &a->common.progress;
+    *s = (hop_separation){.hops = hops, .bits = (int)a->bits.integer, .linear = 1};
+    if (!a->m.given && !a->fan.given) {
+        hop_status got = hop_separation_find(s, false, progress, err);
+        if (got == HOP_OK && s->n <= MOST_TOKENS) return HOP_OK;
+        if (got != HOP_OK && got != HOP_EDOMAIN) return got;
+    }
+    s->m = a->m.given ? a->m.integer : PLAIN_M;
+    for (int i = 1; i < hops; i++) s->fan[i] = a->fan.given ? a->fan.integer : PLAIN_FAN;
+    return hop_separation_at(s, progress, err);
+}
+
+static hop_rung *next_row(ladder *l, const hop_separation *s, const char *kind)
+{
+    hop_rung *r = &l->others[l->other_count++];
+    *r = (hop_rung){.hops = s->hops, .m = s->m, .tokens = s->n, .head_dim = s->dim};
+    snprintf(r->kind, sizeof r->kind, "%s", kind);
+    return r;
+}
+
+/* "P4: needs ..; has ..", or from which length on, or that nothing is known. */
+static void say(hop_rung *r, const hop_separation_row *x)
+{
+    bool impossible = x->answer == HOP_ANSWER_IMPOSSIBLE, later = !impossible && x->speaks_from[0];
+    snprintf(r->verdict, sizeof r->verdict, "%s", impossible ? "impossible" : later ? "from_n" : "silent");
+    snprintf(r->pattern, sizeof r->pattern, "%.60s", x->pattern);
+    snprintf(r->theorem, sizeof r->theorem, "%s", x->theorem);
+    snprintf(r->speaks_from, sizeof r->speaks_from, "%s", x->speaks_from);
+    r->full_layers = x->full_layers;
+    if (impossible)
+        snprintf(r->why, sizeof r->why, "%s, for any weights: it needs %s; it has %s", x->theorem, x->needs,
+                 x->has);
+    else if (later)
+        snprintf(r->why, sizeof r->why,
+                 "%s: impossible at this width from n = %s on; nothing is known at n = %lld", x->theorem,
+                 x->speaks_from, (long long)r->tokens);
+    else
+        snprintf(r->why, sizeof r->why, "no theorem speaks at any length");
+}
+
+/* ---- the paper's extremal hybrid --------------------------------------------------------------- */
+
+static void extremal_pattern(char *out, size_t size, int hops)
+{
+    int gap = 3 * hops * hops; /* 2^(3L^2) linear layers in every gap */
+    if (hops == 1)
+        snprintf(out, size, "L^(2^%d)", gap);
+    else if (hops == 2)
+        snprintf(out, size, "L^(2^%d) F L^(2^%d)", gap, gap);
+    else
+        snprintf(out, size, "(L^(2^%d) F)^%d L^(2^%d)", gap, hops - 1, gap);
+}
 
 /* Of the theorems that apply, the one that speaks first. */
 static const hop_bound *first_to_speak(const hop_bounds *b, const char *only)
@@ -20,66 +78,44 @@ static const hop_bound *first_to_speak(const hop_bounds *b, const char *only)
     return best;
 }
 
-/* "theorem T1: impossible at this width from n = 10^x on; silent at n = 18" */
-static hop_status say_known(hop_rung *r, const hop_arch *arch, const char *only, int64_t n, hop_error *err)
+/* With the paper's linear attention, a matrix and a normaliser. T2 alone where the layers of a gap cannot be
+ * counted: it asks no more of them than that they are at most so many. */
+static hop_status extremal(ladder *l, const hop_separation *s, hop_error *err)
 {
+    hop_rung *r = next_row(l, s, "extremal hybrid");
+    int hops = s->hops;
+    bool counted = hops <= MOST_GAPS;
+    hop_arch_layer layers[2 * MOST_RUNGS + 1] = {{0}};
+    for (int i = 0; i < 2 * hops - 1; i++) {
+        layers[i] =
+            (hop_arch_layer){.kind = i % 2 ? HOP_LAYER_FULL : HOP_LAYER_LINEAR, .heads = 1, .dim = s->dim};
+        layers[i].repeat = i % 2 ? 1 : counted ? (int64_t)1 << 3 * hops * hops : INT32_MAX;
+        layers[i].number_bits = s->bits;
+        layers[i].state_bits = i % 2 ? 0 : (s->dim * s->dim + s->dim) * s->bits;
+    }
+    const hop_arch arch = {.layers = layers, .count = 2 * hops - 1};
     hop_bounds *b;
-    hop_status s = hop_bounds_new(&b, &(hop_question){.arch = arch, .hops = r->hops, .n = n}, err);
-    if (s != HOP_OK) return s;
-    const hop_bound *first = first_to_speak(b, only);
-    bool speaks = first && first->answer == HOP_ANSWER_IMPOSSIBLE;
-    snprintf(r->verdict, sizeof r->verdict, "%s", speaks ? "impossible" : "silent");
-    if (first)
-        snprintf(r->why, sizeof r->why, "theorem %s: impossible at this width from n = %s on; %s n = %lld",
-                 first->id, first->speaks_from, speaks ? "so at" : "silent at", (long long)n);
-    else
-        snprintf(r->why, sizeof r->why, "no theorem speaks at any length");
+    hop_status got = hop_bounds_new(&b, &(hop_question){.arch = &arch, .hops = hops, .n = s->n}, err);
+    if (got != HOP_OK) return got;
+    hop_separation_row x = {.full_layers = hops - 1, .answer = HOP_ANSWER_SILENT};
+    const hop_bound *first = first_to_speak(b, counted ? NULL : "T2");
+    extremal_pattern(x.pattern, sizeof x.pattern, hops);
+    if (first) {
+        x.answer = first->answer;
+        snprintf(x.theorem, sizeof x.theorem, "%s", first->id);
+        snprintf(x.speaks_from, sizeof x.speaks_from, "%s", first->speaks_from);
+        snprintf(x.needs, sizeof x.needs, "%s", first->needs ? first->needs : "");
+        snprintf(x.has, sizeof x.has, "%s", first->has ? first->has : "");
+    }
+    say(r, &x);
     hop_bounds_free(b);
     return HOP_OK;
 }
 
-static void extremal_pattern(char *out, size_t size, int hops)
+hop_status ladder_known(ladder *l, const hop_separation *s, hop_error *err)
 {
-    int gap = 3 * hops * hops; /* 2^(3L^2) linear layers in every gap */
-    if (hops == 1)
-        snprintf(out, size, "L^(2^%d)", gap);
-    else if (hops == 2)
-        snprintf(out, size, "L^(2^%d) F L^(2^%d)", gap, gap);
-    else
-        snprintf(out, size, "(L^(2^%d) F)^%d L^(2^%d)", gap, hops - 1, gap);
-}
-
-hop_status ladder_known(ladder *l, const hop_task *t, hop_error *err)
-{
-    const hop_rung *main = &l->rungs[l->rung_count - 1];
-    int hops = t->funccomp.hops;
-    hop_rung base = {.hops = hops, .m = main->m, .tokens = main->tokens};
-    hop_rung *full = &l->others[l->other_count++], *extremal = &l->others[l->other_count++];
-    int64_t d = main->head_dim;
-    hop_arch_layer layers[2 * MOST_RUNGS + 1] = {
-        {.kind = HOP_LAYER_FULL, .repeat = hops, .heads = 1, .dim = d, .number_bits = NUMBER_BITS}};
-
-    *full = base;
-    full->full_layers = hops;
-    snprintf(full->kind, sizeof full->kind, "full, one layer fewer");
-    snprintf(full->pattern, sizeof full->pattern, hops > 1 ? "full^%d" : "full", hops);
-    hop_status s = say_known(full, &(hop_arch){.layers = layers, .count = 1}, NULL, t->length, err);
-
-    /* The paper's linear attention: a matrix and a normaliser. T2 alone where the layers of a gap cannot be
-     * counted: it asks no more of them than that they are at most so many. */
-    *extremal = base;
-    extremal->full_layers = hops - 1;
-    snprintf(extremal->kind, sizeof extremal->kind, "extremal hybrid");
-    extremal_pattern(extremal->pattern, sizeof extremal->pattern, hops);
-    bool counted = hops <= MOST_GAPS;
-    for (int i = 0; i < 2 * hops - 1; i++) {
-        layers[i] = (hop_arch_layer){.kind = i % 2 ? HOP_LAYER_FULL : HOP_LAYER_LINEAR, .heads = 1, .dim = d};
-        layers[i].repeat = i % 2 ? 1 : counted ? (int64_t)1 << 3 * hops * hops : INT32_MAX;
-        layers[i].number_bits = NUMBER_BITS;
-        layers[i].state_bits = i % 2 ? 0 : (d * d + d) * NUMBER_BITS;
-    }
-    if (s == HOP_OK)
-        s = say_known(extremal, &(hop_arch){.layers = layers, .count = 2 * hops - 1}, counted ? NULL : "T2",
-                      t->length, err);
-    return s;
+    say(next_row(l, s, s->hops > 1 ? "linear layers in the gaps" : "linear layers"), &s->rows[HOP_ROW_GAPS]);
+    if (s->hops > 1) say(next_row(l, s, "linear layers only"), &s->rows[HOP_ROW_LINEAR]);
+    say(next_row(l, s, "full, one layer fewer"), &s->rows[HOP_ROW_FEWER]);
+    return extremal(l, s, err);
 }

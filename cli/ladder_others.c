@@ -1,11 +1,12 @@
-/* The other networks of a rung: hybrids of every linear mixer, a chain, an encoder, a linear stack; and what
- * the theorems say of those that are not built. */
+/* The other networks of a rung: hybrids of every linear mixer; a chain, an encoder, a linear stack. */
 #include "ladder.h"
 
 #include <math.h>
 #include <string.h>
 
-#define FEW 20 /* instances of the networks beside the main one */
+#define FEW       20 /* instances of the networks beside the main one */
+#define SMALL_M   8
+#define SMALL_FAN 4
 
 static hop_rung *next_other(ladder *l)
 {
@@ -22,7 +23,8 @@ static hop_status add_built(ladder *l, const hop_task *t, const char *kind, cons
     const ladder_job job = {.kind = kind,
                             .mixer = mixer,
                             .name = name,
-                            .count = count < l->args->count.integer ? count : l->args->count.integer};
+                            .messages = mixer != NULL,
+                            .count = ladder_count(l, t->length, count)};
     hop_status s = ladder_row(l, r, t, &job, err);
     if (s == HOP_EDOMAIN) {
         l->other_count--;
@@ -40,16 +42,28 @@ static void compare_with_p2(hop_rung *r, const hop_task *t)
                  demand, r->state_bits / demand);
 }
 
+/* The same number of hops at sizes that the wider networks reach. */
+static hop_status small_task(hop_task *t, int hops, hop_error *err)
+{
+    int64_t fan[HOP_MAX_HOPS];
+    for (int i = 0; i < hops; i++) fan[i] = SMALL_FAN;
+    *t = (hop_task){.kind = HOP_TASK_FUNCCOMP};
+    hop_status s = hop_funccomp_init(&t->funccomp, hops, SMALL_M, fan, err);
+    return s == HOP_OK ? hop_task_ready(t, err) : s;
+}
+
 hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err)
 {
-    hop_status s = ladder_known(l, t, err);
+    hop_task small;
+    hop_status s = small_task(&small, t->funccomp.hops, err);
     for (int i = 0; s == HOP_OK && hop_mixer_at(i); i++)
         if (hop_mixer_at(i)->kind == HOP_MIXER_RECURRENT)
             s = add_built(l, t, "hybrid", hop_mixer_at(i)->name, FEW, err);
-    if (s == HOP_OK) s = add_built(l, t, "cot", NULL, FEW, err);
-    if (s == HOP_OK) s = add_built(l, t, "encoder", NULL, FEW, err);
+    if (t->vocab <= small.vocab) small = *t;
+    if (s == HOP_OK) s = add_built(l, &small, "cot", NULL, FEW, err);
+    if (s == HOP_OK) s = add_built(l, &small, "encoder", NULL, FEW, err);
     int64_t before = l->other_count;
-    if (s == HOP_OK) s = add_built(l, t, "linear", NULL, 4, err);
-    if (s == HOP_OK && l->other_count > before) compare_with_p2(&l->others[before], t);
+    if (s == HOP_OK) s = add_built(l, &small, "linear", NULL, 4, err);
+    if (s == HOP_OK && l->other_count > before) compare_with_p2(&l->others[before], &small);
     return s;
 }

@@ -4,6 +4,9 @@
 #include <math.h>
 #include <string.h>
 
+#define MANY        200  /* instances of a rung's main network .. */
+#define MEAN_TOKENS 1000 /* .. of so many tokens; longer ones are fewer */
+
 static hop_status build_network(const ladder *l, const hop_task *t, const ladder_job *job, hop_model **out,
                                 hop_error *err)
 {
@@ -58,30 +61,44 @@ static void keep_margin(ladder *l, int hops, const hop_margin *g)
                                                    .clip_margin = g->clip_margin};
 }
 
-static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, bool margins,
-                                hop_error *err)
+static void keep_proof(ladder *l, hop_rung *r, const hop_proof *p, bool margins)
 {
-    const hop_prove_options o = {.seed = (uint64_t)l->args->common.seed.integer,
-                                 .pool = l->pool,
-                                 .enumerate_limit = 1000000,
-                                 .progress = &l->args->common.progress};
-    hop_proof p;
-    hop_status s = hop_prove(&p, m, t, &o, err);
-    if (s != HOP_OK) return s;
-    snprintf(r->verdict, sizeof r->verdict, "%s", hop_verdict_name(p.verdict));
-    snprintf(r->why, sizeof r->why, "%.199s", p.why);
-    r->log10_inputs = p.log10_inputs;
-    r->enumerated = p.enumerated;
-    r->score_gap = r->clip_margin = p.margin_count ? INFINITY : NAN;
-    r->wrong_mass = p.margin_count ? 0 : NAN;
-    r->readout_margin = p.readout_margin;
-    for (int64_t i = 0; i < p.margin_count; i++) {
-        const hop_margin *g = &p.margins[i];
+    snprintf(r->verdict, sizeof r->verdict, "%s", hop_verdict_name(p->verdict));
+    snprintf(r->why, sizeof r->why, "%.399s", p->why);
+    r->log10_inputs = p->log10_inputs;
+    r->enumerated = p->enumerated;
+    r->score_gap = r->clip_margin = p->margin_count ? INFINITY : NAN;
+    r->wrong_mass = p->margin_count ? 0 : NAN;
+    r->readout_margin = p->readout_margin;
+    for (int64_t i = 0; i < p->margin_count; i++) {
+        const hop_margin *g = &p->margins[i];
         r->score_gap = fmin(r->score_gap, g->score_gap);
         r->clip_margin = fmin(r->clip_margin, g->clip_margin);
         r->wrong_mass = fmax(r->wrong_mass, g->wrong_mass);
-        if (margins) keep_margin(l, t->funccomp.hops, g);
+        if (margins) keep_margin(l, r->hops, g);
     }
+}
+
+/* With P-bit messages first, which covers float32 without them, too; if that is not proved, without. */
+static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t,
+                                const ladder_job *job, hop_error *err)
+{
+    hop_prove_options o = {.method = job->messages ? HOP_PROVE_INTERVAL : HOP_PROVE_AUTO,
+                           .message_bits = job->messages ? (int)l->args->bits.integer : 0,
+                           .seed = (uint64_t)l->args->common.seed.integer,
+                           .pool = l->pool,
+                           .enumerate_limit = 1000000,
+                           .progress = &l->args->common.progress};
+    hop_proof p;
+    hop_status s = hop_prove(&p, m, t, &o, err);
+    if (s == HOP_OK && p.verdict != HOP_PROVED && o.message_bits) {
+        hop_proof_free(&p);
+        o.method = HOP_PROVE_AUTO, o.message_bits = 0;
+        s = hop_prove(&p, m, t, &o, err);
+    }
+    if (s != HOP_OK) return s;
+    keep_proof(l, r, &p, job->margins);
+    if (p.verdict == HOP_PROVED) r->message_bits = o.message_bits;
     if (p.verdict != HOP_PROVED && l->worst != HOP_REFUTED) l->worst = p.verdict;
     hop_proof_free(&p);
     return HOP_OK;
@@ -112,7 +129,7 @@ hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_jo
     hop_status s = build_network(l, t, job, &m, err);
     if (s == HOP_OK) {
         describe(r, m, t, job);
-        s = prove_network(l, r, m, t, job->margins, err);
+        s = prove_network(l, r, m, t, job, err);
     }
     r->instances = job->count;
     if (s == HOP_OK) s = run_network(l, m, t, job, 0, &r->correct, err);
@@ -126,16 +143,26 @@ hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_jo
     return s;
 }
 
+int64_t ladder_count(const ladder *l, int64_t tokens, int64_t most)
+{
+    if (l->args->count.given)
+        return most < MANY && most < l->args->count.integer ? most : l->args->count.integer;
+    int64_t fits = 1 + most * MEAN_TOKENS / tokens;
+    return fits < most ? fits : most;
+}
+
 hop_status ladder_climb(ladder *l, int hops, hop_error *err)
 {
-    int64_t fan[MOST_RUNGS];
-    for (int i = 0; i < hops; i++) fan[i] = l->args->fan.integer;
+    hop_separation sizes;
     hop_task t = {.kind = HOP_TASK_FUNCCOMP};
-    const ladder_job job = {
-        .kind = "full", .name = "full", .count = l->args->count.integer, .cut = true, .margins = true};
-    hop_status s = hop_funccomp_init(&t.funccomp, hops, l->args->m.integer, fan, err);
+    ladder_job job = {.kind = "full", .name = "full", .cut = true, .messages = true, .margins = true};
+    hop_status s = ladder_sizes(l, hops, &sizes, err);
+    job.count = ladder_count(l, s == HOP_OK ? sizes.n : 1, MANY);
+    if (s == HOP_OK) s = hop_funccomp_init(&t.funccomp, hops, sizes.m, sizes.fan + 1, err);
     if (s == HOP_OK) s = hop_task_ready(&t, err);
     if (s == HOP_OK) s = ladder_row(l, &l->rungs[l->rung_count], &t, &job, err);
-    if (s == HOP_OK) l->rung_count++;
+    if (s != HOP_OK) return s;
+    l->rung_count++;
+    s = ladder_known(l, &sizes, err);
     return s == HOP_OK && !l->args->brief.flag ? ladder_others(l, &t, err) : s;
 }

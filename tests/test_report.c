@@ -175,16 +175,36 @@ static void a_layer_with_a_margin_gets_a_solid_arrow_and_one_without_a_dashed_on
 {
     (void)state;
     sample *s = sample_new(3);
-    hop_text t = render_drawing(&s->page);
+    hop_text t = render(&s->page);
     assert_int_equal(count(&t, "class=\"ask head\""), 2 + 3 + 4 + 1); /* and one in the legend */
     assert_int_equal(count(&t, "class=\"meant head\""), 1);
     hop_text_free(&t);
 
     s->layers[1].score_gap = -0.5; /* analysed, but not what was hoped for */
     s->page.layer_count -= 2;      /* the proof stopped before the last two layers of the last rung */
-    t = render_drawing(&s->page);
+    t = render(&s->page);
     assert_int_equal(count(&t, "class=\"ask head\""), 1 + 3 + 2 + 1);
     assert_int_equal(count(&t, "class=\"meant head\""), 1 + 2 + 1);
+    hop_text_free(&t);
+    free(s);
+}
+
+/* Green above, red below, told apart by words and shapes as well. */
+static void both_halves_are_drawn_with_their_theorems(void **state)
+{
+    (void)state;
+    sample *s = sample_new(1);
+    hop_rung below[2] = {{.hops = 1, .tokens = 37, .pattern = "L F L", .verdict = "impossible", .theorem = "P4"},
+                         {.hops = 1, .tokens = 37, .pattern = "F^2", .verdict = "from_n", .theorem = "P7"}};
+    snprintf(below[1].speaks_from, sizeof below[1].speaks_from, "1149185");
+    s->page.others = below, s->page.other_count = 2;
+    hop_text t = render_drawing(&s->page);
+    assert_has(&t, ">impossible</text>");
+    assert_has(&t, "for any weights: theorem P4");
+    assert_has(&t, "= 1149185 on: theorem P7");
+    assert_has(&t, ">proved</text>");
+    assert_int_equal(count(&t, "class=\"onfull mid\""), 2 + 1 + 2); /* F F above; L F L and F F below */
+    assert_balanced(t.s);
     hop_text_free(&t);
     free(s);
 }
@@ -418,6 +438,7 @@ int main(void)
         cmocka_unit_test(other_networks_have_a_table_of_their_own),
         cmocka_unit_test(every_rung_appears_in_the_drawing_and_in_the_table),
         cmocka_unit_test(a_layer_with_a_margin_gets_a_solid_arrow_and_one_without_a_dashed_one),
+        cmocka_unit_test(both_halves_are_drawn_with_their_theorems),
         cmocka_unit_test(numbers_are_written_for_people_and_bounds_are_rounded_to_the_safe_side),
         cmocka_unit_test(bounds_next_to_a_power_of_ten_stay_on_the_safe_side),
         cmocka_unit_test(a_number_that_is_not_finite_shows_as_a_dash),

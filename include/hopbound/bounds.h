@@ -143,6 +143,46 @@ hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool width
                           const hop_progress *progress, hop_error *err);
 void hop_reach_free(hop_reach *r);
 
+/* ---- the separation at one length ------------------------------------------------------------ */
+
+/* One width for all rows: a head of the full network that is written down for these sizes, d = L+2+B numbers,
+ * where B is the sum of the bits of m, n_1, ..; the state of its linear layer, B numbers; numbers of `bits`
+ * bits. At one prompt, some layer plans are possible and others are not. */
+typedef struct hop_separation_row {
+    char pattern[96];     /* as hop_pattern_parse reads it, with F and L */
+    int64_t full_layers;  /* in it */
+    hop_answer answer;    /* at these sizes */
+    char theorem[8];      /* that says so; when silent, the one that speaks first. "": none */
+    char speaks_from[32]; /* impossible at this width from here on; "": not known */
+    double log10_n;
+    char needs[160], has[160]; /* the theorem's inequality */
+} hop_separation_row;
+
+enum {
+    HOP_ROW_FULL,   /* F^(L+1) */
+    HOP_ROW_HYBRID, /* L F^L */
+    HOP_ROW_FEWER,  /* F^L: a full layer fewer, and no linear one */
+    HOP_ROW_GAPS,   /* L-1 full layers, `linear` linear ones in every gap */
+    HOP_ROW_LINEAR, /* as many layers, all linear */
+    HOP_ROWS
+};
+
+typedef struct hop_separation {
+    int hops, bits;
+    int64_t linear;                   /* linear layers a gap */
+    int64_t m, fan[HOP_MAX_HOPS], n;  /* the sizes; n tokens */
+    int64_t code_bits, dim;           /* B, d */
+    int64_t message_bits, state_bits; /* M = (d+2) bits, S = B bits */
+    hop_separation_row rows[HOP_ROWS];
+} hop_separation;
+
+/* Fills the rest at given hops, bits, linear, m and fan. HOP_EDOMAIN, HOP_ESTOPPED, HOP_ENOMEM. */
+hop_status hop_separation_at(hop_separation *s, const hop_progress *progress, hop_error *err);
+/* Finds m and fan for given hops, bits and linear: the shortest sizes, as far as the theorems' own searches
+ * go, at which HOP_ROW_GAPS and HOP_ROW_LINEAR (for one hop: HOP_ROW_FEWER too; with `fewer`: for any) are
+ * impossible. HOP_EDOMAIN where no theorem speaks at sizes below 2^62 tokens. */
+hop_status hop_separation_find(hop_separation *s, bool fewer, const hop_progress *progress, hop_error *err);
+
 /* ---- P3: the accuracy ceiling -------------------------------------------------------------- */
 
 /* The most accuracy a stack of recurrences with `state_bits` in total can have on tables of N entries, an

@@ -17,10 +17,13 @@ typedef struct hop_rung {
     char kind[32];    /* "full" */
     char pattern[64]; /* "full^4" */
     int64_t layers, full_layers, d_model, head_dim, parameters;
-    char verdict[16];    /* "proved" */
-    char why[200];       /* when not proved; or, of a network that was not built, what is known */
-    double state_bits;   /* of all recurrent layers together; 0: there are none */
-    double log10_inputs; /* inputs the verdict speaks of */
+    char verdict[16];     /* "proved"; of a plan that was not built "impossible", "from_n" or "silent" */
+    char why[400];        /* when not proved; or, of a plan that was not built, what is known */
+    char theorem[8];      /* of a plan that was not built: who says so */
+    char speaks_from[32]; /* impossible at this width from here on; "": not known */
+    int message_bits;     /* proved under messages of so many bits, too; 0: not asked */
+    double state_bits;    /* of all recurrent layers together; 0: there are none */
+    double log10_inputs;  /* inputs the verdict speaks of */
     int64_t enumerated;
     double score_gap, wrong_mass, clip_margin, readout_margin; /* smallest / largest over layers */
     int64_t instances, correct;                                /* run in float32 */

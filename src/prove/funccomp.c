@@ -8,8 +8,8 @@
 
 typedef struct proof {
     hop__walk walk;
-    hop__memory memory[2], kept,
-        start; /* of layers in turn; of what is generated; of the streams before the first layer */
+    hop__memory memory[2], scratch; /* of layers in turn; of one operation */
+    hop__memory kept, start;        /* of what is generated; of the streams before the first layer */
     hop_proof *out;
     hop__analysis *analysis;
     const float *tokens, *positions;
@@ -163,6 +163,7 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop__analysis *a, const hop_mod
      */
     if (o->message_bits > 0 && o->message_bits < 32)
         p.walk.message = ldexp(1, 8 - o->message_bits) * (1 + 1e-9);
+    p.walk.scratch = &p.scratch;
     p.tokens = hop_model_weight(m, "model.embed_tokens.weight")->data;
     p.positions = positions ? positions->data : NULL;
     hop__facts_init(&p.walk.facts, &task->funccomp, c->bidirectional);
@@ -176,10 +177,11 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop__analysis *a, const hop_mod
         s = one_pass(&p, i + 1 == passes, &go_on, err);
     memcpy(a->hints, p.walk.hints, sizeof a->hints);
     a->hint_count = p.walk.hint_count;
-    hop__memory_clear(&p.memory[0]);
-    hop__memory_clear(&p.memory[1]);
-    hop__memory_clear(&p.kept);
-    hop__memory_clear(&p.start);
+    hop__memory_free(&p.scratch);
+    hop__memory_free(&p.memory[0]);
+    hop__memory_free(&p.memory[1]);
+    hop__memory_free(&p.kept);
+    hop__memory_free(&p.start);
     if (out->readout_margin == INFINITY) out->readout_margin = NAN;
     return s;
 }

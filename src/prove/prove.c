@@ -110,7 +110,9 @@ static const char *const rests_on_bounds[] = {
 };
 static const char *const covers_game[] = {
     "every input of these sizes",
-    "the game's arithmetic: float32, and what crosses between players rounded to numbers of so many bits",
+    "the game: what crosses between players rounded to numbers of so many bits, or of more",
+    "float32, every order of summation, with or without fused multiply-add",
+    "whole sequences, chunks of up to 256 tokens, token by token, segments cut anywhere at 32 bits",
     "every instruction set of the kernels, any number of threads",
     NULL,
 };

@@ -185,7 +185,7 @@ static ival decay_between(const reader *r, int64_t from, int64_t c)
 }
 
 /* The exact weight of the token at `position` of class p for query row i, without scale. */
-static ival followed_weight(const reader *r, int p, int64_t position, int64_t i)
+static ival followed_weight(const reader *r, int p, int64_t position, int64_t i, double *parts)
 {
     const shape *s = r->s;
     const hop__set *k = s->k ? r->k[p] : NULL;
@@ -215,6 +215,7 @@ static ival followed_weight(const reader *r, int p, int64_t position, int64_t i)
         }
         if (y.lo == 0 && y.hi == 0) continue;
         sum = ival_add(sum, ival_mul(ival_mul(x, y), decay_between(r, position, c)));
+        if (parts) *parts += ival_mag(x) * ival_mag(y) * (1 + 1e-9);
     }
     return sum;
 }
@@ -421,18 +422,19 @@ static ival followed_weights(const reader *r, int64_t cases, const int64_t *targ
     for (int64_t i = 0; i < cases; i++) {
         int p = 0;
         while (target[i] < f->class[p].start || target[i] >= f->class[p].start + f->class[p].count) p++;
-        all = ival_hull(all, followed_weight(r, p, target[i], i));
+        all = ival_hull(all, followed_weight(r, p, target[i], i, NULL));
     }
     return all;
 }
 
 /* Where nothing decays or turns and no weight is below 0: the least weight that a token gives itself, else
- * -1. */
-static double own_weight(const reader *r, int64_t cases)
+ * -1. *ratio: the absolute values of a weight's products together are at most so many times the weight. */
+static double own_weight(const reader *r, int64_t cases, double *ratio)
 {
     const shape *s = r->s;
     const hop__facts *f = &s->w->facts;
     double least = INFINITY, work = 0;
+    *ratio = 1;
     if (s->f_keys || s->turn || s->bonus || s->exps || !r->q || !s->k || s->scale < 0) return -1;
     hop__places places[HOP__MOST_CLASSES];
     for (int p = 0; p < f->classes; p++) {
@@ -444,22 +446,28 @@ static double own_weight(const reader *r, int64_t cases)
     for (int p = 0; p < f->classes; p++)
         for (int64_t j = 0; r->v[p] && j < places[p].rows; j++)
             for (int64_t i = 0; i < cases; i++) {
-                double low = followed_weight(r, p, places[p].first[j], i).lo * s->scale;
+                double parts = 0, low = followed_weight(r, p, places[p].first[j], i, &parts).lo;
                 if (!(low >= 0)) return -1;
-                if (p == r->a) least = ival_least(least, low);
+                if (parts > 0) *ratio = ival_most(*ratio, parts / low * (1 + 1e-9));
+                if (p == r->a) least = ival_least(least, low * s->scale);
             }
     return least;
 }
 
 /* A sum of weights that are not below 0, of values that are not: at least what the own token gives, but for
- * what is lost. */
-static void bound_below(const reader *r, hop__set *y, double own, const double *lost)
+ * what is lost; and that is at most `error` times the absolute products, which are at most so many times the
+ * sum itself. */
+static void bound_below(const reader *r, hop__set *y, double own, const double *lost, double share,
+                        double faint)
 {
     for (int64_t e = 0; e < r->s->values; e++) {
         bool above = true;
         for (int p = 0; p < r->s->w->facts.classes; p++)
             if (r->v[p]) above = above && hop__set_range(r->v[p], e).lo >= 0;
-        if (above) y->least[e] = own * hop__set_range(r->v[r->a], e).lo * (1 - 1e-9) - lost[e] * (1 + 1e-9);
+        double given = own * hop__set_range(r->v[r->a], e).lo * (1 - 1e-9);
+        if (!above) continue;
+        y->least[e] = given - lost[e] * (1 + 1e-9);
+        if (share < 0.5) y->least[e] = fmax(y->least[e], given * (1 - share) * (1 - 1e-9) - faint);
     }
 }
 
@@ -502,7 +510,7 @@ static hop__set *read_head(reader *r)
         if (more > 0) weight = ival_widen(weight, lengths(r) * more * (1 + 1e-9));
         weight = ival_scale(weight, s->scale);
     }
-    double mid = sees ? ival_mid(weight) : 0, off = sees ? ival_rad(weight) : 0;
+    double mid = sees ? ival_mid(weight) : 0, off = sees ? ival_rad(weight) : 0, faint = 0;
     if (sees && ival_is_point(weight)) mid = weight.lo, off = 0;
     for (int64_t e = 0; e < s->values; e++) {
         double rest = 0, sum = 0;
@@ -518,8 +526,9 @@ static hop__set *read_head(reader *r)
         if (!(most * terms < HOP__LARGEST)) m->overflow = true;
         bool right = sum == 0 || exact(r, &t, e);
         /* below the normal numbers, and what a state that crosses loses there */
-        double faint = 0x1p-146 + s->w->message * (double)f->classes * 0x1p-126;
-        lost[e] = right ? 0 : error * sum + terms * faint * most;
+        double low = (0x1p-146 + s->w->message * (double)f->classes * 0x1p-126) * terms * most;
+        lost[e] = right ? 0 : error * sum + low;
+        faint = ival_most(faint, low);
         double mag = y->mag[e];
         y->rad[e] = y->rad[e] * fabs(mid) + off * mag;
         if (mid != 1 && mid != 0) y->rad[e] += 0x1p-50 * fabs(mid) * mag;
@@ -529,8 +538,8 @@ static hop__set *read_head(reader *r)
             for (int64_t k = 0; k < y->term[n].rows; k++) y->term[n].row[k * s->values + e] *= mid;
     }
     hop__set_tidy(m, y);
-    double own = m->status == HOP_OK ? own_weight(r, cases) : -1;
-    if (own > 0) bound_below(r, y, own, lost);
+    double ratio, own = m->status == HOP_OK ? own_weight(r, cases, &ratio) : -1;
+    if (own > 0) bound_below(r, y, own, lost, error * ratio, faint);
     if (r->a == s->w->answering && !sees && m->status == HOP_OK) {
         double largest = 0;
         for (int64_t e = 0; e < s->values; e++) largest = ival_most(largest, y->mag[e]);

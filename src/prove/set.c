@@ -7,28 +7,48 @@
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
+/* Blocks that are handed out piece by piece and used again after a clear: pages that are there already cost less than
+ * new ones. */
 struct hop__chunk {
     struct hop__chunk *next;
-    char pad[HOP_ALIGN - sizeof(void *)];
+    size_t size, used;
+    char pad[HOP_ALIGN - sizeof(void *) - 2 * sizeof(size_t)];
 };
+
+#define LEAST_CHUNK ((size_t)1 << 20)
 
 void *hop__take(hop__memory *m, int64_t count, size_t size)
 {
-    if (m->status != HOP_OK) return NULL;
     size_t bytes;
-    struct hop__chunk *c = NULL;
-    if (count >= 0 && hop_mul_size((size_t)count, size, &bytes) && bytes < SIZE_MAX - sizeof *c)
-        c = hop_alloc(sizeof *c + bytes);
-    if (!c) {
+    if (m->status != HOP_OK) return NULL;
+    if (count < 0 || !hop_mul_size((size_t)count, size, &bytes) || bytes > SIZE_MAX / 4) {
         m->status = HOP_ENOMEM;
         return NULL;
     }
-    c->next = m->chunks;
-    m->chunks = c;
-    return c + 1;
+    bytes = (bytes + HOP_ALIGN - 1) / HOP_ALIGN * HOP_ALIGN + (bytes == 0) * HOP_ALIGN;
+    struct hop__chunk **at = &m->chunks, *c = m->chunks;
+    for (; c && c->size - c->used < bytes; c = c->next) at = &c->next;
+    if (!c) {
+        size_t room = bytes > LEAST_CHUNK ? bytes : LEAST_CHUNK;
+        c = hop_alloc_raw(sizeof *c + room);
+        if (!c) {
+            m->status = HOP_ENOMEM;
+            return NULL;
+        }
+        *c = (struct hop__chunk){.size = room};
+        *at = c;
+    }
+    char *p = (char *)(c + 1) + c->used;
+    c->used += bytes;
+    return memset(p, 0, bytes);
 }
 
 void hop__memory_clear(hop__memory *m)
+{
+    for (struct hop__chunk *c = m->chunks; c; c = c->next) c->used = 0;
+}
+
+void hop__memory_free(hop__memory *m)
 {
     while (m->chunks) {
         struct hop__chunk *next = m->chunks->next;
@@ -51,7 +71,7 @@ int hop__low_bit(double x)
 
 ival hop__float(ival x)
 {
-    if (!(x.lo > -HOP__LARGEST && x.hi < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
+    if (!(ival_mag(x) < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
     if (ival_is_point(x) && (double)(float)x.lo == x.lo) return x;
     return ival_widen(x, HOP_UNIT_ROUNDOFF * ival_mag(x) + 0x1p-149);
 }
@@ -531,15 +551,16 @@ hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y)
     hop__set *s = hop__set_new(m, x->width);
     if (!s) return NULL;
     put_columns(m, s, 0, x, 0, x->width);
-    put_columns(m, s, 0, y, 0, x->width); /* mid and rad are y's now, and what joining rows has lost */
+    for (int64_t c = 0; c < x->width; c++)
+        s->mid[c] = s->rad[c] = 0; /* put_columns sets, but y must be added */
+    put_columns(m, s, 0, y, 0, x->width);
     hop__set_unbound(s);
     for (int64_t c = 0; m->status == HOP_OK && c < x->width; c++) {
         int grid = x->grid[c] < y->grid[c] ? x->grid[c] : y->grid[c];
         double mag = x->mag[c] + y->mag[c];
         bool one = x->mag[c] == 0 || y->mag[c] == 0;
-        bool both = x->rad[c] != 0 && s->rad[c] != 0;
-        s->rad[c] += x->rad[c];
-        if (both) s->rad[c] = ival_up(s->rad[c]);
+        s->rad[c] = x->rad[c] + y->rad[c];
+        if (x->rad[c] != 0 && y->rad[c] != 0) s->rad[c] = ival_up(s->rad[c]);
         if (!one && !hop__exact_sum(grid, mag))
             s->rad[c] = ival_up(s->rad[c] + HOP_UNIT_ROUNDOFF * mag + 0x1p-149);
         add_mid(s, c, x->mid[c]);
@@ -632,7 +653,7 @@ static bool term_in_block(const hop__set *x, int t, int64_t from, int64_t count)
  * block is taken as a box. Otherwise block[b] is its only term, or -1: none. */
 static hop__set *one_term_a_block(hop__memory *m, const hop__set *x, const hop__blocks *b, int *block)
 {
-    hop__set *s = hop__set_columns(m, x, 0, x->width);
+    hop__set *s = (hop__set *)x; /* a copy only when something is joined */
     bool refused[HOP__MOST_TERMS][HOP__MOST_TERMS] = {{0}};
     for (int64_t i = 0; s && m->status == HOP_OK && i < b->count; i++) {
         block[i] = -1;
@@ -642,6 +663,10 @@ static hop__set *one_term_a_block(hop__memory *m, const hop__set *x, const hop__
                 block[i] = -2;
             } else if (block[i] < 0) {
                 block[i] = t;
+            } else if (s == x) {
+                s = hop__set_columns(m, x, 0, x->width);
+                i = -1;
+                break;
             } else if (!refused[block[i]][t] && join_terms(m, s, block[i], t)) {
                 memset(refused, 0, sizeof refused);
                 i = -1; /* terms have moved: look again */

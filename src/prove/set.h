@@ -38,7 +38,8 @@ typedef struct hop__memory {
 } hop__memory;
 
 void *hop__take(hop__memory *m, int64_t count, size_t size); /* zeroed; NULL and m->status set on failure */
-void hop__memory_clear(hop__memory *m);
+void hop__memory_clear(hop__memory *m); /* all of it may be handed out again */
+void hop__memory_free(hop__memory *m);
 
 typedef struct hop__term {
     int vars, var[HOP__TERM_VARS];
@@ -119,8 +120,7 @@ int64_t hop__term_class(const hop__term *t, int k, int64_t row);
 
 /* The exponent of the lowest bit of x; HOP__ANY_GRID for 0. */
 int hop__low_bit(double x);
-/* Rounded to float32: x itself if it is one exactly, else widened by half a unit in the last place;
- * anything at all where it may be infinite, so that 0 times it is no number. */
+/* Rounded to float32: x itself if it is one exactly, else widened by half a unit in the last place. */
 ival hop__float(ival x);
 /* A product, rounded so. */
 ival hop__times(ival a, ival b);

@@ -177,7 +177,7 @@ static bool nothing_moves_later(proof *p)
     if (room.status == HOP_ENOMEM) p->walk.m->status = HOP_ENOMEM;
     alone = alone && room.status == HOP_OK;
     if (!alone) hop__blame(&p->walk, "layer %lld mixes tokens once more", (long long)w.layer - 1);
-    hop__memory_clear(&room);
+    hop__memory_free(&room);
     return alone;
 }
 
@@ -345,7 +345,7 @@ static void one_number(void *ctx, int64_t c, int worker)
         p->margin[c] = ival_least(p->margin[c], margin);
         status = m.status;
         if (m.overflow) atomic_store(&p->overflow, true);
-        hop__memory_clear(&m);
+        hop__memory_free(&m);
     }
     if (status != HOP_OK) p->margin[c] = NAN; /* no memory, or too many things at once: not proved */
     if (!hop_progress_tick(p->walk.progress, "numbers", (double)(c + 1), (double)mod))
@@ -445,6 +445,6 @@ hop_status hop__analyse_twosum(hop_proof *out, hop__analysis *a, const hop_model
     else
         s = analyse(&p, a, err);
     if (!a->proved) snprintf(out->why, sizeof out->why, "%s", p.walk.why);
-    hop__memory_clear(&p.memory);
+    hop__memory_free(&p.memory);
     return s;
 }

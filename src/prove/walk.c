@@ -53,9 +53,31 @@ static int64_t input_width(const hop_op *op, int i)
     }
 }
 
-bool hop__layer_op(hop__layer *l, int number)
+/* From now on everything goes to the scratch memory .. */
+static hop__memory *begin_scratch(hop__walk *w)
 {
-    const hop_op *op = &l->list.op[number];
+    hop__memory *keep = w->m;
+    if (w->scratch) w->m = w->scratch;
+    return keep;
+}
+
+/* .. until what is worth keeping has been copied out of it. */
+static void end_scratch(hop__walk *w, hop__memory *keep, hop__set **sets, int count)
+{
+    hop__memory *scratch = w->m;
+    w->m = keep;
+    if (scratch == keep) return;
+    keep->overflow = keep->overflow || scratch->overflow;
+    if (keep->status == HOP_OK) keep->status = scratch->status;
+    for (int a = 0; keep->status == HOP_OK && a < count; a++) {
+        sets[a] = hop__set_columns(keep, sets[a], 0, sets[a]->width);
+        if (sets[a]) hop__set_own(keep, sets[a]);
+    }
+    hop__memory_clear(scratch);
+}
+
+static void run_op(hop__layer *l, const hop_op *op, hop__set **y)
+{
     hop__walk *w = l->w;
     hop__sets in[HOP_OP_INPUTS];
     hop__inputs x = {.op = op, .config = &l->config};
@@ -70,15 +92,24 @@ bool hop__layer_op(hop__layer *l, int number)
         }
         x.in[i] = in[i];
     }
-    if (w->m->status != HOP_OK) return false;
+    if (w->m->status != HOP_OK) return;
     switch (op->kind) {
-    case HOP_OP_ATTEND: (w->facts.task ? hop__attend : hop__attend_any)(w, &x, l->buffer[op->y]); break;
-    case HOP_OP_SPARSE: hop__attend_any(w, &x, l->buffer[op->y]); break;
+    case HOP_OP_ATTEND: (w->facts.task ? hop__attend : hop__attend_any)(w, &x, y); break;
+    case HOP_OP_SPARSE: hop__attend_any(w, &x, y); break;
     case HOP_OP_SCAN:
     case HOP_OP_SELECTIVE:
-    case HOP_OP_DIAGONAL: hop__scan(w, &x, l->buffer[op->y]); break;
-    default: hop__local_op(w, &x, l->buffer[op->y]);
+    case HOP_OP_DIAGONAL: hop__scan(w, &x, y); break;
+    default: hop__local_op(w, &x, y);
     }
+}
+
+bool hop__layer_op(hop__layer *l, int number)
+{
+    const hop_op *op = &l->list.op[number];
+    hop__walk *w = l->w;
+    hop__memory *keep = begin_scratch(w);
+    run_op(l, op, l->buffer[op->y]);
+    end_scratch(w, keep, l->buffer[op->y], w->facts.classes);
     if (w->m->overflow)
         hop__blame(w, "layer %lld, %s: a number may leave the range of float32, or cannot be bounded",
                    (long long)w->layer, hop_op_name(op->kind));
@@ -118,9 +149,11 @@ static bool run_layer(hop__walk *w, hop__set **x)
     for (int a = 0; a < w->facts.classes; a++) l.buffer[HOP_X][a] = hop__layer_input(w, x[a]);
     for (int i = 0; w->m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) {
+        hop__memory *keep = begin_scratch(w);
         hop__set *sum = hop__set_add(w->m, x[a], l.buffer[HOP_Y][a]);
         x[a] = sum ? hop__set_mlp(w, a, sum) : NULL;
         if (x[a]) hop__set_own(w->m, x[a]); /* the memory of the layer before is about to go */
+        end_scratch(w, keep, &x[a], 1);
     }
     return w->m->status == HOP_OK;
 }

@@ -15,7 +15,8 @@
 typedef struct hop__walk {
     const hop_model *model;
     hop__facts facts;
-    hop__memory *m;
+    hop__memory *m;       /* what is kept while a layer lasts */
+    hop__memory *scratch; /* of one operation; NULL: m */
     hop_pool *pool;
     const hop_progress *progress;
     double message; /* relative rounding of what crosses between classes; 0: nothing is rounded there */

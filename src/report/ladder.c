@@ -65,19 +65,32 @@ static void add_summary(hop_text *out, const hop_ladder_page *page)
     hop_text_add(out, open ? "</ul>\n</header>\n" : "</header>\n");
 }
 
+static void add_halves(hop_text *out, const hop_ladder_page *page)
+{
+    hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
+    hop__halves_draw(out, page, false);
+    hop_text_add(out, "</div>\n<figcaption><b>Figure 1.</b> Both halves at one length, one width, one "
+                      "precision. F: a full-attention layer, "
+                      "L: a linear one, of any kind. Above the line: built, and proved on every input from "
+                      "the weights in the file. Below: "
+                      "no weights make it work with heads and states of these widths; where the theorem "
+                      "needs a longer prompt, from which "
+                      "length on. Nothing is claimed where it says <i>open</i>.</figcaption>\n</figure>\n");
+}
+
 static void add_drawing(hop_text *out, const hop_ladder_page *page)
 {
     hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
     hop__ladder_draw(out, page, false);
-    hop_text_add(
-        out,
-        "</div>\n<figcaption><b>Figure 1.</b> A panel for each network. Across: the prompt in its order; "
-        "<var>z</var><sub>1</sub> and up are tables of many tokens, <var>z</var><sub>0</sub> and "
-        "<var>w</var> are one "
-        "token each. Up: the layers. <var>n</var> is "
-        "the prompt\u2019s length in tokens. On the right: what the last token looks up in that "
-        "layer.</figcaption>\n"
-        "</figure>\n");
+    hop_text_add(out,
+                 "</div>\n<figcaption><b>Figure 2.</b> How the full networks do it. A panel for each. "
+                 "Across: the prompt in its order; "
+                 "<var>z</var><sub>1</sub> and up are tables of many tokens, <var>z</var><sub>0</sub> and "
+                 "<var>w</var> are one "
+                 "token each. Up: the layers. <var>n</var> is "
+                 "the prompt\u2019s length in tokens. On the right: what the last token looks up in that "
+                 "layer.</figcaption>\n"
+                 "</figure>\n");
 }
 
 static void add_meaning(hop_text *out)
@@ -124,6 +137,7 @@ hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page)
     add_head(out);
     add_summary(out, page);
     if (page->rung_count > 0) {
+        add_halves(out, page);
         add_drawing(out, page);
         hop__ladder_main_table(out, page);
     }
@@ -138,6 +152,6 @@ hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page)
 
 hop_status hop_report_ladder_svg(hop_text *out, const hop_ladder_page *page)
 {
-    hop__ladder_draw(out, page, true);
+    hop__halves_draw(out, page, true);
     return out->failed ? HOP_ENOMEM : HOP_OK;
 }

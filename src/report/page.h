@@ -72,6 +72,8 @@ void hop__html_cell(hop_text *out, const char *label, const char *rich); /* a nu
 
 /* ---- ladder_draw.c, ladder_tables.c -------------------------------------------------------- */
 
+/* halves.c: what works above, what cannot below, rung by rung. */
+void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
 void hop__ladder_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
 void hop__ladder_main_table(hop_text *out, const hop_ladder_page *page);
 void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page);

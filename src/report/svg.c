@@ -128,15 +128,18 @@ void hop__svg_plain(hop_text *out, const char *class_name, double x, double y, c
 static const struct mark {
     const char *verdict, *class_name, *shape;
 } marks[] = {
-    {"proved",    "v-proved",
+    {"proved", "v-proved",
      "<circle class=\"v-solid\" r=\"8\"/><path class=\"v-cut\" d=\"M-3.6 .3l2.6 2.8 4.8-5.8\"/>"},
-    {"refuted",   "v-refuted",
+    {"refuted", "v-refuted",
      "<path class=\"v-solid\" d=\"M0-9.4L9.4 0 0 9.4-9.4 0z\"/><path class=\"v-cut\" d=\"M-3-3l6 6M3-3l-6 "
-     "6\"/>"                                                                                    },
+     "6\"/>"},
     {"undecided", "v-undecided",
      "<circle class=\"v-ring v-dash\" r=\"7.4\"/><path class=\"v-pen\" d=\"M-2.3-1.9c0-3.2 4.7-3 4.6 0"
-     "-.1 1.7-2.3 1.6-2.3 3.4\"/><circle class=\"v-pen dot\" cy=\"4\" r=\".4\"/>"               },
-    {"",          "v-other",     "<path class=\"v-ring\" d=\"M-6.5-6.5h13v13h-13z\"/>"          },
+     "-.1 1.7-2.3 1.6-2.3 3.4\"/><circle class=\"v-pen dot\" cy=\"4\" r=\".4\"/>"},
+    {"impossible", "v-refuted", "<circle class=\"v-solid\" r=\"8\"/><path class=\"v-cut\" d=\"M-4 0h8\"/>"},
+    {"from_n", "v-undecided",
+     "<circle class=\"v-ring\" r=\"7.4\"/><path class=\"v-pen\" d=\"M-3.5 0h6M0-2.6l2.8 2.6-2.8 2.6\"/>"},
+    {"", "v-other", "<path class=\"v-ring\" d=\"M-6.5-6.5h13v13h-13z\"/>"},
 };
 
 static const struct mark *mark_find(const char *verdict)

@@ -176,8 +176,8 @@ def the_ladder_is_built_proved_run_and_reported():
     check([r["hops"] for r in main] == [1, 2] and all(r["verdict"] == "proved" for r in main), why=str(main))
     others = [r for r in got["rungs"] if r["kind"] != "full"]
     known = [r for r in others if r["parameters"] == 0]  # not built: what theorems say
-    check(all(r["verdict"] in ("silent", "impossible") and "theorem" in r["why"] for r in known), why=str(known))
-    check(len(known) == 4 and all(r["verdict"] == "proved" for r in others if r not in known), why=str(others))
+    check(all(r["verdict"] == "from_n" and r["theorem"] and r["speaks_from_n"] for r in known), why=str(known))
+    check(len(known) == 7 and all(r["verdict"] == "proved" for r in others if r not in known), why=str(others))
     hybrids = [r for r in others if r["kind"].startswith("hybrid, ")]
     check(len(hybrids) == 32 and all(r["full_layers"] == r["hops"] for r in hybrids), why=str(len(hybrids)))
     check({r["kind"] for r in others if r not in known and r not in hybrids} == {"cot", "encoder", "linear"}, why=str(others))
@@ -185,6 +185,12 @@ def the_ladder_is_built_proved_run_and_reported():
     check("<svg" in page and "</html>" in page and not re.search(r'(src|href)="https?:', page), why="not self-contained")
     check(json.loads(read("lad/ladder.json"))["rungs"] == got["rungs"], why="ladder.json differs")
     check(good_json("prove", "lad/full-2")["verdict"] == "proved")
+    both = good_json("ladder", "--rungs", 2, "--brief", "--count", 2, "-o", "lad")["rungs"]
+    said = {(r["hops"], r["pattern"]): (r["n"], r["verdict"], r["theorem"], r["message_bits"]) for r in both}
+    for key, what in {(1, "full^2"): (37, "proved", "", 16), (1, "F"): (37, "impossible", "P5", 0),
+                      (1, "L"): (37, "impossible", "P2", 0), (2, "full^3"): (4673, "proved", "", 16),
+                      (2, "L F L"): (4673, "impossible", "P4", 0), (2, "L^3"): (4673, "impossible", "P2", 0)}.items():
+        check(said[key] == what, why=f"{key}: {said[key]}")
     r = good("ladder", "--rungs", 1, "--m", 3, "--count", 5, "-o", "lad", "--quiet")
     check("proved" in r.out and "lad/report.html" in r.out and r.err == "", r)
     write("file", "x")
