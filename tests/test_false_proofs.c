@@ -40,6 +40,12 @@ static int64_t assert_not_proved(hop_model *m, const hop_task *t, const char *na
     return got.wrong + got.step_wrong;
 }
 
+/* `wrong` inputs err; ref's sums in double need not. */
+static void assert_errs(int64_t wrong)
+{
+    assert_true(wrong > 0 || !sums_in_float32());
+}
+
 /* ---- forms that differ --------------------------------------------------------------------------- */
 
 static void keys_that_cancel_are_not_proved(void **state)
@@ -54,7 +60,7 @@ static void keys_that_cancel_are_not_proved(void **state)
                 hop_task t = task_of(&all[z]);
                 wrong += assert_not_proved(cancelling_hybrid(&t, mixers[i], order), &t, mixers[i]);
             }
-    assert_true(wrong > 0);
+    assert_errs(wrong);
 }
 
 /* The chunked form multiplies q and k first, the step form does not: a scale of 1e20 overflows in one of them
@@ -73,7 +79,7 @@ static void a_scale_that_overflows_in_one_form_is_not_proved(void **state)
         scale_weight(m, 0, V_PROJ, 0, 0, 1e-30f);
         scale_weight(m, 0, O_PROJ, 0, 0, 1.2e-14f);
         hop_model_free(good);
-        assert_true(assert_not_proved(m, &t, mixers[i]) > 0);
+        assert_errs(assert_not_proved(m, &t, mixers[i]));
     }
 }
 
@@ -93,7 +99,7 @@ static void queries_and_keys_that_overflow_in_one_form_are_not_proved(void **sta
         scale_weight(m, 0, K_PROJ, 0, 0, 0x1p69f);
         scale_weight(m, 0, V_PROJ, 0, 0, 0x1p-69f);
         scale_weight(m, 0, O_PROJ, 0, 0, 0x1p-69f);
-        assert_true(assert_not_proved(m, &t, mixers[i]) > 0);
+        assert_errs(assert_not_proved(m, &t, mixers[i]));
     }
 }
 
@@ -118,7 +124,7 @@ static void a_second_head_of_based_is_not_proved(void **state)
             *cell(m, O_PROJ, c, bits + b) = o->data[c * bits + b];
         }
     hop_model_free(good);
-    assert_true(assert_not_proved(m, &t, "two heads") > 0);
+    assert_errs(assert_not_proved(m, &t, "two heads"));
 }
 
 /* s is what it was, but the squares of a key of 2^65 and more, and of a query of 2^-65, are not numbers of
@@ -132,7 +138,7 @@ static void keys_of_based_that_overflow_are_not_proved(void **state)
     enlarge_coordinate(m, flag_of(m, K_PROJ));
     scale_weight(m, 0, K_PROJ, 0, 0, 0x1p65f);
     scale_weight(m, 0, Q_PROJ, 0, 0, 0x1p-65f);
-    assert_true(assert_not_proved(m, &t, "keys that overflow") > 0);
+    assert_errs(assert_not_proved(m, &t, "keys that overflow"));
 }
 
 /* Nobody asks for the second number of a key; but its square is infinite at the tokens of z_L, and 0 times
@@ -150,7 +156,7 @@ static void features_of_based_that_overflow_are_not_proved(void **state)
         enlarge_coordinate(m, z0 + hops);
         *cell(m, K_PROJ, 1, z0 + hops) = 9e11f;
         hop_model_free(good);
-        assert_true(assert_not_proved(m, &t, "features that overflow") > 0);
+        assert_errs(assert_not_proved(m, &t, "features that overflow"));
     }
 }
 
@@ -177,7 +183,146 @@ static void features_of_based_that_cancel_are_not_proved(void **state)
         hop_model_free(good);
         wrong += assert_not_proved(m, &t, "features that cancel");
     }
-    assert_true(wrong > 0);
+    assert_errs(wrong);
+}
+
+/* s² rounds to 2^-149 and half of it to 0: of z_0's weight, 1 + 100 + 100²/2, nothing is left but the term
+ * that takes the 101 away. */
+static void features_of_based_that_underflow_are_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("hybrid", "based", &t);
+    const float scale = (float)sqrt(0.8 * 0x1p-149), q = 0x1p40f;
+    hop_model *m = with_settings(good, (setting[]){{"head_dim", 2}, {"scale", scale}, {0}});
+    *cell(m, Q_PROJ, 0, flag_of(good, Q_PROJ)) = *cell(m, Q_PROJ, 1, flag_of(good, Q_PROJ)) = q;
+    *cell(m, K_PROJ, 0, flag_of(good, K_PROJ)) = 100.8f / scale / q;
+    *cell(m, K_PROJ, 1, flag_of(good, K_PROJ)) = -0.8f / scale / q;
+    hop_model_free(good);
+    assert_errs(assert_not_proved(m, &t, "features that underflow"));
+}
+
+/* ---- numbers that leave the range where nobody looks ------------------------------------------------ */
+
+/* A second head has no values, but scores of 1e50: weights that are no numbers, whatever they weigh. */
+static void infinite_scores_of_a_head_without_values_are_not_proved(void **state)
+{
+    (void)state;
+    const char *const inputs[] = {Q_PROJ, K_PROJ, V_PROJ};
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("full", NULL, &t);
+    hop_model *m = with_settings(good, (setting[]){{"heads", 2}, {"kv_heads", 2}, {0}});
+    int64_t dim = hop_model_layer_weight(good, 0, Q_PROJ)->shape[0], d = hop_model_config(good)->d_model;
+    for (int i = 0; i < 3; i++)
+        memcpy(cell(m, inputs[i], 0, 0), cell(good, inputs[i], 0, 0), sizeof(float) * (size_t)(dim * d));
+    for (int64_t r = 0; r < d; r++)
+        memcpy(cell(m, O_PROJ, r, 0), cell(good, O_PROJ, r, 0), sizeof(float) * (size_t)dim);
+    for (int who = 0; who < s.hops + 2; who++)
+        *cell(m, Q_PROJ, dim, who) = *cell(m, K_PROJ, dim, who) = 1e25f;
+    hop_model_free(good);
+    assert_errs(assert_not_proved(m, &t, "a head without values"));
+}
+
+/* SiLU of -1e60 is 0, but of minus infinity it is no number. */
+static void a_convolution_that_overflows_is_not_proved(void **state)
+{
+    (void)state;
+    const char *const convolutions[] = {"mixer.q_conv1d.weight", "mixer.k_conv1d.weight",
+                                        "mixer.v_conv1d.weight"};
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("hybrid", "deltanet", &t);
+    hop_model *m = with_settings(good, (setting[]){{"conv", 1}, {"head_dim", 2}, {0}});
+    for (int i = 0; i < 3; i++) {
+        const hop_weight *w = hop_model_layer_weight(m, 0, convolutions[i]);
+        for (int64_t k = 0; k < weight_elements(w); k++) w->data[k] = 1;
+    }
+    *cell(m, Q_PROJ, 0, flag_of(good, Q_PROJ)) = *cell(m, K_PROJ, 0, flag_of(good, K_PROJ)) = 1;
+    *cell(m, Q_PROJ, 1, flag_of(good, Q_PROJ)) = 1e30f;
+    *cell(m, convolutions[0], 1, 0) = -1e30f;
+    hop_model_free(good);
+    assert_errs(assert_not_proved(m, &t, "a convolution"));
+}
+
+/* A coordinate that is 0 at every token is mixed with the one before it by 9e36 + 3.4e38. */
+static void an_infinite_mixing_of_zeros_is_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *m = build("hybrid", "rwkv6", &t);
+    int64_t last = hop_model_config(m)->d_model - 1;
+    *cell(m, "mixer.x_proj.0.linear.weight", 0, flag_of(m, "mixer.r_proj.linear.weight")) = 200;
+    *cell(m, "mixer.x_proj.2.weight", last, 0) = 9e36f;
+    *cell(m, "mixer.x_bias", 0, last) = 3.4e38f;
+    assert_errs(assert_not_proved(m, &t, "zeros mixed"));
+}
+
+/* The rotation's angles are infinite; all that is rotated is 0. */
+static void an_infinite_angle_is_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("hybrid", "retnet", &t);
+    hop_model *m =
+        with_settings(good, (setting[]){{"head_dim", 101}, {"scale", 1}, {"rope_theta", 5e-324}, {0}});
+    *cell(m, Q_PROJ, 100, flag_of(good, Q_PROJ)) = *cell(m, K_PROJ, 100, flag_of(good, K_PROJ)) = 1;
+    hop_model_free(good);
+    assert_errs(assert_not_proved(m, &t, "an angle"));
+}
+
+/* ---- norms ------------------------------------------------------------------------------------------ */
+
+/* What is divided by its own size does not depend on it; but the squares of 1e22 are infinite. */
+static void norms_whose_squares_overflow_are_not_proved(void **state)
+{
+    (void)state;
+    const char *const mixers[] = {"retnet", "gla", "gdn"};
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    for (size_t i = 0; i < sizeof mixers / sizeof *mixers; i++) {
+        hop_model *good = build("hybrid", mixers[i], &t);
+        hop_model *m = with_settings(good, (setting[]){{"norm", 1}, {0}});
+        for (int64_t k = 0; k < hop_model_weight_count(m); k++) {
+            const hop_weight *w = hop_model_weight_at(m, k);
+            for (int64_t e = 0; strstr(w->name, "norm.weight") && e < weight_elements(w); e++) w->data[e] = 1;
+        }
+        scale_weight(m, 0, V_PROJ, 0, 0, 1e22f);
+        hop_model_free(good);
+        assert_errs(assert_not_proved(m, &t, mixers[i]));
+    }
+}
+
+/* And those of 2^-80 are 0. The network is `full` with norms and without clips: what layer 0 writes is small
+ * beside the rest, so that the norms hardly see it. */
+static void norms_whose_squares_underflow_are_not_proved(void **state)
+{
+    (void)state;
+    sizes s = {1, 3, {0}};
+    hop_task t = task_of(&s);
+    hop_model *good = build("full", NULL, &t), *m = NULL;
+    hop_config c;
+    assert_int_equal(hop_config_copy(&c, hop_model_config(good), NULL), HOP_OK);
+    c.norm = HOP_NORM_RMS, c.norm_eps = 0;
+    assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
+    for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
+        const hop_weight *w = hop_model_weight_at(m, i), *from = hop_model_weight(good, w->name);
+        bool clip = strstr(w->name, "down_proj"), writes = strstr(w->name, "o_proj");
+        float by = clip ? 0 : writes || strstr(w->name, "embed") ? 0x1p-80f : 1;
+        if (strstr(w->name, "layers.0.mixer.o_proj")) by *= 0x1p-10f;
+        for (int64_t e = 0; e < weight_elements(w); e++) {
+            bool reads = strstr(w->name, "layers.1.mixer.q_proj") && e % c.d_model >= c.d_model - 2;
+            w->data[e] = !from ? 1 : from->data[e] * by * (reads ? 0x1p8f : 1);
+        }
+        if (strstr(w->name, "q_proj"))
+            for (int64_t e = 0; e < weight_elements(w); e++) w->data[e] *= 4;
+    }
+    hop_config_free(&c);
+    hop_model_free(good);
+    assert_errs(assert_not_proved(m, &t, "squares that underflow"));
 }
 
 /* ---- linear stacks --------------------------------------------------------------------------------- */
@@ -205,7 +350,7 @@ static void features_of_a_linear_stack_that_cancel_are_not_proved(void **state)
         hop_model_free(good);
         wrong += assert_not_proved(m, &t, "features of a stack");
     }
-    assert_true(wrong > 0);
+    assert_errs(wrong);
 }
 
 /* ---- recurrences that carry more than the weights of their tokens say --------------------------------- */
@@ -413,6 +558,13 @@ int main(void)
         cmocka_unit_test(keys_of_based_that_overflow_are_not_proved),
         cmocka_unit_test(features_of_based_that_overflow_are_not_proved),
         cmocka_unit_test(features_of_based_that_cancel_are_not_proved),
+        cmocka_unit_test(features_of_based_that_underflow_are_not_proved),
+        cmocka_unit_test(infinite_scores_of_a_head_without_values_are_not_proved),
+        cmocka_unit_test(a_convolution_that_overflows_is_not_proved),
+        cmocka_unit_test(an_infinite_mixing_of_zeros_is_not_proved),
+        cmocka_unit_test(an_infinite_angle_is_not_proved),
+        cmocka_unit_test(norms_whose_squares_overflow_are_not_proved),
+        cmocka_unit_test(norms_whose_squares_underflow_are_not_proved),
         cmocka_unit_test(features_of_a_linear_stack_that_cancel_are_not_proved),
         cmocka_unit_test(corrections_that_turn_a_state_are_not_proved),
         cmocka_unit_test(keys_that_overflow_where_decays_are_divided_by_are_not_proved),

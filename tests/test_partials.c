@@ -135,6 +135,27 @@ static float rounded(float x, int bits)
     return x;
 }
 
+/* Half a unit in the last place of a score of 1e10 is hundreds: whoever hands it on must weigh by the number
+ * that is handed on. */
+static void the_largest_score_weighs_one_however_large(void **state)
+{
+    const hop__kernels *t;
+    (void)state;
+    const hop_attn c = SHAPE(2, 1, 1, 2, 1, .queries = 1, .bidirectional = true, .scale = 0.4472136f,
+                             .q_stride = 2, .k_stride = 2, .v_stride = 1);
+    const float k[] = {1.1f, 1, 0, 0}, v[] = {-3, 5};
+    attention a = {.c = c};
+    for (int i = 0; i < 8; i++) {
+        const float q[] = {1.2345678e10f * (1 + 0.3f * (float)i), 3};
+        FOR_EACH_TABLE(t)
+        {
+            float *got = partial(&a, &c, q, k, v);
+            assert_true(got[1] == 1 && got[2] == -3);
+            hop_free(got);
+        }
+    }
+}
+
 static void rounded_numbers_are_the_nearest_of_their_bits(void **state)
 {
     (void)state;
@@ -193,6 +214,7 @@ int main(void)
         cmocka_unit_test(a_row_has_the_same_bits_alone_and_among_others),
         cmocka_unit_test(partials_over_two_parts_fold_to_those_over_both),
         cmocka_unit_test(a_part_that_weighs_nothing_changes_nothing),
+        cmocka_unit_test(the_largest_score_weighs_one_however_large),
         cmocka_unit_test(rounded_numbers_are_the_nearest_of_their_bits),
         cmocka_unit_test(rounded_partials_keep_their_weight),
     };

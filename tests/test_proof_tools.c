@@ -3,7 +3,7 @@
 
 #include <hopbound/base.h>
 
-#include "interval.h"
+#include "walk.h"
 
 static void interval_operations_contain_the_exact_results(void **state)
 {
@@ -26,10 +26,40 @@ static void interval_operations_contain_the_exact_results(void **state)
     }
 }
 
+/* A point's activation, as the kernels compute it, is in the set that the transfer function makes of it:
+ * e^a beyond 1000, too, where the bounds of e^a are both above what it is cut to. */
+static void activations_are_inside_their_bounds(void **state)
+{
+    (void)state;
+    for (int i = -3000; i <= 3000; i++) {
+        const float x = 0.0303f * (float)i;
+        float y[3];
+        hop_vexp(&y[0], &x, 1);
+        y[1] = fminf(y[0], 1000);
+        hop_gelu(&y[2], &x, 1);
+        const hop_act acts[] = {HOP_ACT_EXP, HOP_ACT_EXP1000, HOP_ACT_GELU};
+        for (int k = 0; k < 3; k++) {
+            hop__memory m = {0};
+            hop__set *s = hop__set_new(&m, 1);
+            assert_non_null(s);
+            s->mid[0] = x;
+            hop__set_tidy(&m, s);
+            hop__set *made = hop__set_act(&m, s, acts[k], 1, 1);
+            assert_non_null(made);
+            ival range = hop__set_range(made, 0);
+            if (!m.overflow && !(range.lo <= y[k] && y[k] <= range.hi))
+                fail_msg("%d of %g is %g, not in [%g, %g]", (int)acts[k], x, y[k], range.lo, range.hi);
+            assert_true(x > 80 || !m.overflow);
+            hop__memory_clear(&m);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(interval_operations_contain_the_exact_results),
+        cmocka_unit_test(activations_are_inside_their_bounds),
     };
     return cmocka_run_group_tests_name("proof_tools", tests, NULL, NULL);
 }

@@ -87,15 +87,17 @@ static void partial_row(const hop__attn_task *t, int64_t row)
     const hop_attn *c = t->c;
     row_view w = row_of(c, t->q, t->k, t->v, t->head, row);
     float *o = t->o + (row * c->heads + t->head) * (c->value_dim + 2);
-    double top = -INFINITY, sum = 0.0;
-    for (int64_t j = w.lo; j < w.hi; j++) top = fmax(top, score(c, &w, j, 0));
-    o[0] = (float)top; /* weights are relative to the number that is handed on */
-    for (int64_t j = w.lo; j < w.hi; j++) sum += exp(score(c, &w, j, 0) - o[0]);
+    /* Weights are relative to the number that is handed on, so scores are floats, too: half a unit of a large
+     * one is more than exp can take. */
+    double sum = 0.0;
+    o[0] = -INFINITY;
+    for (int64_t j = w.lo; j < w.hi; j++) o[0] = fmaxf(o[0], (float)score(c, &w, j, 0));
+    for (int64_t j = w.lo; j < w.hi; j++) sum += exp((float)score(c, &w, j, 0) - (double)o[0]);
     o[1] = (float)sum;
     for (int64_t e = 0; e < c->value_dim; e++) {
         double acc = 0.0;
         for (int64_t j = w.lo; j < w.hi; j++)
-            acc += exp(score(c, &w, j, 0) - o[0]) * w.v[j * c->v_stride + e];
+            acc += exp((float)score(c, &w, j, 0) - (double)o[0]) * w.v[j * c->v_stride + e];
         o[2 + e] = (float)acc;
     }
 }

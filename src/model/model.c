@@ -245,19 +245,24 @@ static hop_status load_file(hop_model *m, const char *path, char *loaded, hop_er
 
 /* Every file that the index names, once. The index only says which files there are: the tensors speak for
  * themselves. */
-static hop_status load_shards(hop_model *m, const char *dir, const hop_json *map, char *loaded,
-                              hop_error *err)
+static hop_status load_shards(hop_model *m, const char *dir, const char *index, const hop_json *map,
+                              char *loaded, hop_error *err)
 {
-    if (!map || map->type != HOP_JSON_OBJECT) return hop_fail(err, HOP_EFORMAT, "weight_map: not an object");
+    if (!map || map->type != HOP_JSON_OBJECT)
+        return hop_fail(err, HOP_EFORMAT, "%s: weight_map: not an object", index);
     for (const hop_json *v = map->child; v; v = v->next) {
         if (v->type != HOP_JSON_STRING || !*v->string || strchr(v->string, '/') || v->string[0] == '.')
-            return hop_fail(err, HOP_EFORMAT, "weight_map: \"%s\" names no file of this directory", v->key);
+            return hop_fail(err, HOP_EFORMAT, "%s: weight_map: \"%.100s\" names no file of this directory",
+                            index, v->key);
         bool seen = false;
         for (const hop_json *u = map->child; u != v && !seen; u = u->next)
             seen = strcmp(u->string, v->string) == 0;
         char path[4096];
-        hop_status s = seen ? HOP_OK : hop_path_join(path, sizeof path, dir, v->string, err);
-        if (s == HOP_OK && !seen) s = load_file(m, path, loaded, err);
+        if (seen) continue;
+        hop_status s = hop_path_join(path, sizeof path, dir, v->string, NULL);
+        s = s == HOP_OK
+                ? load_file(m, path, loaded, err)
+                : hop_fail(err, s, "%s: weight_map: \"%.100s\": its file's name is too long", index, v->key);
         if (s != HOP_OK) return s;
     }
     return HOP_OK;
@@ -276,7 +281,7 @@ static hop_status load_weights(hop_model *m, const char *dir, char *loaded, hop_
     hop_json_doc doc = {0};
     s = hop_json_load(&doc, index, err);
     if (s != HOP_OK) return s;
-    s = load_shards(m, dir, hop_json_get(doc.root, "weight_map"), loaded, err);
+    s = load_shards(m, dir, index, hop_json_get(doc.root, "weight_map"), loaded, err);
     hop_json_free(&doc);
     return s;
 }

@@ -204,13 +204,23 @@ typedef struct head {
     hop__set *const *k, *const *v; /* of all classes, this head's columns; NULL: not seen */
     const hop__set *q;
     int64_t seen; /* tokens, at the most */
+    double slack; /* of scores */
 } head;
+
+/* Whatever is multiplied first, no score may leave the range, nor a sum of a block's keys: infinite scores
+ * make weights that are no numbers, and 0 times these is none. Returns the largest product. */
+static double score_range(hop__memory *m, const hop_op *op, double qmost, double kmost)
+{
+    double most = fmax(qmost, 1) * fmax(kmost, 1) * fmax(fabs((double)(float)op->scale), 1);
+    if (!(most * (double)op->key_dim * fmax((double)op->block, 1) < HOP__LARGEST)) m->overflow = true;
+    return most;
+}
 
 /* Twice the error of a score: of what the network computes and of what is computed here. */
 static double score_slack(const head *h)
 {
     int64_t dim = h->q->width;
-    double mag = 0, box = 0, scale = fabs((double)(float)h->op->scale), qmost = 1, kmost = 1;
+    double mag = 0, box = 0, scale = fabs((double)(float)h->op->scale), qmost = 0, kmost = 0;
     for (int64_t c = 0; c < dim; c++) {
         double km = 0, kr = 0;
         for (int p = 0; p < h->w->facts.classes; p++) {
@@ -221,12 +231,10 @@ static double score_slack(const head *h)
         mag += h->q->mag[c] * km;
         box += h->q->mag[c] * kr + h->q->rad[c] * km;
     }
-    /* Whatever is multiplied first, no product may leave the range; what falls below it is multiplied by the
-     * rest. */
     double error = 2 * (HOP_DOT_ERROR((double)dim + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag,
-           most = qmost * kmost * fmax(scale, 1);
-    if (!(most * (double)dim < HOP__LARGEST)) h->w->m->overflow = true;
-    error += h->w->message * mag; /* queries that cross */
+           most =
+               score_range(h->w->m, h->op, qmost, kmost); /* what falls below it is multiplied by the rest */
+    error += h->w->message * mag;                         /* queries that cross */
     /* A partial softmax's largest score is rounded, and what is relative to it moved by as much;
      * hop_partial_round moves it by at most 60. */
     if (!(h->w->message * scale * mag < 50)) h->w->m->overflow = true;
@@ -298,7 +306,7 @@ static hop__sight find_sight(const head *h, double *gap, int64_t *cases)
         to_float(rows + i * s.dim, q->mid, t ? t->row + i * s.dim : NULL, s.dim);
     s.q = rows;
     s.scale = (float)h->op->scale;
-    s.slack = score_slack(h);
+    s.slack = h->slack;
     *cases = s.cases;
     /* One tile tells most classes that look nowhere from those that do. */
     hop_pool_run(NULL, 1, score_tile, &s);
@@ -396,7 +404,7 @@ void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y)
                 h.seen = end > h.seen ? end : h.seen;
             }
             h.q = hop__set_columns(w->m, x->in[0][a], i * op->key_dim, op->key_dim);
-            if (h.q) heads[a * op->heads + i] = head_output(&h);
+            if (h.q) h.slack = score_slack(&h), heads[a * op->heads + i] = head_output(&h);
         }
     }
     for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++)
@@ -433,9 +441,7 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
             y[a]->rad[c] = ival_up(ival_rad(hull) + error * ival_mag(hull) + (double)seen * 0x1p-60 +
                                    crossing(w, ival_mag(hull)));
         }
-        /* No weights are numbers where scores are not. */
-        if (!(largest(x->in[0][a]) * key * fmax(1, fabs(op->scale)) * (double)op->key_dim < HOP__LARGEST))
-            w->m->overflow = true;
+        score_range(w->m, op, largest(x->in[0][a]), key);
         hop__set_tidy(w->m, y[a]);
     }
 }

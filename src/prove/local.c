@@ -73,13 +73,25 @@ static ival about(ival x, double relative)
                   ival_up(x.hi + fabs(x.hi) * relative + FAINT)};
 }
 
+static double clamp(double x, double lo, double hi)
+{
+    return x < lo ? lo : x > hi ? hi : x;
+}
+
 static ival between(ival x, double lo, double hi)
 {
-    return (ival){x.lo < lo ? lo : x.lo, x.hi > hi ? hi : x.hi};
+    return (ival){clamp(x.lo, lo, hi), clamp(x.hi, lo, hi)};
+}
+
+/* min(x, 1e30) of a number that is not below 0: what keeps rates finite. */
+static ival kept_finite(ival x)
+{
+    return (ival){fmin(x.lo < 0 ? 0 : x.lo, 1e30 * (1 - 0x1p-20)), fmin(x.hi, 1e30 * (1 + 0x1p-20))};
 }
 
 static ival act(hop_act kind, ival x)
 {
+    if (!(x.lo > -HOP__LARGEST && x.hi < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
     switch (kind) {
     case HOP_ACT_COPY: return x;
     case HOP_ACT_EXP: return hop__exp_bounds(x);
@@ -110,7 +122,6 @@ static void act_block(const void *arg, int64_t block, const ival *x, ival *y)
     (void)block;
     ival v = act(a->act, hop__times(x[0], ival_point((float)a->before)));
     *y = hop__times(v, ival_point((float)a->scale));
-    if (x[0].lo != x[0].lo || x[0].hi != x[0].hi) *y = (ival){-INFINITY, INFINITY};
 }
 
 hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act kind, double before, double scale)
@@ -166,8 +177,7 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
     const norm_arg *a = arg;
     const float *w = a->w + (a->each ? block * a->dim : 0),
                 *b = a->bias ? a->bias + (a->each ? block * a->dim : 0) : NULL;
-    double n = (double)a->dim, mag = 0;
-    double error = (n + 32) * 2 * HOP_UNIT_ROUNDOFF + n * 0x1p-148 / a->eps; /* squares may vanish, too .. */
+    double n = (double)a->dim, mag = 0, error = (n + 32) * 2 * HOP_UNIT_ROUNDOFF;
     ival sum = {0, 0};
     for (int64_t i = 0; i < a->dim; i++) mag = ival_most(mag, ival_mag(x[i])), sum = ival_add(sum, x[i]);
     for (int64_t i = 0; i < a->dim; i++) y[i] = x[i];
@@ -186,12 +196,14 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
         }
         c[i] = y[i];
     }
-    if (!(4 * n * mag * mag < HOP__LARGEST)) mag = INFINITY; /* .. or be infinite */
+    /* The sum of squares must neither overflow nor drown in what squares lose below the normal numbers. */
+    ival all = c ? other_squares(c, a->dim, -1) : (ival){0, INFINITY};
+    bool fits = all.hi < HOP__LARGEST && all.lo / n + a->eps > 1e-30;
     for (int64_t i = 0; c && i < a->dim; i++) {
         ival v = over_root(c[i], other_squares(c, a->dim, i), 1 / n, a->eps, error);
         y[i] = hop__float(ival_scale(v, w[i]));
         if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
-        if (mag == INFINITY) y[i] = (ival){-INFINITY, INFINITY};
+        if (!fits) y[i] = (ival){-INFINITY, INFINITY};
     }
     hop_free(c);
 }
@@ -218,6 +230,7 @@ static void rope_block(const void *arg, int64_t block, const ival *x, ival *y)
     for (int64_t i = 0; i < dim; i++) y[i] = x[i];
     for (int64_t i = 0; i < half; i++) {
         double a = ival_mag(x[i]), b = ival_mag(x[i + half]), r = sqrt(a * a + b * b) * (1 + 0x1p-20);
+        if (r != 0) r += 0x1p-149;
         if (r != 0) y[i] = y[i + half] = (ival){-r, r};
     }
 }
@@ -258,12 +271,12 @@ static void element(const void *arg, int64_t e, const ival *x, ival *y)
     }
     case HOP_OP_RATE: {
         ival r = about(ival_point(exp((double)l->w[e / op->dim])), 0x1p-20);
-        *y = hop__times(x[0], minus(between(r, 0, 1e30 * (1 + 0x1p-20))));
+        *y = hop__times(x[0], minus(kept_finite(r)));
         break;
     }
     case HOP_OP_LRU_RATE: {
-        ival r = between(act(HOP_ACT_SOFTPLUS, ival_point(l->w[e])), 0, 1e30 * (1 + 0x1p-20));
-        *y = hop__times(hop__times(x[0], ival_point(-8)), r);
+        ival r = act(HOP_ACT_SOFTPLUS, ival_point(l->w[e]));
+        *y = hop__times(hop__times(x[0], ival_point(-8)), kept_finite(r));
         break;
     }
     case HOP_OP_LRU_INPUT: {
@@ -327,10 +340,10 @@ static void taylor_block(const void *arg, int64_t block, const ival *x, ival *y)
     for (int64_t i = 0; i < op->dim; i++) {
         ival sq = square(x[i]);
         if (ival_is_point(x[i])) sq = ival_mul(x[i], x[i]);
-        double most = fmax(1, ival_mag(x[i])) * fmax(1, half); /* the same */
+        double most = fmax(1, sq.hi) * fmax(1, half); /* the same: half of s² may be below them */
         *y++ =
             sq.lo == 0 && sq.hi == 0 ? sq : ival_widen(about(ival_scale(sq, half), 0x1p-21), 0x1p-146 * most);
-        if (!(most * ival_mag(x[i]) < HOP__LARGEST)) y[-1] = (ival){-INFINITY, INFINITY};
+        if (!(most < HOP__LARGEST)) y[-1] = (ival){-INFINITY, INFINITY};
         for (int64_t j = i + 1; j < op->dim; j++) {
             ival p = ival_mul(x[i], x[j]);
             most = fmax(1, ival_mag(x[i])) * fmax(1, ival_mag(x[j])) * fmax(1, ss);
@@ -444,7 +457,10 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     case HOP_OP_BLOCKS: return linear_groups(m, x, in[0]);
     case HOP_OP_ACT: return hop__set_act(m, in[0], op->act, op->before, op->scale);
     case HOP_OP_L2: return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, op->dim, l2_block, &l});
-    case HOP_OP_ROPE: return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, op->dim, rope_block, &l});
+    case HOP_OP_ROPE:
+        if (!isfinite((double)w->facts.length * pow(op->theta, (2.0 - (double)op->dim) / (double)op->dim)))
+            m->overflow = true; /* an infinite angle has no sine */
+        return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, op->dim, rope_block, &l});
     case HOP_OP_RMS:
         return normed(m, in[0], groups, (norm_arg){.w = l.w, .dim = op->dim, .eps = (float)op->eps});
     case HOP_OP_GROUPNORM:

@@ -71,7 +71,7 @@ int hop__low_bit(double x)
 
 ival hop__float(ival x)
 {
-    if (!(ival_mag(x) < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
+    if (!(x.lo > -HOP__LARGEST && x.hi < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
     if (ival_is_point(x) && (double)(float)x.lo == x.lo) return x;
     return ival_widen(x, HOP_UNIT_ROUNDOFF * ival_mag(x) + 0x1p-149);
 }
@@ -551,16 +551,15 @@ hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y)
     hop__set *s = hop__set_new(m, x->width);
     if (!s) return NULL;
     put_columns(m, s, 0, x, 0, x->width);
-    for (int64_t c = 0; c < x->width; c++)
-        s->mid[c] = s->rad[c] = 0; /* put_columns sets, but y must be added */
-    put_columns(m, s, 0, y, 0, x->width);
+    put_columns(m, s, 0, y, 0, x->width); /* mid and rad are y's now, and what joining rows has lost */
     hop__set_unbound(s);
     for (int64_t c = 0; m->status == HOP_OK && c < x->width; c++) {
         int grid = x->grid[c] < y->grid[c] ? x->grid[c] : y->grid[c];
         double mag = x->mag[c] + y->mag[c];
         bool one = x->mag[c] == 0 || y->mag[c] == 0;
-        s->rad[c] = x->rad[c] + y->rad[c];
-        if (x->rad[c] != 0 && y->rad[c] != 0) s->rad[c] = ival_up(s->rad[c]);
+        bool both = x->rad[c] != 0 && s->rad[c] != 0;
+        s->rad[c] += x->rad[c];
+        if (both) s->rad[c] = ival_up(s->rad[c]);
         if (!one && !hop__exact_sum(grid, mag))
             s->rad[c] = ival_up(s->rad[c] + HOP_UNIT_ROUNDOFF * mag + 0x1p-149);
         add_mid(s, c, x->mid[c]);

@@ -120,7 +120,8 @@ int64_t hop__term_class(const hop__term *t, int k, int64_t row);
 
 /* The exponent of the lowest bit of x; HOP__ANY_GRID for 0. */
 int hop__low_bit(double x);
-/* Rounded to float32: x itself if it is one exactly, else widened by half a unit in the last place. */
+/* Rounded to float32: x itself if it is one exactly, else widened by half a unit in the last place;
+ * anything at all where it may be infinite, so that 0 times it is no number. */
 ival hop__float(ival x);
 /* A product, rounded so. */
 ival hop__times(ival a, ival b);

@@ -1,15 +1,7 @@
 /* config.json: what reads is written, and must read back equal. */
+#include "fuzz.h"
+
 #include <hopbound/config.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds) abort();
-}
 
 /* -0 and 0 mean the same to a network. */
 static bool same_real(double a, double b)

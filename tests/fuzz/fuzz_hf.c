@@ -1,15 +1,7 @@
 /* Foreign config.json files: a plan that is read hangs together, and a failure leaves nothing behind. */
+#include "fuzz.h"
+
 #include <hopbound/hf.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds) abort();
-}
 
 static void must_make_sense(const hop_hf_plan *p)
 {

@@ -1,17 +1,9 @@
 /* The JSON reader and writer: what parses is written, pretty and compact, and must read back the same. */
+#include "fuzz.h"
+
 #include <hopbound/json.h>
 
 #include <math.h>
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-/* A failed check ends the process, in every build. */
-static void must(bool holds)
-{
-    if (!holds) abort();
-}
 
 /* NaN and the infinities have no JSON: the writer makes them null. */
 static bool is_null(const hop_json *v)

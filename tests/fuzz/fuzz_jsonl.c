@@ -1,18 +1,10 @@
 /* Files of instances: what is read is well formed and reads back the same, what is refused is one line that
  * names file and line. */
+#include "fuzz.h"
+
 #include <hopbound/eval.h>
 
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds) abort();
-}
-
-static void must_say_why(const hop_jsonl *in, const hop_error *err)
+static void must_name_the_line(const hop_jsonl *in, const hop_error *err)
 {
     char where[64];
     snprintf(where, sizeof where, "x:%lld: ", (long long)in->number);
@@ -55,7 +47,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         hop_json_doc doc;
         int64_t before = in.number;
         hop_status s = hop_jsonl_next(&in, &doc, &err);
-        if (s != HOP_OK) must_say_why(&in, &err);
+        if (s != HOP_OK) must_name_the_line(&in, &err);
         if (s != HOP_OK || !doc.root) break;
         must(in.number > before && doc.root->type == HOP_JSON_OBJECT);
         s = hop_instance_read(&one, doc.root, &err);

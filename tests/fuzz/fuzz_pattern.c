@@ -1,15 +1,7 @@
 /* The pattern grammar: what parses is printed, and must parse to the same runs. */
+#include "fuzz.h"
+
 #include <hopbound/config.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds) abort();
-}
 
 static void must_be_well_formed(const hop_pattern *p)
 {

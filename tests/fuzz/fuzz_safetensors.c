@@ -1,15 +1,7 @@
 /* The safetensors reader: a file that it accepts must hold what its comment promises. */
+#include "fuzz.h"
+
 #include <hopbound/model.h>
-
-#include <stdlib.h>
-#include <string.h>
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-static void must(bool holds)
-{
-    if (!holds) abort();
-}
 
 static int64_t bits_of(hop_dtype dtype)
 {

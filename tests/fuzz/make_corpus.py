@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the hand-made seeds of the fuzz corpora: tests/fuzz/corpus/{safetensors,json,jsonl,config,hf,pattern}/.
+"""Writes the hand-made seeds of the fuzz corpora: a directory of tests/fuzz/corpus a target.
 Files named found-* came from fuzzing runs and are left alone."""
 import json
 import pathlib
@@ -199,6 +199,109 @@ JSONL = {
     "high": b"\xff\xfe\n", "after": LINE + LINE + "\n", "deep": "[" * 200 + "\n", "longer": LINE + "\n" + json.dumps({"tokens": list(range(300))}) + "\n",
 }
 
+
+def floats(**shapes):
+    """A file of F32 tensors with small numbers; a shape may be a list or an entry with another dtype."""
+    header, at, values = {}, 0, b""
+    for name, shape in shapes.items():
+        n = 1
+        for d in shape:
+            n *= d
+        header[name] = entry("F32", shape, [at, at + 4 * n])
+        values += struct.pack(f"<{n}f", *((i * 7 % 11 - 5) / 8 for i in range(n)))
+        at += 4 * n
+    return header, values
+
+
+def packed(header, values, **metadata):
+    return tensors({**({"__metadata__": metadata} if metadata else {}), **header}) + values
+
+
+def checkpoint(layer="1", digest="DIGESTDIGESTDIGE", checksum="CHECKSUMCHECKSUM", shape=(3, 4), **more):
+    metadata = {"layer": layer, "digest": digest, "checksum": checksum, **more}
+    return packed(*floats(x=shape), **{k: v for k, v in metadata.items() if v is not None})
+
+
+good = checkpoint()
+CHECKPOINT = {
+    "good": good, "second": checkpoint("2"), "more-metadata": checkpoint(who="x"), "empty": b"", "cut": good[:-1], "longer": good + b"x",
+    "layer-0": checkpoint("0"), "layer-last": checkpoint("3"), "layer-negative": checkpoint("-4000"),
+    "layer-far": checkpoint("3000001"), "layer-text": checkpoint("x"), "layer-blank": checkpoint(" 1"), "layer-plus": checkpoint("+1"),
+    "layer-zeros": checkpoint("01"), "layer-tail": checkpoint("1x"), "layer-huge": checkpoint("18446744073709551617"),
+    "layer-empty": checkpoint(""), "layer-absent": checkpoint(None), "digest-absent": checkpoint(digest=None),
+    "digest-other": checkpoint(digest="0" * 16), "digest-long": checkpoint(digest="DIGESTDIGESTDIGE0"),
+    "checksum-absent": checkpoint(checksum=None), "checksum-other": checkpoint(checksum="0" * 16), "checksum-empty": checkpoint(checksum=""),
+    "shape-other": checkpoint(shape=(4, 3)), "shape-flat": checkpoint(shape=(12,)), "shape-short": checkpoint(shape=(3, 3)),
+    "shape-long": checkpoint(shape=(3, 5)), "shape-none": checkpoint(shape=(0, 4)), "name-other": good.replace(b'"x"', b'"y"'),
+    "dtype-other": good.replace(b'"F32"', b'"I32"'), "nan": good[:-4] + b"\x00\x00\xc0\x7f", "flipped": good[:-1] + b"\x7f",
+    "no-metadata": packed(*floats(x=(3, 4))), "two": packed(*floats(x=(3, 4), y=(2,)), layer="1", digest="DIGESTDIGESTDIGE", checksum="CHECKSUMCHECKSUM"),
+}
+
+WEIGHTS = ["model.embed_tokens.weight", *(f"model.layers.0.mixer.{p}_proj.weight" for p in "qkvo"), "lm_head.weight"]
+
+
+def shard(names, shape=(2, 2)):
+    return packed(*floats(**{n: shape for n in names}))
+
+
+def shards(weight_map, a=None, b=None, index=None):
+    a = shard(WEIGHTS[:3]) if a is None else a
+    b = shard(WEIGHTS[3:]) if b is None else b
+    text = (json.dumps({"metadata": {"total_size": 96}, "weight_map": weight_map}) if index is None else index).encode()
+    return struct.pack("<HH", len(text), len(a)) + text + a + b
+
+
+both = {n: "a" if i < 3 else "b" for i, n in enumerate(WEIGHTS)}
+SHARDS = {
+    "good": shards(both), "all-in-a": shards({n: "a" for n in WEIGHTS}, a=shard(WEIGHTS)), "index-lies": shards({n: "ba"[i % 2] for i, n in enumerate(WEIGHTS)}),
+    "one-entry-each": shards({"x": "a", "y": "b"}), "one-missing": shards({n: "a" for n in WEIGHTS}), "no-entry": shards({}),
+    "tensor-twice": shards(both, b=shard(WEIGHTS[2:])), "tensor-missing": shards(both, b=shard(WEIGHTS[4:])),
+    "tensor-unknown": shards(both, b=shard([*WEIGHTS[3:], "model.layers.1.mixer.q_proj.weight"])), "shape-other": shards(both, b=shard(WEIGHTS[3:], (2, 3))),
+    "rank-other": shards(both, b=shard(WEIGHTS[3:], (4,))), "rank-deep": shards(both, b=shard(WEIGHTS[3:], (1,) * 8)), "empty-shard": shards(both, b=b""),
+    "cut-shard": shards(both, b=shard(WEIGHTS[3:])[:-1]), "no-such-file": shards({**both, "x": "c"}), "other-directory": shards({"x": "../a"}),
+    "absolute": shards({"x": "/etc/passwd"}), "hidden": shards({"x": ".a"}), "dots": shards({"x": ".."}), "empty-name": shards({"x": ""}),
+    "itself": shards({"x": "model.safetensors.index.json"}), "config": shards({"x": "config.json"}), "nul-name": shards({"x": "a\0b"}), "long-name": shards({"x": "a" * 5000}),
+    "number": shards({"x": 1}), "null": shards({"x": None}), "map-list": shards(["a", "b"]), "map-text": shards("a"), "map-null": shards(None),
+    "map-absent": shards(None, index="{}"), "list": shards(None, index="[]"), "not-json": shards(None, index="{"), "empty-index": shards(None, index=""),
+    "control-name": shards({"x\ny": 1}), "control-file": shards({"x": "a\nb"}), "same-many-times": shards({f"t{i}": "ab"[i % 2] for i in range(60)}),
+    "bf16": shards(both, b=tensors({n: entry("BF16", (2, 2), (8 * i, 8 * i + 8)) for i, n in enumerate(WEIGHTS[3:])}, 24)),
+    "bool": shards(both, b=tensors({n: entry("BOOL", (2, 2), (4 * i, 4 * i + 4)) for i, n in enumerate(WEIGHTS[3:])}, 12)), "short": b"\x00\x00\x00", "lengths-lie": b"\xff\xff\xff\xff{}",
+}
+
+CORES = ["attention", "decay", "delta", "dplr", "selective", "mlstm"]
+scan = {"q": (2, 3, 1, 2), "k": (2, 3, 1, 2), "v": (2, 3, 2, 3), "do": (2, 3, 2, 3), "initial_state": (2, 2, 2, 3)}
+own = {**scan, "q": (2, 3, 2, 2), "k": (2, 3, 2, 2)}
+INPUTS = {
+    "attention": {"q": (2, 3, 2, 2), "k": (2, 3, 1, 2), "v": (2, 3, 1, 3), "do": (2, 3, 2, 3)},
+    "decay": {**scan, "g": (2, 3, 2), "u": (2, 2)}, "delta": {**scan, "beta": (2, 3, 2), "g": (2,)},
+    "dplr": {**own, "a": (2, 3, 2, 2), "b": (2, 3, 2, 2), "g": (2,)},
+    "selective": {"x": (2, 3, 4), "delta": (2, 3, 4), "A": (4, 2), "B": (2, 3, 2), "C": (2, 3, 2), "D": (4,), "do": (2, 3, 4), "initial_state": (2, 4, 2)},
+    "mlstm": {**scan, "i": (2, 3, 2), "f": (2, 3, 2), "initial_n": (2, 2, 2), "initial_m": (2, 2)},
+}
+
+
+def core(name, form=0, ref=0, scaled=0, shapes=None, **changes):
+    shapes = {**(INPUTS[name] if shapes is None else shapes), **changes}
+    choice = CORES.index(name) + 6 * form + 18 * ref + 128 * scaled
+    return bytes([choice]) + packed(*floats(**{n: s for n, s in shapes.items() if s is not None}))
+
+
+CORE = {f"{name}-{form}{ref}": core(name, form, ref, form == 1) for name in CORES for form in range(3) for ref in range(2)}
+for name in CORES:
+    for which, shape in INPUTS[name].items():
+        CORE[f"{name}-no-{which}"] = core(name, **{which: None})
+        CORE[f"{name}-flat-{which}"] = core(name, **{which: shape[1:]})
+        CORE[f"{name}-other-{which}"] = core(name, **{which: (*shape[:-1], shape[-1] + 1)})
+        CORE[f"{name}-empty-{which}"] = core(name, **{which: (*shape[:-1], 0)})
+    CORE[f"{name}-nothing"] = core(name, shapes={})
+CORE["decay-g-key"] = core("decay", g=(2, 3, 2, 2))
+CORE["decay-g-head"] = core("decay", g=(2,))
+CORE["dplr-g-token"] = core("dplr", g=(2, 3, 2))
+CORE["long"] = core("delta", shapes={"q": (1, 70, 1, 2), "k": (1, 70, 1, 2), "v": (1, 70, 1, 1), "beta": (1, 70, 1), "do": (1, 70, 1, 1)})
+CORE["heads-do-not-divide"] = core("decay", v=(2, 3, 3, 3), do=None, g=None, u=None, initial_state=None, q=(2, 3, 2, 2), k=(2, 3, 2, 2))
+CORE["dtype"] = core("attention").replace(b'"F32"', b'"I32"')
+CORE["dtype-bool"] = b"\0" + tensors({n: entry("BOOL", (1, 1, 1, 1), (i, i + 1)) for i, n in enumerate("qkv")}, 3)
+
 fixtures = sorted(p for d in ("configs", "families") for p in (here.parent.parent / "data" / d).glob("*.json"))
 HF = {p.stem: json.dumps(json.loads(p.read_text()), separators=(",", ":")) for p in fixtures if p.stem != "expected"}
 decoders = json.loads((here.parent.parent / "data/decoders.json").read_text())
@@ -213,7 +316,8 @@ for value in (None, True, 0, -1, 2.5, 10**18, "x", [], [0], {}, [None, "x", -7])
         keys = {"model_type": "gla", "num_hidden_layers": 3, "hidden_size": 64, "attn": attn}
         HF[f"attn-{form}-{str(value).replace(' ', '')[:12]}"] = json.dumps(keys)
 
-for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN)):
+for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN),
+                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE)):
     for name, content in seeds.items():
         save(kind, name, content)
     print(f"{kind}: {len(seeds)} seeds")
