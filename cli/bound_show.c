@@ -160,7 +160,7 @@ static void write_question(hop_json_writer *w, const bound_answer *b)
 {
     const hop_question *q = &b->question;
     hop_json_integer(w, "hops", q->hops);
-    hop_json_string(w, "pattern", b->arch->pattern.s);
+    hop_json_string(w, "pattern", hop_text_in(&w->text, &b->arch->pattern));
     hop_json_integer(w, "full_layers", b->arch->full);
     hop_json_integer(w, "linear_layers", b->arch->linear);
     hop_json_known(w, "n", q->n, q->n > 0);

@@ -318,7 +318,7 @@ static hop__sight find_sight(const head *h, double *gap, int64_t *cases)
             if (!(s.gap[i] > 0)) add_hint(h, t, s.worst[i]);
         return none;
     }
-    hop__sight sight = hop__facts_sight(&h->w->facts, h->a, t, s.target);
+    hop__sight sight = hop__facts_sight(h->w->m, &h->w->facts, h->a, t, s.target);
     return sight.rule != HOP__RULE_NONE && in_sight(h, sight, s.target, s.cases) ? sight : none;
 }
 

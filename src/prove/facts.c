@@ -103,7 +103,8 @@ static bool address(const hop__facts *f, const hop__term *q, const int64_t *targ
     return true;
 }
 
-hop__sight hop__facts_sight(const hop__facts *f, int a, const hop__term *q, const int64_t *target)
+hop__sight hop__facts_sight(hop__memory *m, const hop__facts *f, int a, const hop__term *q,
+                            const int64_t *target)
 {
     const hop__class *c = &f->class[a];
     hop__sight s = {.rule = HOP__RULE_NONE, .source = -1};
@@ -114,11 +115,10 @@ hop__sight hop__facts_sight(const hop__facts *f, int a, const hop__term *q, cons
     if (self(f, c, q, target)) return (hop__sight){.rule = HOP__RULE_SELF, .source = a};
     int64_t most = 1;
     for (int k = 0; k < q->vars; k++) most = q->classes[k] > most ? q->classes[k] : most;
-    int64_t *room = hop_alloc(sizeof *room * 2 * (size_t)most);
+    int64_t *room = hop__take(m, 2 * most, sizeof *room);
     for (int b = c->chain ? 0 : c->player; room && b < f->task->hops && s.rule == HOP__RULE_NONE; b++)
         if (address(f, q, target, b, room, room + most))
             s = (hop__sight){.rule = HOP__RULE_ADDRESS, .b = b, .source = class_at(f, f->task->start[b + 1])};
-    hop_free(room);
     return s;
 }
 

@@ -51,7 +51,8 @@ typedef struct hop__sight {
     int64_t position; /* FIXED */
     int source;       /* class of what is seen */
 } hop__sight;
-hop__sight hop__facts_sight(const hop__facts *f, int a, const hop__term *q, const int64_t *target);
+hop__sight hop__facts_sight(hop__memory *m, const hop__facts *f, int a, const hop__term *q,
+                            const int64_t *target);
 /* What class a holds of a set that the tokens seen have: variables take the names they have for a; what has
  * none goes into the box. */
 hop__set *hop__facts_seen(hop__memory *m, const hop__facts *f, int a, hop__sight s, const hop__set *x);

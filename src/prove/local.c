@@ -170,6 +170,7 @@ typedef struct norm_arg {
     int64_t dim;
     double eps;
     bool centred, each; /* each: every block has its own weights */
+    ival *room;         /* [dim] */
 } norm_arg;
 
 static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
@@ -188,28 +189,22 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
         y[i] = ival_add(ival_scale(x[i], 1 - 1 / n), ival_scale(rest, -1 / n));
         y[i] = ival_widen(y[i], error * mag);
     }
-    ival *c = hop_alloc(sizeof *c * (size_t)a->dim);
-    for (int64_t i = 0; i < a->dim; i++) {
-        if (!c) {
-            y[i] = (ival){-INFINITY, INFINITY};
-            continue;
-        }
-        c[i] = y[i];
-    }
+    ival *c = a->room;
+    for (int64_t i = 0; i < a->dim; i++) c[i] = y[i];
     /* The sum of squares must neither overflow nor drown in what squares lose below the normal numbers. */
-    ival all = c ? other_squares(c, a->dim, -1) : (ival){0, INFINITY};
+    ival all = other_squares(c, a->dim, -1);
     bool fits = all.hi < HOP__LARGEST && all.lo / n + a->eps > 1e-30;
-    for (int64_t i = 0; c && i < a->dim; i++) {
+    for (int64_t i = 0; i < a->dim; i++) {
         ival v = over_root(c[i], other_squares(c, a->dim, i), 1 / n, a->eps, error);
         y[i] = hop__float(ival_scale(v, w[i]));
         if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
         if (!fits) y[i] = (ival){-INFINITY, INFINITY};
     }
-    hop_free(c);
 }
 
 static hop__set *normed(hop__memory *m, const hop__set *x, int64_t groups, norm_arg a)
 {
+    a.room = hop__take(m, a.dim, sizeof *a.room);
     return hop__set_map(m, x, (hop__blocks){groups, a.dim, a.dim, norm_block, &a});
 }
 
@@ -464,7 +459,13 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     case HOP_OP_RMS:
         return normed(m, in[0], groups, (norm_arg){.w = l.w, .dim = op->dim, .eps = (float)op->eps});
     case HOP_OP_GROUPNORM:
-        return normed(m, in[0], groups, (norm_arg){l.w, l.w2, op->dim, (float)op->eps, true, true});
+        return normed(m, in[0], groups,
+                      (norm_arg){.w = l.w,
+                                 .bias = l.w2,
+                                 .dim = op->dim,
+                                 .eps = (float)op->eps,
+                                 .centred = true,
+                                 .each = true});
     case HOP_OP_CONSTANT: return constant(m, x);
     case HOP_OP_SHIFT: return shifted(w, a, x->in[0]);
     case HOP_OP_REPEAT: {

@@ -487,7 +487,7 @@ static hop__set *read_head(reader *r)
     hop__sight sight = {.rule = HOP__RULE_NONE, .source = -1};
     bool all = true;
     for (int64_t i = 0; i < cases; i++) all = all && target[i] >= 0 && target[i] <= f->class[r->a].start;
-    if (all) sight = hop__facts_sight(f, r->a, tq, target);
+    if (all) sight = hop__facts_sight(m, f, r->a, tq, target);
     if (s->bonus && sight.rule != HOP__RULE_NONE && sight.source == r->a) sight.rule = HOP__RULE_NONE;
     if (sight.rule == HOP__RULE_SELF && f->class[r->a].count > 1) sight.rule = HOP__RULE_NONE;
     bool sees = sight.rule != HOP__RULE_NONE;

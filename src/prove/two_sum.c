@@ -35,7 +35,7 @@ typedef struct proof {
     int64_t seen, offsets; /* tokens that a head sees at the most; 1, or B: offsets that heads watch */
     int64_t rivals;
     const float *rival[MOST_RIVALS]; /* rows of the read-out, those of 0 and 1 first */
-    atomic_bool stopped, overflow;
+    atomic_bool stopped, overflow, no_memory;
     double *margin, *gap, *mass, *clip; /* [mod] */
 } proof;
 
@@ -347,7 +347,8 @@ static void one_number(void *ctx, int64_t c, int worker)
         if (m.overflow) atomic_store(&p->overflow, true);
         hop__memory_free(&m);
     }
-    if (status != HOP_OK) p->margin[c] = NAN; /* no memory, or too many things at once: not proved */
+    if (status == HOP_ENOMEM) atomic_store(&p->no_memory, true);
+    if (status != HOP_OK) p->margin[c] = NAN; /* too many things at once: not proved */
     if (!hop_progress_tick(p->walk.progress, "numbers", (double)(c + 1), (double)mod))
         atomic_store(&p->stopped, true);
 }
@@ -381,6 +382,7 @@ static hop_status all_numbers(proof *p, hop__analysis *a, hop_error *err)
     int64_t mod = p->task->mod;
     hop_pool_run(p->walk.pool, mod, one_number, p);
     if (atomic_load(&p->stopped)) return hop_fail(err, HOP_ESTOPPED, "stopped on request");
+    if (atomic_load(&p->no_memory)) return hop_fail(err, HOP_ENOMEM, "out of memory");
     *g = (hop_margin){.layer = p->walk.layer,
                       .player = -1,
                       .addresses = mod,

@@ -7,6 +7,7 @@ from harness import DATA, case, check, good, read, write
 
 WORKERS = 2
 EVERY = 300     # all k up to here, and half as many spread over the rest
+FEW = 60        # where a run is slow, or much like another
 SPARSE = 4      # what is full stays full: for one k in so many
 MOST_SHOWN = 5
 TIMES = re.compile(r'"(\w*seconds|\w+_per_second)":[-+.0-9e]+|[.0-9]+ s\b|\d+ (tokens|layers)/s')
@@ -107,6 +108,10 @@ def no_fault_harms_run():
 def no_fault_harms_prove():
     build()
     every_fault("prove", "net", "--json")
+    build("hybrid", "hybrid", "--mixer", "gdn", *SIZES)
+    every_fault("prove", "hybrid", "--limit", 8, every=FEW)
+    build("two-sum-sparse", "sums", "--n", 4, "--mod", 4, "--block", 2)
+    every_fault("prove", "sums", "--json", "--limit", 8, every=FEW)
 
 
 @case
@@ -125,7 +130,9 @@ def no_fault_harms_audit():
 
 @case
 def no_fault_harms_bound():
-    every_fault("bound", "--hops", 3, "--pattern", "L F L F L", "--heads", 1, "--dim", 8, "--bits", 16, "--mixer", "linear")
+    every_fault("bound", "--hops", 3, "--pattern", "L F L F L", "--heads", 1, "--dim", 8, "--bits", 16, "--mixer", "linear",
+                every=FEW)
+    every_fault("bound", "--hops", "auto", "--pattern", "(gdn^3 F)^2", "--heads", 8, "--dim", 64, "--n", 4096, "--json", every=FEW // 3)
 
 
 @case
