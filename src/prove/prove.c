@@ -110,9 +110,9 @@ static const char *const rests_on_bounds[] = {
 };
 static const char *const covers_game[] = {
     "every input of these sizes",
-    "the game: what crosses between players rounded to numbers of so many bits, or of more",
+    "the game of one player a function, z_0 and w: what crosses rounded to so many bits, or to more",
     "float32, every order of summation, with or without fused multiply-add",
-    "whole sequences, chunks of up to 256 tokens, token by token, segments cut anywhere at 32 bits",
+    "whole sequences, chunks of up to 256 tokens, token by token, up to 128 segments at 32 bits",
     "every instruction set of the kernels, any number of threads",
     NULL,
 };
