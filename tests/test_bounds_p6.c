@@ -14,7 +14,7 @@ static void example_init(hop__p6_numbers *p, const fmpz *states, const fmpz *rep
     static const char *const sizes[] = {"6074001000", "6977194957", "315"};
     static const char *const x[] = {"1783", "322737", "21"};
     static const char *const s[] = {"360269180", "14917580179396558848"};
-    hop__p6_init(p, 3, states, reply);
+    hop__p6_init(p, 3, false, states, reply);
     read_numbers(p->sizes, sizes, 3);
     read_numbers(p->x, x, 3);
     read_numbers(p->s + 1, s, 2);
@@ -94,7 +94,7 @@ static void the_numbers_of_an_answer_verify(void **state)
         const hop_bound *r = result(b, "P6");
         assert_true(r->log10_n < (double)cases[i].most / 100);
         hop__p6_numbers p;
-        hop__p6_init(&p, L, states, &reply);
+        hop__p6_init(&p, L, false, states, &reply);
         read_numbers(p.sizes, r->sizes, L);
         read_numbers(p.x, r->x, L);
         read_numbers(p.s + 1, r->s, L - 1);
@@ -132,8 +132,8 @@ static void p6_agrees_with_itself_at_the_sizes_that_it_found(void **state)
         for (int e = 0; e < L; e++) states[e] = cases[i][3];
         bool stopped = false;
         hop__p6_numbers free_sizes, fixed;
-        hop__p6_init(&free_sizes, L, states, &reply);
-        hop__p6_init(&fixed, L, states, &reply);
+        hop__p6_init(&free_sizes, L, false, states, &reply);
+        hop__p6_init(&fixed, L, false, states, &reply);
         assert_true(hop__p6_search(&free_sizes, NULL, &stopped));
         for (int l = 0; l < L; l++) { /* a hundredth more, since the last integer is luck */
             fmpz_set(&fixed.sizes[l], &free_sizes.sizes[l]);
@@ -152,6 +152,74 @@ static void p6_agrees_with_itself_at_the_sizes_that_it_found(void **state)
     hop_bounds_free(b);
 }
 
+/* P7G's search against its verifier, and the verifier against broken numbers. */
+static void p7g_is_verified_and_refused_when_broken(void **state)
+{
+    (void)state;
+    const fmpz none[5] = {0}, late[5] = {0, 0, 1152, 1152, 1152}, first[5] = {1}, reply = 160, wider = 200;
+    for (int L = 2; L <= 4; L++) {
+        bool stopped = false;
+        hop__p6_numbers p;
+        char why[32];
+        hop__p6_init(&p, L, true, L % 2 ? none : late, &reply);
+        assert_true(hop__p6_search(&p, NULL, &stopped));
+        assert_true(hop__p7g_verify(&p, why));
+        assert_string_equal(why, "");
+        fmpz *const numbers[] = {&p.sizes[0], &p.sizes[1],     &p.x[0],     &p.x[1],
+                                 &p.s[1],     &p.sizes[L - 1], &p.x[L - 1], &p.s[L - 1]};
+        for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+            fmpz_t kept;
+            fmpz_init_set(kept, numbers[i]);
+            bool broke = false;
+            for (int k = 0; k < 2; k++) { /* one way or the other it no longer holds */
+                hop__scaled(numbers[i], kept, k ? 0.7 : -0.7);
+                broke = broke || !hop__p7g_verify(&p, why);
+            }
+            if (!broke) fail_msg("L %d, number %zu", L, i);
+            fmpz_zero(numbers[i]);
+            assert_false(hop__p7g_verify(&p, why));
+            fmpz_set(numbers[i], kept);
+            fmpz_clear(kept);
+        }
+        fmpz_t kept;
+        fmpz_init_set(kept, &p.s[1]);
+        fmpz_add_ui(&p.s[1], &p.sizes[0], 1); /* beyond N_0 the binomial is 0 and would prove anything */
+        assert_false(hop__p7g_verify(&p, NULL));
+        fmpz_set(&p.s[1], kept);
+        fmpz_clear(kept);
+        p.reply = &wider;
+        assert_false(hop__p7g_verify(&p, NULL));
+        p.reply = &reply, p.state = first; /* a state before the first full layer */
+        assert_false(hop__p7g_verify(&p, NULL));
+        hop__p6_clear(&p);
+    }
+}
+
+/* One linear layer before the first or second full one makes L hops possible: never impossible where P1
+ * builds. */
+static void p7g_and_p1_never_both(void **state)
+{
+    (void)state;
+    ARCH(plain, FULL(3, 1, 40, 32));
+    ARCH(before, LINEAR(1, 2000), FULL(3, 1, 40, 32));
+    ARCH(between, FULL(1, 1, 40, 32), LINEAR(1, 2000), FULL(2, 1, 40, 32));
+    ARCH(more, FULL(4, 1, 40, 32));
+    const hop_arch *all[] = {&plain, &before, &between, &more};
+    for (size_t i = 0; i < 4; i++) {
+        hop_bounds *b = ask_at(all[i], 3, 0);
+        assert_int_equal(result(b, "P7G")->applies, all[i] == &plain || all[i] == &between);
+        hop_bounds_free(b);
+        for (int64_t n = 100; n < (int64_t)1 << 60; n *= 1000) {
+            b = ask_at(all[i], 3, n);
+            bool possible = result(b, "P1")->answer == HOP_ANSWER_POSSIBLE, impossible = false;
+            for (int k = 0; k < b->count; k++)
+                impossible = impossible || b->results[k].answer == HOP_ANSWER_IMPOSSIBLE;
+            assert_false(possible && impossible);
+            hop_bounds_free(b);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +228,8 @@ int main(void)
         cmocka_unit_test(the_numbers_of_an_answer_verify),
         cmocka_unit_test(p6_answers_for_sizes_that_are_given),
         cmocka_unit_test(p6_agrees_with_itself_at_the_sizes_that_it_found),
+        cmocka_unit_test(p7g_is_verified_and_refused_when_broken),
+        cmocka_unit_test(p7g_and_p1_never_both),
     };
     return cmocka_run_group_tests_name("bounds_p6", tests, NULL, NULL);
 }

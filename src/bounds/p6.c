@@ -3,9 +3,14 @@
  * theorem is used for F+1 hops, which L hops contain: the later functions hand on what they get. */
 #include "p6.h"
 
-void hop__p6_init(hop__p6_numbers *p, int hops, const fmpz *state, const fmpz *reply)
+void hop__p6_init(hop__p6_numbers *p, int hops, bool whole, const fmpz *state, const fmpz *reply)
 {
-    *p = (hop__p6_numbers){.hops = hops, .state = state, .reply = reply};
+    *p = (hop__p6_numbers){.hops = hops, .whole = whole, .state = state, .reply = reply};
+}
+
+bool hop__p6_holds(const hop__p6_numbers *p)
+{
+    return p->whole ? hop__p7g_verify(p, NULL) : hop__p6_verify(p, NULL);
 }
 
 void hop__p6_clear(hop__p6_numbers *p)
@@ -57,6 +62,28 @@ static const char *say_states(hop__case *c)
     return text;
 }
 
+void hop__p6_speak(hop__case *c, hop_bound *b, bool whole)
+{
+    const hop__shape *s = &c->shape;
+    int64_t hops = s->full + !whole;
+    b->needs = "Delta_L >= n_{L-1} s_{L-1} log2 N_{L-1}, or an image that fails";
+    b->has = hop__say(c, "M = %s; state bits a gap %s", hop__say_integer(c, &s->reply), say_states(c));
+    int most = whole ? HOP__P7G_MOST_HOPS : HOP__P6_MOST_HOPS;
+    if (hops > most) {
+        b->why = hop__say(c, "sizes are searched for up to %d full layers; beyond, they are too long",
+                          most - !whole);
+        return;
+    }
+    hop__p6_numbers p;
+    hop__p6_init(&p, (int)hops, whole, s->state, &s->reply);
+    if (hop__p6_search(&p, c->q->progress, &c->stopped))
+        speak(c, b, &p);
+    else
+        b->why = "the search found no sizes that can be verified";
+    if (c->by_sizes && !c->stopped) speak_of_sizes(c, b, &p);
+    hop__p6_clear(&p);
+}
+
 void hop__p6(hop__case *c, hop_bound *b)
 {
     const hop__shape *s = &c->shape;
@@ -65,21 +92,5 @@ void hop__p6(hop__case *c, hop_bound *b)
     hop__suppose(c, b, s->full <= c->hops - 1,
                  hop__say(c, "at most L-1 = %s, %s", hop__say_layers(c, c->hops - 1, "full"),
                           hop__say_here(c, s->full)));
-    if (!b->applies) return;
-    b->needs = "Delta_L >= n_{L-1} s_{L-1} log2 N_{L-1}, or an image that fails";
-    b->has = hop__say(c, "M = %s; state bits a gap %s", hop__say_integer(c, &s->reply), say_states(c));
-    if (s->full + 1 > HOP__P6_MOST_HOPS) {
-        b->why =
-            hop__say(c, "sizes are searched for up to %d full layers; beyond, they have millions of digits",
-                     HOP__P6_MOST_HOPS - 1);
-        return;
-    }
-    hop__p6_numbers p;
-    hop__p6_init(&p, (int)s->full + 1, s->state, &s->reply);
-    if (hop__p6_search(&p, c->q->progress, &c->stopped))
-        speak(c, b, &p);
-    else
-        b->why = "the search found no sizes that can be verified";
-    if (c->by_sizes && !c->stopped) speak_of_sizes(c, b, &p);
-    hop__p6_clear(&p);
+    if (b->applies) hop__p6_speak(c, b, false);
 }

@@ -80,7 +80,8 @@ static double lacking(hop__p6_numbers *p)
     stage g;
     fmpz_t delta, tokens, reach;
     fmpz_init_set(g.table, &p->sizes[0]), fmpz_init(g.addresses), fmpz_init(g.slack);
-    fmpz_init_set(delta, &p->state[0]), fmpz_init_set_ui(tokens, 1), fmpz_init_set(reach, &p->x[0]);
+    fmpz_init(delta), fmpz_init_set_ui(tokens, 1), fmpz_init_set(reach, &p->x[0]);
+    hop__p6_first(delta, p);
     for (int l = 1; l < L; l++) fmpz_mul(tokens, tokens, &p->sizes[l]);
     fmpz_add_ui(tokens, tokens, 1);
     fmpz_mul(tokens, tokens, &p->x[0]);
@@ -120,7 +121,7 @@ static bool move(hop__p6_numbers *p, int l, double by)
 static bool improve(hop__p6_numbers *p, double *lacks, int l, double by, bool pair)
 {
     hop__p6_numbers trial;
-    hop__p6_init(&trial, p->hops, p->state, p->reply);
+    hop__p6_init(&trial, p->hops, p->whole, p->state, p->reply);
     hop__p6_set(&trial, p);
     bool moved = move(&trial, l, by);
     if (pair) moved = move(&trial, l + 1, -by) || moved;
@@ -144,9 +145,9 @@ bool hop__p6_fit(hop__p6_numbers *p)
             for (int pair = 0; pair < (l + 1 < p->hops ? 2 : 1); pair++) {
                 better = improve(p, &lacks, l, by, pair) || improve(p, &lacks, l, -by, pair) || better;
                 left -= 2;
-                if (lacks < 0 && hop__p6_verify(p, NULL)) return true;
+                if (lacks < 0 && hop__p6_holds(p)) return true;
             }
         if (!better) by /= 2;
     }
-    return hop__p6_verify(p, NULL);
+    return hop__p6_holds(p);
 }

@@ -19,6 +19,9 @@
  *     z[1+k]          log2 of the slack of r_{L-k}, k = 2 .. L-1
  *     z[L+l-1]        logit of Δ_l's share, l = 2 .. L-1
  *
+ * P7G differs in what stands for Δ_1, M·|W| + x_0·A_1, so that x_0 is measured by M·|W| instead of A_0 and
+ * y_1 from A_1 on, and in the terms that follow from the one full layer more.
+ *
  * With fixed sizes z has log2 x_0 and ln y_1 .. ln y_{L-1} only. */
 #include "p6_search.h"
 
@@ -56,7 +59,7 @@ static void place_fixed(const hop__p6_ground *g, const double *z, point *p)
     for (int l = 1; l < g->hops; l++) p->y[l] = exp(fmin(z[l], 20)) + 1e-9;
 }
 
-static void place(const hop__p6_ground *g, const double *z, point *p)
+static void place(const hop__p6_ground *g, const double *z, double given, point *p)
 {
     int L = g->hops;
     double fans = 0; /* log2 of n_l .. n_{L-1} */
@@ -64,7 +67,7 @@ static void place(const hop__p6_ground *g, const double *z, point *p)
     p->y[L - 1] = exp(fmin(z[2], 20)) + 1e-9;
     if (L > 2) p->y[L - 2] = fmax(0.01, p->y[L - 1] + fmax(0, g->reply - g->entry) + z[3]);
     for (int l = L - 1; l >= 2; l--) {
-        double factor = l < L - 1 ? (double)l * (L - l) : L - 2;
+        double factor = g->whole || l < L - 1 ? (double)l * (L - l) : L - 2;
         double bits =
             l < L - 1 ? log2(p->y[l + 1]) + p->share[l + 1] : g->entry; /* of an address, for Δ_{l+1} */
         fans += fmax(1, log2(factor) + g->reply + p->y[l - 1] - bits);
@@ -72,7 +75,8 @@ static void place(const hop__p6_ground *g, const double *z, point *p)
             p->y[l - 2] =
                 fmax(0.01, p->y[l - 1] - log2(p->y[l]) + log2(L - l + 1) + g->reply + fans + z[L - l + 3]);
     }
-    p->x0 = fmax(0, g->state[0] - log2(p->y[1]) + z[1]);
+    p->x0 = fmax(0, (g->whole ? g->reply + given : g->state[0]) - log2(p->y[1]) + z[1]);
+    if (g->whole) p->y[1] += exp2(g->state[1]);
     p->m =
         fmax(1, log2(L - 1) + g->reply + fans + p->x0 + p->y[1] - (L > 2 ? log2(p->y[2]) : g->entry) + z[0]);
     p->x0 = fmin(p->x0, p->m);
@@ -82,6 +86,8 @@ static void place(const hop__p6_ground *g, const double *z, point *p)
 typedef struct walk {
     double delta, table, tokens; /* log2 of Δ_l, N_{l-1}, T_l */
     double reach;                /* log2 of s_{l-1} */
+    double chosen;               /* log2 of x_0 .. x_{l-1} */
+    double queries;              /* log2 of |W| */
     double lacks;
 } walk;
 
@@ -103,11 +109,15 @@ static bool walk_step(walk *w, const hop__p6_ground *g, const point *at, int l, 
     double x = add_log(0, w->table + log_entropy(y) - left); /* it will be rounded up */
     p->ratio[l] = -y;
     w->reach = w->table - y;
-    double a = l < L - 1 ? log2((double)l * (L - l)) + w->table + g->reply
-               : L > 2   ? add_log(log2(L - 2) + w->table + g->reply, g->state[L - 1])
-                         : g->state[L - 1];
+    double a = g->whole || l < L - 1 ? log2((double)l * (L - l)) + w->table + g->reply
+               : L > 2               ? add_log(log2(L - 2) + w->table + g->reply, g->state[L - 1])
+                                     : g->state[L - 1];
     double b = g->reply + log2(L - l) + w->tokens;
-    w->delta = add_log(add_log(add_log(x + w->delta, g->states_to[l]), x + a), add_log(b, 0));
+    double old = x + w->delta;
+    if (g->whole && l == 1) old = add_log(log2(L - 1) + g->reply + w->queries, x + at->x0 + g->state[1]);
+    w->chosen += x;
+    if (g->whole) old = add_log(old, w->chosen + g->state[l + 1]);
+    w->delta = add_log(add_log(add_log(old, g->states_to[l]), x + a), add_log(b, 0));
     w->tokens = add_log(w->tokens, w->table) + x;
     return true;
 }
@@ -119,8 +129,12 @@ static double walk_all(const hop__p6_ground *g, const point *at, double given, h
     int L = g->hops;
     p->sizes[0] = at->m;
     p->x0 = at->x0;
-    walk w = {
-        .delta = g->state[0], .table = p->sizes[0], .tokens = add_log(given, 0) + p->x0, .reach = p->x0};
+    walk w = {.delta = g->whole ? add_log(g->reply + given, p->x0 + g->state[1]) : g->state[0],
+              .table = p->sizes[0],
+              .tokens = add_log(given, 0) + p->x0,
+              .reach = p->x0,
+              .chosen = p->x0,
+              .queries = given};
     for (int l = 1; l < L; l++)
         if (!walk_step(&w, g, at, l, p)) return NOWHERE + w.lacks;
     double last = w.delta - w.reach - log2(p->sizes[0] + given);
@@ -152,8 +166,8 @@ double hop__p6_height(const hop__p6_ground *g, const double *z, hop__p6_place *p
         for (int l = 1; l < g->hops; l++) given += g->sizes[l];
         return walk_all(g, &at, given, p);
     }
-    place(g, z, &at);
     for (int i = 0; i < 100; i++) {
+        place(g, z, given, &at);
         double wants = walk_all(g, &at, given, p);
         if (wants >= NOWHERE) return wants;
         if (!(wants < 1e7)) return NOWHERE - 1;
@@ -186,7 +200,9 @@ void hop__p6_start(const hop__p6_ground *g, int number, double *z)
     double slack = 1.5 * (1 + number % 4), best = INFINITY, at = 0;
     hop__p6_place ignored;
     if (g->fixed) {
-        z[0] = fmin(g->sizes[0], fmax(0, g->state[0] - 1 + slack));
+        double first = g->whole ? g->reply : g->state[0];
+        for (int l = 1; g->whole && l < L; l++) first += g->sizes[l];
+        z[0] = fmin(g->sizes[0], fmax(0, first - 1 + slack));
         for (int l = 1; l < L; l++) z[l] = log(number < 4 ? 1.5 : 4);
         return;
     }

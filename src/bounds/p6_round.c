@@ -42,17 +42,56 @@ static bool least_x(fmpz_t x, const fmpz_t k, const fmpz_t table, const fmpz_t a
     return good;
 }
 
+/* |W| */
+static void count_queries(fmpz_t out, const hop__p6_numbers *p)
+{
+    fmpz_one(out);
+    for (int l = 1; l < p->hops; l++) fmpz_mul(out, out, &p->sizes[l]);
+}
+
+void hop__p6_first(fmpz_t delta, const hop__p6_numbers *p)
+{
+    fmpz_set(delta, &p->state[0]);
+    if (!p->whole) return;
+    count_queries(delta, p);
+    fmpz_mul(delta, delta, p->reply);
+    fmpz_addmul(delta, &p->x[0], &p->state[1]);
+}
+
+/* The part of P7G's Δ_{l+1} that P6 does not have, but for what both do. */
+static void advance_whole(fmpz_t delta, const hop__p6_numbers *p, int l)
+{
+    fmpz_t t;
+    fmpz_init(t);
+    if (l == 1) {
+        count_queries(delta, p);
+        fmpz_mul(delta, delta, p->reply);
+        fmpz_mul_si(delta, delta, p->hops - 1);
+        fmpz_mul(t, &p->x[0], &p->x[1]);
+        fmpz_addmul(delta, t, &p->state[1]);
+    } else {
+        fmpz_mul(delta, delta, &p->x[l]);
+    }
+    fmpz_set(t, &p->state[l + 1]);
+    for (int k = 0; k <= l; k++) fmpz_mul(t, t, &p->x[k]);
+    fmpz_add(delta, delta, t);
+    fmpz_clear(t);
+}
+
 void hop__p6_advance(fmpz_t delta, const hop__p6_numbers *p, int l, const fmpz_t table, const fmpz_t tokens)
 {
     int L = p->hops;
     fmpz_t t;
     fmpz_init(t);
-    fmpz_mul(delta, delta, &p->x[l]);
+    if (p->whole)
+        advance_whole(delta, p, l);
+    else
+        fmpz_mul(delta, delta, &p->x[l]);
     fmpz_add_ui(delta, delta, 1);
     for (int e = 0; e <= l; e++) fmpz_add(delta, delta, &p->state[e]);
     fmpz_mul(t, table, p->reply);
-    fmpz_mul_si(t, t, l < L - 1 ? (slong)l * (L - l) : L - 2);
-    if (l == L - 1) fmpz_add(t, t, &p->state[L - 1]);
+    fmpz_mul_si(t, t, p->whole || l < L - 1 ? (slong)l * (L - l) : L - 2);
+    if (l == L - 1 && !p->whole) fmpz_add(t, t, &p->state[L - 1]);
     fmpz_addmul(delta, t, &p->x[l]);
     fmpz_mul(t, tokens, p->reply);
     fmpz_mul_si(t, t, L - l);
@@ -65,7 +104,8 @@ static bool fill(hop__p6_numbers *p, const hop__p6_place *place)
 {
     bool good = true;
     fmpz_t table, delta, tokens, addresses, k;
-    fmpz_init_set(table, &p->sizes[0]), fmpz_init_set(delta, &p->state[0]), fmpz_init_set_ui(tokens, 1);
+    fmpz_init_set(table, &p->sizes[0]), fmpz_init(delta), fmpz_init_set_ui(tokens, 1);
+    hop__p6_first(delta, p);
     fmpz_init_set(addresses, &p->x[0]), fmpz_init(k);
     for (int l = 1; l < p->hops; l++) fmpz_mul(tokens, tokens, &p->sizes[l]);
     fmpz_add_ui(tokens, tokens, 1);
@@ -94,7 +134,7 @@ void hop__p6_start_x(hop__p6_numbers *p, const hop__p6_place *place)
 
 static bool works(hop__p6_numbers *p, const hop__p6_place *place)
 {
-    return fill(p, place) && hop__p6_verify(p, NULL);
+    return fill(p, place) && hop__p6_holds(p);
 }
 
 /* The place in integers; the last size grows until all holds. */
@@ -120,7 +160,7 @@ static bool settle(hop__p6_numbers *p, const hop__p6_place *place)
 static void shrink_size(hop__p6_numbers *p, const hop__p6_place *place, int l)
 {
     hop__p6_numbers trial;
-    hop__p6_init(&trial, p->hops, p->state, p->reply);
+    hop__p6_init(&trial, p->hops, p->whole, p->state, p->reply);
     for (double by = 0.25; by > 0x1p-30;) {
         hop__p6_set(&trial, p);
         hop__scaled(&trial.sizes[l], &p->sizes[l], log2(1 - by));
@@ -173,7 +213,7 @@ static bool improve(hop__p6_numbers *p, hop__p6_place *place, int what, double b
     hop__p6_place there = *place;
     fmpz_t length;
     fmpz_init(length);
-    hop__p6_init(&trial, p->hops, p->state, p->reply);
+    hop__p6_init(&trial, p->hops, p->whole, p->state, p->reply);
     hop__p6_set(&trial, p);
     hop__length(length, p->sizes, p->hops);
     move(&trial, &there, what, by);

@@ -29,13 +29,15 @@ static void ground_init(hop__p6_ground *g, const hop__p6_numbers *p, bool fixed)
 {
     fmpz_t sum;
     fmpz_init(sum);
-    *g = (hop__p6_ground){.hops = p->hops, .reply = hop__to_log2(p->reply), .fixed = fixed};
+    *g =
+        (hop__p6_ground){.hops = p->hops, .whole = p->whole, .reply = hop__to_log2(p->reply), .fixed = fixed};
     for (int l = 0; l < p->hops; l++) {
         fmpz_add(sum, sum, &p->state[l]);
         g->state[l] = hop__to_log2(&p->state[l]);
         g->states_to[l] = hop__to_log2(sum);
         if (fixed) g->sizes[l] = hop__to_log2(&p->sizes[l]);
     }
+    if (p->whole) g->state[p->hops] = hop__to_log2(&p->state[p->hops]);
     fmpz_clear(sum);
     if (!fixed) hop__p6_estimate_entry(g);
 }
@@ -77,7 +79,7 @@ bool hop__p6_search(hop__p6_numbers *p, const hop_progress *progress, bool *stop
     ground_init(&s.ground, p, false);
     descend(&s, z);
     hop__p6_height(&s.ground, z, &place);
-    return !*stopped && hop__p6_round(p, &place) && hop__p6_verify(p, NULL);
+    return !*stopped && hop__p6_round(p, &place) && hop__p6_holds(p);
 }
 
 /* From the x that came with p, from the landscape's lowest point, and from each of its starts. */
@@ -88,8 +90,7 @@ bool hop__p6_search_fixed(hop__p6_numbers *p, const hop_progress *progress, bool
     hop__p6_place place = {0};
     bool given = true;
     for (int l = 0; l < p->hops; l++) given = given && fmpz_sgn(&p->x[l]) > 0;
-    if (given && (hop__p6_verify(p, NULL) || (fmpz_cmp(&p->x[0], &p->sizes[0]) <= 0 && hop__p6_fit(p))))
-        return true;
+    if (given && (hop__p6_holds(p) || (fmpz_cmp(&p->x[0], &p->sizes[0]) <= 0 && hop__p6_fit(p)))) return true;
     ground_init(&s.ground, p, true);
     descend(&s, z);
     for (int i = -1; i < HOP__P6_STARTS && !*stopped; i++, s.done++) {

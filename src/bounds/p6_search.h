@@ -9,7 +9,9 @@
 /* The given: sizes too when they are fixed. */
 typedef struct hop__p6_ground {
     int hops;
-    double reply, state[HOP__P6_MOST_HOPS], states_to[HOP__P6_MOST_HOPS]; /* log2 of M, A_e, A_0 + .. + A_e */
+    bool whole;
+    double reply, state[HOP__P6_MOST_HOPS + 1]; /* log2 of M, A_e */
+    double states_to[HOP__P6_MOST_HOPS];        /* of A_0 + .. + A_e */
     bool fixed;
     double sizes[HOP__P6_MOST_HOPS]; /* fixed: log2 of m, n_1, .. */
     double entry;                    /* about log2 log2 N; hop__p6_estimate_entry */
@@ -37,6 +39,8 @@ bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from);
 void hop__p6_start_x(hop__p6_numbers *p, const hop__p6_place *place);
 /* At fixed sizes: from the x that p has to some, with their s, that hold; false: none found. */
 bool hop__p6_fit(hop__p6_numbers *p);
+/* What the first image has in the place of Δ_1. */
+void hop__p6_first(fmpz_t delta, const hop__p6_numbers *p);
 /* Δ_{l+1} from Δ_l; `tokens` is T_l, see p6_verify.c, which does not share this. */
 void hop__p6_advance(fmpz_t delta, const hop__p6_numbers *p, int l, const fmpz_t table, const fmpz_t tokens);
 

@@ -96,6 +96,7 @@ void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
     X(p5, "P5", false, "one full layer alone fails at one hop when m log2 m > H(d+2)p")                      \
     X(p6, "P6", false, "L-1 full layers with linear ones in the gaps fail at L hops, at finite sizes")       \
     X(p7, "P7", false, "two full layers, none linear before the first, fail at two hops, at finite sizes")   \
+    X(p7g, "P7G", false, "L full layers, none linear before the first, fail at L hops, at finite sizes")     \
     X(p8, "P8", false, "two full layers, linear ones anywhere, fail at three hops, at finite sizes")         \
     X(p9, "P9", false, "two full layers, none linear before the first, fail at three hops, at finite sizes")
 

@@ -2,7 +2,7 @@
 from math import log, log2
 from harness import case, check, good, good_json, hopbound, one_line
 
-IDS = ["T1", "T2", "T5", "T6", "P1", "P2", "P3", "P4", "P4'", "P5", "P6", "P7", "P8", "P9"]
+IDS = ["T1", "T2", "T5", "T6", "P1", "P2", "P3", "P4", "P4'", "P5", "P6", "P7", "P7G", "P8", "P9"]
 RESULT_KEYS = {"id", "verdict", "speaks_from_n", "log10_n", "needs", "has", "why", "hypotheses", "sizes", "x", "s", "choices"}
 SMALL = ["--heads", 1, "--dim", 8, "--bits", 16, "--mixer", "linear"]
 
