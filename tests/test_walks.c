@@ -1,0 +1,106 @@
+/* Random damage, several changes at once, over all kinds of constructions: signs turned, numbers zeroed, rows
+ * exchanged, entries, rows and matrices multiplied by powers of two, one unit in the last place more.
+ * Whatever is proved must answer every input rightly, in every form and with every kernel table. */
+#include "against_truth.h"
+
+enum { WALKS = 20000 };
+
+/* ---- one change ---------------------------------------------------------------------------------- */
+
+static void swap_rows(const hop_weight *w, int64_t a, int64_t b)
+{
+    for (int64_t c = 0; c < columns_of(w); c++) {
+        float *x = &w->data[a * columns_of(w) + c], *y = &w->data[b * columns_of(w) + c], old = *x;
+        *x = *y, *y = old;
+    }
+}
+
+static void change(const hop_model *m, hop_rng *rng)
+{
+    const hop_weight *w = hop_model_weight_at(m, below(rng, hop_model_weight_count(m)));
+    int64_t n = rows_of(w) * columns_of(w), row = below(rng, rows_of(w)), cols = columns_of(w);
+    float *x = &w->data[below(rng, n)];
+    for (int i = 0; i < 4 && *x == 0; i++) x = &w->data[below(rng, n)]; /* most weights are 0 */
+    float power = ldexpf(1, (int)below(rng, 9) - 4);
+    switch (below(rng, 12)) {
+    case 0: *x = -*x; break;
+    case 1: *x = *x == 0; break;
+    case 2: swap_rows(w, row, below(rng, rows_of(w))); break;
+    case 3: *x *= power; break;
+    case 4:
+        for (int64_t c = 0; c < cols; c++) w->data[row * cols + c] *= power;
+        break;
+    case 5:
+        for (int64_t i = 0; i < n; i++) w->data[i] *= power;
+        break;
+    case 6: *x = nextafterf(*x, below(rng, 2) ? INFINITY : -INFINITY); break;
+    case 7:
+        for (int64_t i = 0; i < n; i++) w->data[i] = nextafterf(w->data[i], w->data[i] < 0 ? -INFINITY : 0);
+        break;
+    case 8: *x += (float)hop_rng_normal(rng); break;
+    case 9: *x += 0x1p-12f * (float)hop_rng_normal(rng); break;
+    case 10: *x *= ldexpf(1, (int)below(rng, 121) - 60); break;
+    default: w->data[below(rng, n)] += (float)below(rng, 3) - 1; break;
+    }
+}
+
+/* ---- many ------------------------------------------------------------------------------------------ */
+
+static const char *const kinds[] = {"full", "linear", "cot", "encoder", "two-sum-full", "two-sum-sparse"};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+/* The first KINDS subjects, then hybrids: the same for all numbers with a remainder. */
+static int subject_count(void)
+{
+    int n = 0;
+    while (linear_mixer(n)) n++;
+    return KINDS + n;
+}
+
+static hop_model *walk(int64_t number, subject *s)
+{
+    static const sizes all[] = {{1, 3, {0}}, {1, 2, {0}}, {2, 2, {2}}};
+    int which = (int)(number % subject_count());
+    hop_rng rng;
+    hop_rng_init(&rng, 21, (uint64_t)number);
+    s->kind = which < KINDS ? kinds[which] : "hybrid";
+    s->mixer = which < KINDS ? NULL : linear_mixer(which - KINDS);
+    s->task = composition(&all[below(&rng, 100) ? below(&rng, 2) : 2]);
+    if (strncmp(s->kind, "two-sum", 7) == 0) s->task = two_sum(4, 3 + below(&rng, 2));
+    hop_model *m = construct(s);
+    for (int64_t i = 1 + below(&rng, 8); i > 0; i--) change(m, &rng);
+    return m;
+}
+
+static void nothing_damaged_is_proved_and_errs(void **state)
+{
+    (void)state;
+    int subjects = subject_count();
+    int64_t bad = 0, made = 0, proved = 0, wrong = 0;
+    campaign c = {.make = walk, .count = WALKS};
+    campaign_run(&c);
+    for (int first = 0; first < subjects; first++) {
+        int64_t here = 0;
+        for (int64_t i = first; i < c.count; i += subjects) {
+            const outcome *o = &c.of[i];
+            made += o->made, here += o->proved, wrong += o->made && o->wrong;
+            if (o->proved && o->wrong)
+                print_message("number %lld, %s: proved, and errs\n", (long long)i,
+                              first < KINDS ? kinds[first] : linear_mixer(first - KINDS));
+            bad += o->proved && o->wrong;
+        }
+        if (here == 0)
+            fail_msg("%s: nothing proved", first < KINDS ? kinds[first] : linear_mixer(first - KINDS));
+        proved += here;
+    }
+    print_message("%lld made, %lld proved, %lld err\n", (long long)made, (long long)proved, (long long)wrong);
+    free(c.of);
+    assert_int_equal(bad, 0);
+    assert_true(made > WALKS * 9 / 10 && wrong > WALKS / 10);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_damaged_is_proved_and_errs)};
+    return cmocka_run_group_tests_name("walks", tests, NULL, NULL);
+}
