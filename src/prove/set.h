@@ -38,7 +38,7 @@ typedef struct hop__memory {
 } hop__memory;
 
 void *hop__take(hop__memory *m, int64_t count, size_t size); /* zeroed; NULL and m->status set on failure */
-void hop__memory_clear(hop__memory *m); /* all of it may be handed out again */
+void hop__memory_clear(hop__memory *m);                      /* all of it may be handed out again */
 void hop__memory_free(hop__memory *m);
 
 typedef struct hop__term {
@@ -117,6 +117,18 @@ ival hop__set_term_range(const hop__set *s, int t, int64_t c);
 bool hop__exact_sum(int grid, double mag);
 /* Which class of its k-th variable a row belongs to. */
 int64_t hop__term_class(const hop__term *t, int k, int64_t row);
+
+/* ---- for set_map.c --------------------------------------------------------------------------- */
+
+/* One more term with these variables and classes; rows zero. */
+hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like);
+void hop__set_measure(hop__memory *m, hop__set *s); /* mag and grid */
+/* Puts terms a < b of s in place of a as one; false when that would be too large. */
+bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b);
+/* What is left of x between least and most. */
+ival hop__set_within(const hop__set *s, int64_t c, ival x);
+
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 /* The exponent of the lowest bit of x; HOP__ANY_GRID for 0. */
 int hop__low_bit(double x);
