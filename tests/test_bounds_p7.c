@@ -140,7 +140,7 @@ static void p7_is_silent_where_a_protocol_is_known(void **state)
 {
     (void)state;
     uint64_t seed = 11;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 24; i++) {
         int64_t m = 2 + random_below(&seed, 60), fan = 2 + random_below(&seed, 60),
                 k = 1 + random_below(&seed, (int)m);
         int64_t entry = (int64_t)ceil(log2((double)(m * fan))), start = (int64_t)ceil(log2((double)m));
@@ -182,7 +182,7 @@ static void p7_begins_later_for_more(void **state)
 {
     (void)state;
     double last = 0;
-    for (int64_t d = 2; d <= 40; d += 2) {
+    for (int64_t d = 2; d <= 40; d += 9) {
         ARCH(a, FULL(2, 1, d, 16));
         hop_bounds *two = ask_at(&a, 2, 0), *three = ask_at(&a, 3, 0);
         double now = result(two, "P7")->log10_n;
