@@ -132,13 +132,13 @@ static void run(const hop__walk *w, int from, int to)
     const hop_list *l = w->l;
     for (int i = from; i < to; i++) {
         const hop_op *op = &l->op[i];
-        if (hop__op_is_rowwise(op->kind)) {
+        if (op->kind == HOP_OP_LINEAR || op->kind == HOP_OP_BLOCKS) {
+            product(w, op);
+        } else if (hop__op_is_rowwise(op->kind)) {
             int n = 1;
             while (i + n < to && hop__op_is_rowwise(op[n].kind) && l->tail[op[n].y] == l->tail[op->y]) n++;
             rowwise(w, op, n);
             i += n - 1;
-        } else if (op->kind == HOP_OP_LINEAR || op->kind == HOP_OP_BLOCKS) {
-            product(w, op);
         } else if (op->kind == HOP_OP_CONSTANT) {
             for (int64_t e = 0; e < op->width; e++) w->b[op->y][e] = (float)op->constant(w->c, e);
         } else {
@@ -213,11 +213,13 @@ size_t hop_list_step_scratch(const hop_list *l, int64_t sequences, int64_t t)
            hop_arena_floats_size(step_work(l, t));
 }
 
-/* Buffers of `rows` rows, and `work` floats; 0: what the arena still has, which a step need not count again. */
-static void take(hop__walk *w, const hop_mixer_io *io, int64_t rows, size_t work)
+/* Buffers of `rows` rows, and `work` floats; 0: what the arena still has, which a step need not count again.
+ */
+static void take(hop__walk *w, const hop_mixer_io *io, int64_t rows)
 {
     float *base = hop_arena_floats(io->scratch, (size_t)(rows * w->l->row_floats));
-    w->work = hop_arena_floats(io->scratch, work);
+    w->work = hop_arena_floats(io->scratch,
+                               0); /* the rest, of which hop_list_scratch has seen to it that it is enough */
     for (int i = HOP_FIRST_BUFFER; i < w->l->buffer_count; i++) w->b[i] = base + w->l->offset[i] * rows;
 }
 
@@ -256,7 +258,7 @@ void hop_list_forward(const hop_list *l, const hop_mixer_config *c, const float 
     w.form = stepwise ? HOP_FORM_RECURRENT : HOP_FORM_CHUNKED;
     w.state_stride = l->state_floats;
     if (l->state_floats > 0) w.state = hop_arena_floats(io->scratch, (size_t)(together * l->state_floats));
-    take(&w, io, together * segment, most_work(l, together, segment, 0, hop_pool_threads(pool)));
+    take(&w, io, together * segment);
     for (int64_t s = 0; s < sequences; s += together) {
         w.sequences = least(together, sequences - s);
         w.b[HOP_X] = (float *)(uintptr_t)(io->x + s * io->tokens * d);
@@ -273,7 +275,7 @@ void hop_list_step(const hop_list *l, const hop_mixer_config *c, const float *co
     w.tokens = 1, w.position = t, w.form = HOP_FORM_RECURRENT;
     w.state = state, w.state_stride = stride, w.stepping = true;
     w.b[HOP_X] = (float *)(uintptr_t)io->x, w.b[HOP_Y] = io->y;
-    take(&w, io, w.sequences, 0);
+    take(&w, io, w.sequences);
     run(&w, 0, l->op_count);
     for (int64_t s = 0; s < w.sequences; s++) hop__cut_rows(&w, state + s * stride, l->state_floats);
 }
@@ -294,7 +296,7 @@ static hop__walk piece(const hop_list *l, const hop_mixer_config *c, const float
     hop__walk w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = true, .pool = io->pool};
     w.sequences = 1, w.tokens = io->tokens, w.position = io->position;
     w.b[HOP_X] = (float *)(uintptr_t)io->x, w.b[HOP_Y] = io->y;
-    take(&w, io, io->tokens, 0);
+    take(&w, io, io->tokens);
     return w;
 }
 
