@@ -105,8 +105,10 @@ static bool walk_step(walk *w, const hop__p6_ground *g, const point *at, int l, 
         return false;
     }
     double left = w->delta == -INFINITY ? bits : bits + log2(-expm1((w->delta - bits) * M_LN2));
-    y = fmin(y, w->table);                                   /* s_l >= 1 */
-    double x = add_log(0, w->table + log_entropy(y) - left); /* it will be rounded up */
+    y = fmin(y, w->table); /* s_l >= 1 */
+    double x = fmax(
+        0, add_log(g->whole ? -1 : 0, w->table + log_entropy(y) -
+                                          left)); /* it will be rounded up; P7G finds more with half of it */
     p->ratio[l] = -y;
     w->reach = w->table - y;
     double a = g->whole || l < L - 1 ? log2((double)l * (L - l)) + w->table + g->reply
