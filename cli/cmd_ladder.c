@@ -99,34 +99,51 @@ static void write_built(hop_text *out, const hop_rung *r)
     if (r->cut_instances)
         hop_text_printf(out, ", cut to %d bits %lld/%lld", r->cut_bits, (long long)r->cut_correct,
                         (long long)r->cut_instances);
-    if (strcmp(r->verdict, "proved") != 0 && r->why[0]) hop_text_printf(out, "; %s", r->why);
+    if (r->why[0]) hop_text_printf(out, "; %s", r->why);
     hop_text_add(out, "\n");
 }
 
-/* Hybrids that are all proved share a line. */
-static void write_hybrids(hop_text *out, const ladder *l, int hops)
+/* Its state at the messages' precision is no larger than what the rows below are impossible with. */
+static bool as_narrow(const hop_rung *r, const hop_rung *main)
 {
-    int64_t proved = 0, first = -1;
+    return r->state_bits / 32 * r->message_bits <= main->state_limit;
+}
+
+static void write_mixers(hop_text *out, const ladder *l, const hop_rung *main, bool narrow)
+{
+    int64_t count = 0;
+    hop_text names = {0};
     for (int64_t i = 0; i < l->other_count; i++) {
         const hop_rung *r = &l->others[i];
-        if (r->hops != hops || !is_hybrid(r)) continue;
-        if (strcmp(r->verdict, "proved") != 0 || !r->message_bits) {
-            write_built(out, r);
+        if (r->hops != main->hops || !is_hybrid(r) || strcmp(r->verdict, "proved") != 0 || !r->message_bits)
             continue;
-        }
-        proved++;
-        if (first < 0) first = i;
+        if (as_narrow(r, main) != narrow) continue;
+        count++;
+        hop_text_printf(&names, " %s", r->kind + 8);
+        if (!narrow) hop_text_printf(&names, " %.0f", r->state_bits / 32 * r->message_bits);
     }
-    if (!proved) return;
     char pattern[32];
-    snprintf(pattern, sizeof pattern, hops > 1 ? "L full^%d" : "L full", hops);
-    hop_text_printf(out, "  %-22s %-10s the same, for %lld linear mixers:", pattern, "proved",
-                    (long long)proved);
-    for (int64_t i = first; i < l->other_count; i++)
-        if (l->others[i].hops == hops && is_hybrid(&l->others[i]) &&
-            strcmp(l->others[i].verdict, "proved") == 0)
-            hop_text_printf(out, " %s", l->others[i].kind + 8);
-    hop_text_add(out, "\n");
+    snprintf(pattern, sizeof pattern, main->hops > 1 ? "L full^%d" : "L full", main->hops);
+    if (count && narrow)
+        hop_text_printf(out, "  %-22s %-10s the same, states of at most %.0f bits, %lld linear mixers:%s\n",
+                        pattern, "proved", main->state_limit, (long long)count, names.s ? names.s : "");
+    else if (count)
+        hop_text_printf(
+            out,
+            "  %-22s %-10s the same, larger states (bits), for which the rows below begin at longer n:%s\n",
+            pattern, "proved", names.s ? names.s : "");
+    hop_text_free(&names);
+}
+
+static void write_hybrids(hop_text *out, const ladder *l, const hop_rung *main)
+{
+    for (int64_t i = 0; i < l->other_count; i++) {
+        const hop_rung *r = &l->others[i];
+        bool shared = strcmp(r->verdict, "proved") == 0 && r->message_bits;
+        if (r->hops == main->hops && is_hybrid(r) && !shared) write_built(out, r);
+    }
+    write_mixers(out, l, main, true);
+    write_mixers(out, l, main, false);
 }
 
 static void write_known(hop_text *out, const hop_rung *r)
@@ -134,8 +151,7 @@ static void write_known(hop_text *out, const hop_rung *r)
     if (strcmp(r->verdict, "impossible") == 0)
         hop_text_printf(out, "  %-22s IMPOSSIBLE %s\n", r->pattern, r->why);
     else if (strcmp(r->verdict, "from_n") == 0)
-        hop_text_printf(out, "  %-22s %-10s impossible at this width from n = %s on (%s)\n", r->pattern,
-                        "longer n", r->speaks_from, r->theorem);
+        hop_text_printf(out, "  %-22s %-10s %s\n", r->pattern, "longer n", r->why);
     else
         hop_text_printf(out, "  %-22s %-10s %s\n", r->pattern, "open", r->why);
 }
@@ -148,7 +164,7 @@ static void write_table(hop_text *out, const ladder *l)
                         r->hops, r->hops == 1 ? "" : "s", (long long)r->tokens, r->sizes,
                         (long long)r->head_dim);
         write_built(out, r);
-        write_hybrids(out, l, r->hops);
+        write_hybrids(out, l, r);
         for (int64_t k = 0; k < l->other_count; k++)
             if (of_rung(&l->others[k], r->hops, false)) write_known(out, &l->others[k]);
         for (int64_t k = 0; k < l->other_count; k++) {
@@ -172,6 +188,7 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
              (long long)a->rungs.integer, (long long)a->bits.integer, (long long)a->precision.integer,
              (long long)a->common.seed.integer);
     size_t used = strlen(command);
+    if (a->brief.flag) used += (size_t)snprintf(command + used, sizeof command - used, " --brief");
     if (a->count.given)
         used += (size_t)snprintf(command + used, sizeof command - used, " --count %lld",
                                  (long long)a->count.integer);

@@ -89,7 +89,9 @@ static int show(const common_args *a, const hop_separation *s)
         const hop_separation_row *r = &s->rows[i];
         if (i == HOP_ROW_LINEAR && s->hops == 1) continue; /* the same as the row before */
         hop_text_printf(&out, "  %-16s ", r->pattern);
-        if (r->answer == HOP_ANSWER_SILENT && r->speaks_from[0])
+        if (r->answer == HOP_ANSWER_SILENT && r->speaks_from[0] && r->log10_n <= log10((double)s->n))
+            hop_text_printf(&out, "open         impossible at other sizes of this length (%s)", r->theorem);
+        else if (r->answer == HOP_ANSWER_SILENT && r->speaks_from[0])
             hop_text_printf(&out, "impossible from n = %s on  (%s)", r->speaks_from, r->theorem);
         else
             hop_text_printf(&out, "%-11s",
@@ -161,6 +163,27 @@ static hop_status find(const separate_args *a, int64_t bits, int64_t linear, hop
     return hop_separation_find(s, a->fewer.flag, &a->common.progress, err);
 }
 
+static int not_found(const separate_args *a, const hop_error *err)
+{
+    if (a->common.json.flag) {
+        hop_json_writer w = {0};
+        hop_json_begin_object(&w);
+        hop_json_integer(&w, "hops", a->hops.integer);
+        hop_json_integer(&w, "bits", a->bits.integer);
+        hop_json_integer(&w, "linear", a->linear.integer);
+        hop_json_key(&w, "n");
+        hop_json_put_null(&w);
+        hop_json_key(&w, "rows");
+        hop_json_begin_array(&w);
+        hop_json_end_array(&w);
+        hop_json_string(&w, "why", err->text);
+        hop_json_end_object(&w);
+        int code = print_json(&a->common, &w);
+        if (code != EXIT_DONE) return code;
+    }
+    return fail(&a->common, EXIT_UNDECIDED, "%s", err->text);
+}
+
 static int cmd_separate(common_args *common)
 {
     const separate_args *a = (const separate_args *)common;
@@ -169,7 +192,7 @@ static int cmd_separate(common_args *common)
     int64_t found[LINES][COLUMNS] = {{0}};
     if (!a->table.flag) {
         hop_status got = find(a, a->bits.integer, a->linear.integer, &s, &err);
-        if (got == HOP_EDOMAIN) return fail(common, EXIT_UNDECIDED, "%s", err.text);
+        if (got == HOP_EDOMAIN) return not_found(a, &err);
         return got == HOP_OK ? show(common, &s) : fail_error(common, &err);
     }
     for (int i = 0; i < LINES; i++)

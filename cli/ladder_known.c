@@ -3,6 +3,7 @@
  * 2^(3L^2) of them in every gap. */
 #include "ladder.h"
 
+#include <math.h>
 #include <string.h>
 
 #define MOST_GAPS   4      /* hops up to which 2^(3L^2) layers can be counted in a word */
@@ -45,10 +46,12 @@ static void say(hop_rung *r, const hop_separation_row *x)
     if (impossible)
         snprintf(r->why, sizeof r->why, "%s, for any weights: it needs %s; it has %s", x->theorem, x->needs,
                  x->has);
-    else if (later)
+    else if (later && x->log10_n <= log10((double)r->tokens))
         snprintf(r->why, sizeof r->why,
-                 "%s: impossible at this width from n = %s on; nothing is known at n = %lld", x->theorem,
-                 x->speaks_from, (long long)r->tokens);
+                 "%s: impossible at other sizes of this length; nothing is known at these", x->theorem);
+    else if (later)
+        snprintf(r->why, sizeof r->why, "%s: impossible at this width from n = %s on; not known at n = %lld",
+                 x->theorem, x->speaks_from, (long long)r->tokens);
     else
         snprintf(r->why, sizeof r->why, "no theorem speaks at any length");
 }
@@ -102,12 +105,15 @@ static hop_status extremal(ladder *l, const hop_separation *s, hop_error *err)
     extremal_pattern(x.pattern, sizeof x.pattern, hops);
     if (first) {
         x.answer = first->answer;
+        x.log10_n = first->log10_n;
         snprintf(x.theorem, sizeof x.theorem, "%s", first->id);
         snprintf(x.speaks_from, sizeof x.speaks_from, "%s", first->speaks_from);
         snprintf(x.needs, sizeof x.needs, "%s", first->needs ? first->needs : "");
         snprintf(x.has, sizeof x.has, "%s", first->has ? first->has : "");
     }
     say(r, &x);
+    size_t used = strlen(r->why);
+    snprintf(r->why + used, sizeof r->why - used, "; with the paper's states of d^2+d numbers");
     hop_bounds_free(b);
     return HOP_OK;
 }

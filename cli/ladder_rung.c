@@ -100,6 +100,11 @@ static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, cons
     keep_proof(l, r, &p, job->margins);
     if (p.verdict == HOP_PROVED) r->message_bits = o.message_bits;
     if (p.verdict != HOP_PROVED && l->worst != HOP_REFUTED) l->worst = p.verdict;
+    if (p.verdict == HOP_PROVED && job->messages && !o.message_bits) {
+        snprintf(r->why, sizeof r->why, "in float32; not proved with %d-bit messages",
+                 (int)l->args->bits.integer);
+        if (l->worst == HOP_PROVED) l->worst = HOP_UNDECIDED;
+    }
     hop_proof_free(&p);
     return HOP_OK;
 }
@@ -162,6 +167,7 @@ hop_status ladder_climb(ladder *l, int hops, hop_error *err)
     if (s == HOP_OK) s = hop_task_ready(&t, err);
     if (s == HOP_OK) s = ladder_row(l, &l->rungs[l->rung_count], &t, &job, err);
     if (s != HOP_OK) return s;
+    l->rungs[l->rung_count].state_limit = (double)sizes.state_bits;
     l->rung_count++;
     s = ladder_known(l, &sizes, err);
     return s == HOP_OK && !l->args->brief.flag ? ladder_others(l, &t, err) : s;

@@ -79,14 +79,13 @@ static void add_exit_status(hop_text *out)
     static const struct {
         const char *code, *means;
     } codes[] = {
-        {"0",  "Done, or the claim holds."                                                                  },
+        {"0", "Done, or the claim holds."},
         {"1",
          "Failure: a bad file, no space, stopped by a signal. One line on standard error says what and why."},
-        {"2",  "Wrong usage."                                                                               },
-        {"10", "A counter-example was found."                                                               },
-        {"20", "The search was exhausted and there is none."                                                },
-        {"30", "Undecided within the budget."                                                               }
-    };
+        {"2", "Wrong usage."},
+        {"10", "A counter-example was found."},
+        {"20", "The search was exhausted and there is none."},
+        {"30", "Undecided within the budget."}};
     hop_text_add(out, ".SH EXIT STATUS\n");
     for (size_t i = 0; i < sizeof codes / sizeof codes[0]; i++) {
         hop_text_printf(out, ".TP\n\\fB%s\\fR\n", codes[i].code);

@@ -66,11 +66,13 @@ static void what_has_no_players_has_no_messages(void **state)
     (void)state;
     const sizes s = {2, 2, {2}};
     hop_task t = task_of(&s);
+    const hop_prove_options sets = {.message_bits = 16, .method = HOP_PROVE_INTERVAL};
     const char *const kinds[] = {"encoder", "cot"};
     for (int i = 0; i < 2; i++) {
         hop_model *m = build(kinds[i], NULL, &t);
         hop_proof p;
         assert_int_equal(hop_prove(&p, m, &t, &(hop_prove_options){.message_bits = 16}, NULL), HOP_EDOMAIN);
+        assert_int_equal(hop_prove(&p, m, &t, &sets, NULL), HOP_EDOMAIN); /* without running anything, too */
         hop_model_free(m);
     }
     hop_model *m = build("full", NULL, &t);

@@ -21,6 +21,7 @@ typedef struct hop_rung {
     char why[400];        /* when not proved; or, of a plan that was not built, what is known */
     char theorem[8];      /* of a plan that was not built: who says so */
     char speaks_from[32]; /* impossible at this width from here on; "": not known */
+    double state_limit;   /* bits of a state that the theorems' rows of this rung count with; 0: none */
     int message_bits;     /* proved under messages of so many bits, too; 0: not asked */
     double state_bits;    /* of all recurrent layers together; 0: there are none */
     double log10_inputs;  /* inputs the verdict speaks of */

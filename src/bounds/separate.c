@@ -228,7 +228,8 @@ static bool separates(const hop_separation *s, bool fewer)
 {
     for (int row = 0; row < HOP_ROWS; row++)
         if (wanted(s, row, fewer) && s->rows[row].answer != HOP_ANSWER_IMPOSSIBLE) return false;
-    return true;
+    return s->rows[HOP_ROW_FULL].answer == HOP_ANSWER_POSSIBLE &&
+           s->rows[HOP_ROW_HYBRID].answer == HOP_ANSWER_POSSIBLE;
 }
 
 hop_status hop_separation_find(hop_separation *s, bool fewer, const hop_progress *progress, hop_error *err)
@@ -246,6 +247,10 @@ hop_status hop_separation_find(hop_separation *s, bool fewer, const hop_progress
         if (bits <= width) {
             got = hop_separation_at(s, progress, err);
             if (got != HOP_OK || separates(s, fewer)) return got;
+            if (s->rows[HOP_ROW_FULL].answer != HOP_ANSWER_POSSIBLE)
+                return hop_fail(err, HOP_EDOMAIN,
+                                "numbers of %d bits are too few for the networks that are written down",
+                                s->bits);
         }
         width = bits > width ? bits : width + 1;
     }

@@ -216,6 +216,8 @@ hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, con
     if (o->message_bits && task->kind != HOP_TASK_FUNCCOMP)
         return hop_fail(err, HOP_EDOMAIN, "messages are counted between the players of funccomp, not of %s",
                         hop_task_name(task->kind));
+    if (o->message_bits && hop_model_config(m)->bidirectional)
+        return hop_fail(err, HOP_EDOMAIN, "a network that looks both ways has no cut that only looks back");
     if (o->message_bits && (o->message_bits < 10 || o->message_bits > 32))
         return hop_fail(err, HOP_ERANGE, "%d bits: numbers that cross have 10 to 32", o->message_bits);
     if (o->message_bits) {

@@ -95,7 +95,7 @@ static void draw_row(hop_text *out, const char *verdict, const char *pattern, co
 static void draw_above(hop_text *out, const hop_ladder_page *page, const hop_rung *r, double *y)
 {
     const hop_rung *first = NULL;
-    char plan[32], text[160], messages[48] = "";
+    char plan[32], text[320], messages[48] = "";
     int64_t mixers = proved_hybrids(page, r->hops, &first);
     if (r->message_bits) snprintf(messages, sizeof messages, ", %d-bit messages", r->message_bits);
     snprintf(plan, sizeof plan, "F^%d", r->hops + 1);
@@ -104,7 +104,16 @@ static void draw_above(hop_text *out, const hop_ladder_page *page, const hop_run
     *y += ROW;
     if (!mixers) return;
     snprintf(plan, sizeof plan, "L F^%d", r->hops);
-    snprintf(text, sizeof text, "the same, for %s linear mixers", hop__number_count(mixers).rich);
+    int64_t narrow = 0;
+    for (int64_t i = 0; i < page->other_count; i++) {
+        const hop_rung *x = &page->others[i];
+        bool hybrid =
+            x->hops == r->hops && strncmp(x->kind, "hybrid, ", 8) == 0 && strcmp(x->verdict, "proved") == 0;
+        narrow += hybrid && x->state_bits / 32 * x->message_bits <= r->state_limit;
+    }
+    snprintf(text, sizeof text, "for %s linear mixers, %s of them with states of at most %s bits",
+             hop__number_count(mixers).rich, hop__number_count(narrow).rich,
+             hop__number_count((int64_t)r->state_limit).rich);
     draw_row(out, "proved", plan, "proved", text, *y);
     *y += ROW;
 }
