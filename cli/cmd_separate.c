@@ -218,13 +218,15 @@ static const example EXAMPLES[] = {
 };
 const verb verb_separate = {
     .name = "separate",
-    .summary = "finds the shortest prompt at which some layer plans are possible and others are not",
+    .summary = "finds a length at which some layer plans are possible and others are not",
     .description =
         "The theorem has two halves. This finds sizes at which both speak: the same length, the same width of head and "
         "state, the same bits of a number. Above, L+1 full layers, and one linear layer with L full ones, whose weights are "
         "known; below, plans with a full layer fewer, which no weights can make work. The width is the one that the networks "
         "of `build full` and `build hybrid` have at these sizes, and the theorem speaks about networks of any weights that are "
         "no wider. Each row names its theorem; `bound` with the same sizes shows the rest.\n\n"
+        "The sizes are the shortest that the theorems' own searches give; shorter ones may exist. --table takes its own "
+        "--linear and --bits.\n\n"
         "Exit 0: found. Exit 30: no theorem speaks at a length below 2^62.",
     .groups = GROUPS,
     .examples = EXAMPLES,
