@@ -9,7 +9,7 @@ static const char *const METHODS[] = {"auto", "interval", "enumerate",
 typedef struct prove_args {
     common_args common;
     size_args sizes;
-    opt_value method, limit, counterexample, message_bits;
+    opt_value method, limit, counterexample, message_bits, precision;
 } prove_args;
 
 /* clang-format off */
@@ -24,6 +24,9 @@ static const opt OPTIONS[] = {
     {"message-bits", 0, OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32, .initial_help = "nothing is rounded",
      .help = "under the arithmetic of the game: what crosses between players (queries, partial softmaxes, states) is "
              "rounded to numbers of P bits, as `play --bits P` does"},
+    {"precision", 0, OPT_INT, AT(precision), "BITS", "24", 1, 24,
+     .help = "under the arithmetic of `run --precision BITS`: tables, activations, attention's weights and states cut to "
+             "BITS significant bits; 24 is all of float32"},
     {"counterexample", 0, OPT_TEXT, AT(counterexample), "FILE",
      .help = "when refuted, write the input there, a line for `run --input` and `task --check`"},
     {0},
@@ -97,6 +100,7 @@ static int report_json(const prove_args *a, const hop_proof *p, const hop_task *
         hop_json_put_null(&w);
     hop_json_number(&w, "log10_inputs", p->log10_inputs);
     hop_json_integer(&w, "enumerated", p->enumerated);
+    if (a->precision.integer < 24) hop_json_integer(&w, "precision", a->precision.integer);
     if (a->message_bits.given) hop_json_integer(&w, "message_bits", a->message_bits.integer);
     write_margins(&w, p);
     hop_json_number(&w, "readout_margin", p->readout_margin);
@@ -190,11 +194,14 @@ static int prove(const prove_args *a, const hop_model *m, const hop_task *t, hop
     const hop_prove_options o = {.method = (hop_prove_method)a->method.choice,
                                  .enumerate_limit = a->limit.integer,
                                  .message_bits = (int)a->message_bits.integer,
+                                 .bits = a->precision.integer < 24 ? (int)a->precision.integer : 0,
                                  .seed = (uint64_t)a->common.seed.integer,
                                  .pool = pool,
                                  .progress = &a->common.progress};
     hop_proof p = {0};
     hop_error err = {0};
+    if (o.bits && o.message_bits)
+        return fail(&a->common, EXIT_USAGE, "--precision: not together with --message-bits");
     double began = hop_now();
     if (hop_prove(&p, m, t, &o, &err) != HOP_OK) return fail_error(&a->common, &err);
     double seconds = hop_now() - began;

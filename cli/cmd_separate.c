@@ -44,6 +44,7 @@ static void write_separation(hop_json_writer *w, const hop_separation *s)
     for (int l = 1; l < s->hops; l++) hop_json_put_int(w, s->fan[l]);
     hop_json_end_array(w);
     hop_json_integer(w, "dim", s->dim);
+    hop_json_integer(w, "d_model", s->width);
     hop_json_integer(w, "message_bits", s->message_bits);
     hop_json_integer(w, "state_bits", s->state_bits);
     hop_json_key(w, "rows");
@@ -83,8 +84,9 @@ static int show(const common_args *a, const hop_separation *s)
     hop_text out = {0};
     hop_text_printf(&out, "%d hop%s: ", s->hops, s->hops == 1 ? "" : "s");
     print_sizes(&out, s);
-    hop_text_printf(&out, ", one head of %lld numbers, %d-bit messages, states of %lld bits\n",
-                    (long long)s->dim, s->bits, (long long)s->state_bits);
+    hop_text_printf(&out,
+                    ", one head of %lld numbers in a stream of %lld, %d-bit messages, states of %lld bits\n",
+                    (long long)s->dim, (long long)s->width, s->bits, (long long)s->state_bits);
     for (int i = 0; i < HOP_ROWS; i++) {
         const hop_separation_row *r = &s->rows[i];
         if (i == HOP_ROW_LINEAR && s->hops == 1) continue; /* the same as the row before */
@@ -110,8 +112,11 @@ static int show(const common_args *a, const hop_separation *s)
 
 /* ---- a table of them ----------------------------------------------------------------------------- */
 
-static int show_table(const separate_args *a, int64_t found[LINES][COLUMNS])
+static int show_table(const separate_args *a, int64_t found[LINES][COLUMNS], const hop_error *missing)
 {
+    int code = EXIT_UNDECIDED;
+    for (int i = 0; i < LINES * COLUMNS; i++)
+        if (found[i / COLUMNS][i % COLUMNS]) code = EXIT_DONE;
     if (a->common.json.flag) {
         hop_json_writer w = {0};
         hop_json_begin_object(&w);
@@ -132,7 +137,8 @@ static int show_table(const separate_args *a, int64_t found[LINES][COLUMNS])
             }
         hop_json_end_array(&w);
         hop_json_end_object(&w);
-        return print_json(&a->common, &w);
+        int printed = print_json(&a->common, &w);
+        return printed == EXIT_DONE ? code : printed;
     }
     hop_text out = {0};
     hop_text_printf(
@@ -147,11 +153,13 @@ static int show_table(const separate_args *a, int64_t found[LINES][COLUMNS])
             if (found[i][k])
                 hop_text_printf(&out, " %22lld", (long long)found[i][k]);
             else
-                hop_text_printf(&out, " %22s", "none below 2^62");
+                hop_text_printf(&out, " %22s", "none");
         }
         hop_text_add(&out, "\n");
     }
-    return print_text(&a->common, &out);
+    if (missing->text[0]) hop_text_printf(&out, "none: %s\n", missing->text);
+    int printed = print_text(&a->common, &out);
+    return printed == EXIT_DONE ? code : printed;
 }
 
 /* ---- the verb ------------------------------------------------------------------------------------- */
@@ -195,13 +203,15 @@ static int cmd_separate(common_args *common)
         if (got == HOP_EDOMAIN) return not_found(a, &err);
         return got == HOP_OK ? show(common, &s) : fail_error(common, &err);
     }
+    if (a->bits.given || a->linear.given)
+        return fail(common, EXIT_USAGE, "--table: has its own --bits and --linear");
     for (int i = 0; i < LINES; i++)
         for (int k = 0; k < COLUMNS; k++) {
             hop_status got = find(a, TABLE_BITS[k], TABLE_LINEAR[i], &s, &err);
             if (got != HOP_OK && got != HOP_EDOMAIN) return fail_error(common, &err);
             found[i][k] = got == HOP_OK ? s.n : 0;
         }
-    return show_table(a, found);
+    return show_table(a, found, &err);
 }
 
 /* clang-format off */
@@ -225,8 +235,8 @@ const verb verb_separate = {
         "known; below, plans with a full layer fewer, which no weights can make work. The width is the one that the networks "
         "of `build full` and `build hybrid` have at these sizes, and the theorem speaks about networks of any weights that are "
         "no wider. Each row names its theorem; `bound` with the same sizes shows the rest.\n\n"
-        "The sizes are the shortest that the theorems' own searches give; shorter ones may exist. --table takes its own "
-        "--linear and --bits.\n\n"
+        "The sizes are the shortest that the theorems' own searches give, and for two hops of those whose code just fits the "
+        "width; shorter ones may exist.\n\n"
         "Exit 0: found. Exit 30: no theorem speaks at a length below 2^62.",
     .groups = GROUPS,
     .examples = EXAMPLES,

@@ -173,6 +173,7 @@ typedef struct hop_separation {
     int64_t m, fan[HOP_MAX_HOPS], n;  /* the sizes; n tokens */
     int64_t code_bits, dim;           /* B, d */
     int64_t message_bits, state_bits; /* M = (d+2) bits, S = B bits */
+    int64_t width;                    /* of the residual stream of the networks that are written down */
     hop_separation_row rows[HOP_ROWS];
 } hop_separation;
 

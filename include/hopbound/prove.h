@@ -35,6 +35,9 @@ typedef struct hop_prove_options {
      * softmaxes, states) is rounded to numbers of so many bits, as hop_cuts has it; 0: nothing crosses.
      * Function composition only. */
     int message_bits;
+    /* 1 to 23: what `run` computes when activations are cut to so many significant bits, as
+     * hop_forward_options has it; 0: float32. Not together with message_bits. */
+    int bits;
     hop_pool *pool;
     const hop_progress *progress;
 } hop_prove_options;

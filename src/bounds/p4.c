@@ -96,11 +96,10 @@ static bool impossible_at(const p4_case *p, const fmpz_t m, const fmpz_t fan)
 
 /* ---- the least m for an n_1 ----------------------------------------------------------------- */
 
-static bool seems_impossible(const p4_case *p, double m, double fan)
+bool hop__p4_seems(double before, double after, double reply, double m, double fan)
 {
-    double v = fmax(1, m * exp2(-p->dbefore / m)), entry = log2(m * fan);
-    return fan * v * entry > fan * p->dreply + v * p->dafter + p->dbefore ||
-           fan * entry > fan * p->dreply + p->dafter + p->dbefore;
+    double v = fmax(1, ceil(m * exp2(-before / m))), entry = log2(m * fan);
+    return fan * v * entry > fan * reply + v * after + before || fan * entry > fan * reply + after + before;
 }
 
 /* Moves low (fails) and high (holds) next to where doubles see the change. */
@@ -109,7 +108,7 @@ static void narrow(const p4_case *p, const fmpz_t fan, fmpz_t low, fmpz_t high)
     double f = fmpz_get_d(fan), a = fmpz_get_d(low), b = fmpz_get_d(high);
     for (int i = 0; i < 200 && b - a > 1e-13 * b + 0.5; i++) {
         double middle = b / a > 4 ? sqrt(a * b) : a + (b - a) / 2;
-        if (seems_impossible(p, middle, f))
+        if (hop__p4_seems(p->dbefore, p->dafter, p->dreply, middle, f))
             b = middle;
         else
             a = middle;

@@ -105,6 +105,9 @@ typedef void hop__theorem_fn(hop__case *c, hop_bound *b);
 HOP__THEOREM_LIST(HOP__DECLARE)
 #undef HOP__DECLARE
 
+/* P4's inequality in doubles: a guess, which the theorem itself decides. A_0, A_1, M. */
+bool hop__p4_seems(double before, double after, double reply, double m, double fan);
+
 /* ---- sizes of the task (sizes.c) -------------------------------------------------------------- */
 
 /* Prompt's length of these sizes: N_0 + .. + N_{L-1} + 2. */

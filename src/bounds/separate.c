@@ -156,6 +156,10 @@ hop_status hop_separation_at(hop_separation *s, const hop_progress *progress, ho
     if (s->hops < 1 || s->hops >= HOP_MAX_HOPS || s->linear < 1 || !measure(s, &bits, &s->n))
         return hop_fail(err, HOP_EDOMAIN, "no such sizes");
     take_width(s, bits);
+    fmpz sizes[HOP_MAX_HOPS];
+    for (int l = 0; l < s->hops; l++) fmpz_init_set_si(&sizes[l], l ? s->fan[l] : s->m);
+    s->width = hop__need_of(s->hops, hop__bits_of(sizes, s->hops)).width;
+    for (int l = 0; l < s->hops; l++) fmpz_clear(&sizes[l]);
     for (int row = 0; row < HOP_ROWS; row++) {
         plan p = plan_of(s, row);
         hop_bounds *b;
@@ -232,6 +236,77 @@ static bool separates(const hop_separation *s, bool fewer)
            s->rows[HOP_ROW_HYBRID].answer == HOP_ANSWER_POSSIBLE;
 }
 
+/* Where the theorem's shortest sizes need a longer code than the width they were found at, the next width has
+ * longer sizes; but at the width itself there may be others, a little longer than the shortest, whose codes
+ * fit. For two hops these are looked through: for each way to share out the bits of a code, and for each fan
+ * with that many, the least m with the rest. Guesses in doubles; each is asked for as any sizes are. */
+typedef struct guess {
+    int64_t n, m, fan;
+} guess;
+
+static int by_length(const void *a, const void *b)
+{
+    const guess *x = a, *y = b;
+    return (x->n > y->n) - (x->n < y->n);
+}
+
+/* The least m of so many bits at which P4 seems to speak; 0: none. */
+static int64_t least_m(const hop_separation *s, int64_t bits, int64_t fan)
+{
+    double states = (double)(s->linear * s->state_bits), reply = (double)s->message_bits;
+    int64_t low = (int64_t)1 << (bits - 1), high = (int64_t)1 << bits;
+    if (!hop__p4_seems(states, states, reply, (double)high, (double)fan)) return 0;
+    while (high - low > 1) {
+        int64_t middle = low + (high - low) / 2;
+        if (hop__p4_seems(states, states, reply, (double)middle, (double)fan))
+            high = middle;
+        else
+            low = middle;
+    }
+    return high;
+}
+
+#define SHORT_CODES 24 /* bits; longer ones have too many fans to look through */
+#define GUESSES     64
+
+/* The shortest guess of each way to share out the bits of each width. */
+static int64_t gather(const hop_separation *s, guess *out)
+{
+    hop_separation at = *s;
+    int64_t count = 0;
+    for (int64_t width = 2; width <= s->code_bits && width <= SHORT_CODES; width++) {
+        take_width(&at, width);
+        for (int64_t bits = 1; bits < width; bits++) {
+            guess best = {.n = s->n};
+            for (int64_t f = ((int64_t)1 << (bits - 1)) + 1; f <= (int64_t)1 << bits; f++) {
+                if (2 * f > best.n) break;
+                int64_t m = least_m(&at, width - bits, f), n = m * (f + 1) + 2;
+                if (m && n < best.n) best = (guess){n, m, f};
+            }
+            if (best.n < s->n && count < GUESSES) out[count++] = best;
+        }
+    }
+    qsort(out, (size_t)count, sizeof *out, by_length);
+    return count;
+}
+
+static hop_status shorten(hop_separation *s, bool fewer, const hop_progress *progress, hop_error *err)
+{
+    guess list[GUESSES];
+    if (s->hops != 2 || fewer) return HOP_OK;
+    int64_t count = gather(s, list);
+    for (int64_t i = 0; i < count; i++) {
+        hop_separation t = *s;
+        t.m = list[i].m, t.fan[1] = list[i].fan;
+        hop_status got = hop_separation_at(&t, progress, err);
+        if (got != HOP_OK) return got;
+        if (!separates(&t, fewer)) continue;
+        *s = t;
+        break;
+    }
+    return HOP_OK;
+}
+
 hop_status hop_separation_find(hop_separation *s, bool fewer, const hop_progress *progress, hop_error *err)
 {
     if (s->hops < 1 || s->hops >= HOP_MAX_HOPS || s->linear < 1 || s->bits < 10 || s->bits > 32)
@@ -246,7 +321,8 @@ hop_status hop_separation_find(hop_separation *s, bool fewer, const hop_progress
             return hop_fail(err, HOP_EDOMAIN, "the prompt would have 2^62 tokens or more");
         if (bits <= width) {
             got = hop_separation_at(s, progress, err);
-            if (got != HOP_OK || separates(s, fewer)) return got;
+            if (got != HOP_OK) return got;
+            if (separates(s, fewer)) return shorten(s, fewer, progress, err);
             if (s->rows[HOP_ROW_FULL].answer != HOP_ANSWER_POSSIBLE)
                 return hop_fail(err, HOP_EDOMAIN,
                                 "numbers of %d bits are too few for the networks that are written down",

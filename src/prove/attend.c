@@ -235,6 +235,7 @@ static double score_slack(const head *h)
            most =
                score_range(h->w->m, h->op, qmost, kmost); /* what falls below it is multiplied by the rest */
     error += h->w->message * mag;                         /* queries that cross */
+    error += hop__cut_error(h->w->bits, mag);             /* scores that are cut */
     /* A partial softmax's largest score is rounded, and what is relative to it moved by as much;
      * hop_partial_round moves it by at most 60. */
     if (!(h->w->message * scale * mag < 50)) h->w->m->overflow = true;
@@ -246,6 +247,13 @@ static double score_slack(const head *h)
 static double crossing(const hop__walk *w, double mag)
 {
     return w->message == 0 ? 0 : 2 * w->message * mag / (1 - 2 * w->message);
+}
+
+/* Weights that are cut, divided by their sum, and cut again, c at most each: (1 + c)² / (1 - c) is below 1 +
+ * 4c for 3 bits or more. The mean itself is cut as every result is. */
+static double cut_weights(const hop__walk *w, double mag)
+{
+    return 4 * hop__cut_error(w->bits, mag);
 }
 
 /* Do all tokens of the class see the token that they look at? */
@@ -364,8 +372,8 @@ static hop__set *head_output(const head *h)
         double mag = ival_mag(hull);
         if (mag == 0) continue;
         if (!(mag * (double)h->seen * (h->w->message > 0 ? 1e22 : 1) < HOP__LARGEST)) m->overflow = true;
-        double lost =
-            error * mag + (double)h->seen * (h->w->message > 0 ? 0x1p-60 : 0x1p-140) + crossing(h->w, mag);
+        double lost = error * mag + (double)h->seen * (h->w->message > 0 ? 0x1p-60 : 0x1p-140) +
+                      crossing(h->w, mag) + cut_weights(h->w, mag);
         if (s.rule == HOP__RULE_NONE) {
             y->mid[c] = ival_mid(hull);
             y->rad[c] = ival_up(ival_rad(hull) + lost);
@@ -439,7 +447,7 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
             if (!(ival_mag(hull) * (double)seen < HOP__LARGEST)) w->m->overflow = true;
             y[a]->mid[c] = ival_mid(hull);
             y[a]->rad[c] = ival_up(ival_rad(hull) + error * ival_mag(hull) + (double)seen * 0x1p-60 +
-                                   crossing(w, ival_mag(hull)));
+                                   crossing(w, ival_mag(hull)) + cut_weights(w, ival_mag(hull)));
         }
         score_range(w->m, op, largest(x->in[0][a]), key);
         hop__set_tidy(w->m, y[a]);

@@ -57,7 +57,10 @@ static bool embed(proof *p, hop__set **x)
     for (int a = 0; a < p->walk.facts.classes; a++) {
         const hop__class *c = &p->walk.facts.class[a];
         hop__set *token = token_set(p, c), *position = token ? position_set(p, c) : NULL;
-        x[a] = position ? hop__set_add(&p->start, token, position) : NULL;
+        token = hop__set_cut(&p->start, token, p->walk.bits);
+        position = hop__set_cut(&p->start, position, p->walk.bits);
+        x[a] =
+            position ? hop__set_cut(&p->start, hop__set_add(&p->start, token, position), p->walk.bits) : NULL;
         if (!x[a]) return false;
     }
     return true;
@@ -159,6 +162,7 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop__analysis *a, const hop_mod
     const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
     proof p = {.out = out, .analysis = a, .d = c->d_model};
     p.walk = (hop__walk){.model = m, .pool = o->pool, .progress = o->progress};
+    p.walk.bits = o->bits < 24 ? o->bits : 0;
     /* Numbers of P bits have a sign, 8 bits of exponent and P - 9 of fraction: half a unit in the last place.
      */
     if (o->message_bits > 0 && o->message_bits < 32)

@@ -308,10 +308,26 @@ static double rounding(const mlp *p, const column *k)
         for (int64_t i = 0; i < p->d; i++) own += fabs(k->gain[u] * p->up[j * p->d + i]) * x->mag[i];
     }
     if (!(mag < HOP__LARGEST) || k->units > HOP__MOST_SUM) p->w->m->overflow = true;
-    if (k->box == 0 && sum == 0 && hop__exact_sum(grid, mag)) return 0;
+    if (k->box == 0 && sum == 0 && hop__exact_sum(grid, mag) && hop__cut_exact(p->w->bits, grid, mag))
+        return 0;
     double terms = (double)k->units + 2;
+    sum +=
+        2 * hop__cut_error(p->w->bits, mag * (1 + 0x1p-8) + sum); /* the sum over units, and the stream's */
     return sum + (HOP_DOT_ERROR(terms) + 2 * HOP_UNIT_ROUNDOFF) * mag + (own + mag) * terms * 0x1p-50 +
            (terms + 4) * 0x1p-149;
+}
+
+/* Arguments are cut, and so is what the ReLUs make of them. */
+static void cut_arguments(hop__set *z, double *lost, int bits)
+{
+    for (int64_t j = 0; bits > 0 && j < z->width; j++) {
+        if (hop__cut_exact(bits, z->grid[j], z->mag[j])) continue;
+        double error = hop__cut_error(bits, z->mag[j]);
+        z->rad[j] = ival_up(z->rad[j] + error);
+        lost[j] = ival_up(lost[j] + error + hop__cut_error(bits, z->mag[j] + error));
+        z->grid[j] = HOP__NO_GRID, z->mag[j] = ival_up(z->mag[j] + error);
+        z->least[j] = -INFINITY, z->most[j] = INFINITY;
+    }
 }
 
 static hop__set *relu_mlp(const mlp *p)
@@ -392,8 +408,10 @@ static hop__set *boxed_mlp(hop__memory *m, const mlp *p, hop_mlp kind, const hop
     } else {
         h = hop__set_act(m, z, kind == HOP_MLP_GELU ? HOP_ACT_GELU : HOP_ACT_RELU, 1, 1);
     }
+    h = hop__set_cut(m, h, p->w->bits);
     hop__set *y = h ? hop__set_linear(m, h, dense(p->down, p->bias, p->d, p->hidden)) : NULL;
-    return y ? hop__set_add(m, p->x, y) : NULL;
+    y = hop__set_cut(m, y, p->w->bits);
+    return y ? hop__set_cut(m, hop__set_add(m, p->x, y), p->w->bits) : NULL;
 }
 
 hop__set *hop__set_mlp(hop__walk *w, int class, const hop__set *x)
@@ -410,12 +428,18 @@ hop__set *hop__set_mlp(hop__walk *w, int class, const hop__set *x)
     double *lost = hop__take(m, p.hidden, sizeof *lost);
     const hop__set *in = hop__set_norm(m, x, c->norm, layer_weight(w, "post_mixer_layernorm.weight"),
                                        layer_weight(w, "post_mixer_layernorm.bias"), c->norm_eps);
+    if (c->norm != HOP_NORM_NONE) in = hop__set_cut(m, (hop__set *)in, w->bits);
     if (!in || !lost) return NULL;
     hop__set *z = hop__set_linear_rows(m, shared ? x : in, dense(p.up, up_bias, p.hidden, p.d), lost);
     if (!z) return NULL;
     p.z = z, p.lost = lost;
-    if (shared) return relu_mlp(&p);
+    if (shared) {
+        cut_arguments(z, lost, w->bits);
+        return relu_mlp(&p);
+    }
     hop__set_tidy(m, z);
+    z = hop__set_cut(m, z, w->bits);
     hop__set *g = gate ? hop__set_linear(m, in, dense(gate, NULL, p.hidden, p.d)) : NULL;
+    g = hop__set_cut(m, g, w->bits);
     return m->status == HOP_OK ? boxed_mlp(m, &p, c->mlp, z, g) : NULL;
 }

@@ -116,9 +116,16 @@ static const char *const covers_game[] = {
     "every instruction set of the kernels, any number of threads",
     NULL,
 };
+static const char *const covers_cut[] = {
+    "every input of these sizes",
+    "`run --precision` at so many bits: tables, activations, attention's weights and states cut to them",
+    "float32 in between, every order of summation, with or without fused multiply-add",
+    "every instruction set of the kernels, any number of threads",
+    NULL,
+};
 static const char *const covers_run[] = {
     "every input of these sizes",
-    "float32 as `run` computes it on this instruction set",
+    "what `run` computes on this instruction set, with the same options",
     NULL,
 };
 static const char *const rests_on_runs[] = {"this program's forward pass on this machine", NULL};
@@ -126,7 +133,10 @@ static const char *const rests_on_runs[] = {"this program's forward pass on this
 static void say_what_it_means(hop_proof *p, const hop_prove_options *o)
 {
     if (p->verdict != HOP_PROVED) return;
-    p->covers = !p->by_interval ? covers_run : o->message_bits ? covers_game : covers_all;
+    p->covers = !p->by_interval           ? covers_run
+                : o->message_bits         ? covers_game
+                : o->bits && o->bits < 24 ? covers_cut
+                                          : covers_all;
     p->rests_on = p->by_interval ? rests_on_bounds : rests_on_runs;
 }
 
@@ -165,7 +175,10 @@ static hop_status analyse(hop_proof *p, hop__analysis *a, const subject *u, hop_
     hop__analyse_fn *fn = u->task->kind == HOP_TASK_FUNCCOMP ? hop__analyse_funccomp
                           : u->task->kind == HOP_TASK_TWOSUM ? hop__analyse_twosum
                                                              : NULL;
-    if (!fn)
+    if (u->options->bits && (u->task->kind != HOP_TASK_FUNCCOMP || u->options->bits < 3))
+        snprintf(p->why, sizeof p->why, "%s with %d bits is decided by enumeration only",
+                 hop_task_name(u->task->kind), u->options->bits);
+    else if (!fn)
         snprintf(p->why, sizeof p->why, "nothing is known of the task %s but by enumeration",
                  hop_task_name(u->task->kind));
     else if (hop_model_config(u->model)->seeded)
@@ -210,7 +223,7 @@ hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, con
     *p = (hop_proof){
         .verdict = HOP_UNDECIDED, .log10_inputs = hop_task_log10_inputs(task), .readout_margin = NAN};
     subject u = {.model = m, .task = task, .options = o};
-    hop_eval_options ask = {.pool = o->pool, .progress = o->progress, .until_wrong = true};
+    hop_eval_options ask = {.pool = o->pool, .progress = o->progress, .until_wrong = true, .bits = o->bits};
     int64_t starts[HOP_MAX_HOPS + 2];
     hop_cuts cuts = {.starts = starts, .bits = o->message_bits};
     if (o->message_bits && task->kind != HOP_TASK_FUNCCOMP)
@@ -220,6 +233,8 @@ hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, con
         return hop_fail(err, HOP_EDOMAIN, "a network that looks both ways has no cut that only looks back");
     if (o->message_bits && (o->message_bits < 10 || o->message_bits > 32))
         return hop_fail(err, HOP_ERANGE, "%d bits: numbers that cross have 10 to 32", o->message_bits);
+    if (o->bits < 0 || o->bits > 24 || (o->bits && o->message_bits))
+        return hop_fail(err, HOP_ERANGE, "%d bits: 1 to 24, and not together with messages'", o->bits);
     if (o->message_bits) {
         for (int l = task->funccomp.hops; l >= 0; l--) starts[cuts.count++] = task->funccomp.start[l];
         starts[cuts.count++] = task->length - 1;

@@ -48,7 +48,7 @@ static int64_t support(const hop__set *x, const float *head, int64_t vocab, int6
 }
 
 /* Twice the error of a logit: the network's and the one made here; 0 where every sum is exact. */
-static double logit_slack(hop__memory *m, const hop__set *x, const float *head, int64_t vocab)
+static double logit_slack(hop__memory *m, const hop__set *x, const float *head, int64_t vocab, int bits)
 {
     double most = 0;
     bool exact = true;
@@ -66,9 +66,10 @@ static double logit_slack(hop__memory *m, const hop__set *x, const float *head, 
                 grid = low + x->grid[c];
         }
         if (!(mag < HOP__LARGEST)) m->overflow = true;
-        exact = exact && hop__exact_sum(grid, mag * (1 + 1e-9));
+        exact = exact && hop__exact_sum(grid, mag * (1 + 1e-9)) && hop__cut_exact(bits, grid, mag);
         double k = (double)x->width;
-        most = ival_most(most, box + 2 * (HOP_DOT_ERROR(k + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag + k * 0x1p-140);
+        most = ival_most(most, hop__cut_error(bits, mag + box) + box +
+                                   2 * (HOP_DOT_ERROR(k + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag + k * 0x1p-140);
     }
     if (x->width > HOP__MOST_SUM) m->overflow = true;
     return exact ? 0 : 2 * most * (1 + 1e-9);
@@ -84,6 +85,7 @@ bool hop__leading_token(hop__walk *w, hop__memory *m, const hop__set *x, hop__re
     hop__set *y =
         hop__set_norm(m, x, c->norm, norm ? norm->data : NULL, bias ? bias->data : NULL, c->norm_eps);
     int64_t *column = hop__take(m, x->width, sizeof *column);
+    if (c->norm != HOP_NORM_NONE) y = hop__set_cut(m, y, w->bits);
     if (m->status != HOP_OK) return false;
     int64_t dim = support(y, head->data, c->vocab, column);
     *out = (hop__readout){.margin = -INFINITY};
@@ -99,7 +101,7 @@ bool hop__leading_token(hop__walk *w, hop__memory *m, const hop__set *x, hop__re
     for (int64_t i = 0; i < j.cases * dim; i++)
         rows[i] = (float)(joined->mid[i % dim] + (joined->terms ? joined->term[0].row[i] : 0));
     for (int64_t i = 0; i < j.vocab * dim; i++) heads[i] = head->data[i / dim * x->width + column[i % dim]];
-    j.x = rows, j.head = heads, j.slack = logit_slack(m, joined, heads, j.vocab);
+    j.x = rows, j.head = heads, j.slack = logit_slack(m, joined, heads, j.vocab, w->bits);
     hop_pool_run(w->pool, tiles, read_tile, &j);
     out->margin = INFINITY;
     for (int64_t t = 0; t < tiles; t++) out->margin = ival_least(out->margin, j.margin[t]);

@@ -103,6 +103,14 @@ typedef struct hop__blocks {
 } hop__blocks;
 hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b);
 
+/* x, each number rounded to so many significant bits, 1 to 23; 0: x itself. Numbers of a grid that have no
+ * more bits stay as they are. */
+hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits);
+/* What rounding a number of this magnitude may change it by. */
+double hop__cut_error(int bits, double mag);
+/* Has no multiple of 2^grid up to mag more bits? */
+bool hop__cut_exact(int bits, int grid, double mag);
+
 /* All terms that vary become one, over all their variables; NULL (and no status) when it would be too large.
  * Mixtures cannot be joined. */
 hop__set *hop__set_joined(hop__memory *m, const hop__set *x);

@@ -73,6 +73,32 @@ hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w)
     return m->status == HOP_OK ? y : NULL;
 }
 
+/* ---- fewer bits ---------------------------------------------------------------------------- */
+
+double hop__cut_error(int bits, double mag)
+{
+    return bits > 0 && mag != 0 ? ldexp(mag, -bits) * (1 + 1e-9) + 0x1p-148 : 0;
+}
+
+bool hop__cut_exact(int bits, int grid, double mag)
+{
+    return bits <= 0 || grid == HOP__ANY_GRID || mag == 0 ||
+           (hop__exact_sum(grid, mag) && mag <= ldexp(1, grid + bits));
+}
+
+hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits)
+{
+    if (bits <= 0 || !x) return x;
+    hop__set *y = hop__set_columns(m, x, 0, x->width);
+    for (int64_t c = 0; y && c < y->width; c++)
+        if (!hop__cut_exact(bits, x->grid[c], x->mag[c])) {
+            y->rad[c] = ival_up(y->rad[c] + hop__cut_error(bits, x->mag[c]));
+            y->least[c] = -INFINITY, y->most[c] = INFINITY;
+        }
+    hop__set_tidy(m, y);
+    return m->status == HOP_OK ? y : NULL;
+}
+
 /* ---- other maps ---------------------------------------------------------------------------- */
 
 static bool term_in_block(const hop__set *x, int t, int64_t from, int64_t count)

@@ -101,6 +101,8 @@ static void run_op(hop__layer *l, const hop_op *op, hop__set **y)
     case HOP_OP_DIAGONAL: hop__scan(w, &x, y); break;
     default: hop__local_op(w, &x, y);
     }
+    for (int a = 0; op->kind != HOP_OP_CONSTANT && w->m->status == HOP_OK && a < w->facts.classes; a++)
+        y[a] = hop__set_cut(w->m, y[a], w->bits);
 }
 
 bool hop__layer_op(hop__layer *l, int number)
@@ -137,8 +139,9 @@ bool hop__layer_open(hop__layer *l, hop__walk *w)
 hop__set *hop__layer_input(const hop__walk *w, const hop__set *x)
 {
     const hop_config *c = hop_model_config(w->model);
-    return hop__set_norm(w->m, x, c->norm, weight(w, "input_layernorm.weight"),
-                         weight(w, "input_layernorm.bias"), c->norm_eps);
+    hop__set *y = hop__set_norm(w->m, x, c->norm, weight(w, "input_layernorm.weight"),
+                                weight(w, "input_layernorm.bias"), c->norm_eps);
+    return c->norm == HOP_NORM_NONE ? y : hop__set_cut(w->m, y, w->bits);
 }
 
 /* x [classes] through the layer, in place. */
@@ -150,7 +153,7 @@ static bool run_layer(hop__walk *w, hop__set **x)
     for (int i = 0; w->m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) {
         hop__memory *keep = begin_scratch(w);
-        hop__set *sum = hop__set_add(w->m, x[a], l.buffer[HOP_Y][a]);
+        hop__set *sum = hop__set_cut(w->m, hop__set_add(w->m, x[a], l.buffer[HOP_Y][a]), w->bits);
         x[a] = sum ? hop__set_mlp(w, a, sum) : NULL;
         if (x[a]) hop__set_own(w->m, x[a]); /* the memory of the layer before is about to go */
         end_scratch(w, keep, &x[a], 1);

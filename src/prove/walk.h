@@ -20,6 +20,7 @@ typedef struct hop__walk {
     hop_pool *pool;
     const hop_progress *progress;
     double message; /* relative rounding of what crosses between classes; 0: nothing is rounded there */
+    int bits; /* every result is rounded to so many significant bits, states token by token; 0: float32 */
     int64_t layer;
     int answering;               /* the class whose margins are reported */
     hop_margin margin;           /* of the current layer */

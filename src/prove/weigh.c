@@ -328,6 +328,13 @@ static double turns(const reader *r, int64_t from)
     return sum == 0 ? 1 : ival_up(exp(sum) * (1 + 1e-9));
 }
 
+/* Relative rounding of a state's numbers on their way through n tokens: in the game it crosses as many cuts
+ * as there are classes; with fewer bits it is cut after every token. */
+static double rounded_states(const hop__walk *w, double n)
+{
+    return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
+}
+
 /* Relative error of any form: for every token that counts an addition and the products on its way; for every
  * token at all a decay, which is an exp and a product; and in exponents the rounding of each logarithm and of
  * their sums in a chunk. What went through corrections was summed up once more in each. */
@@ -340,8 +347,7 @@ static double scan_error(const reader *r, const tally *t)
     if (s->f_keys || s->exps)
         e += (n + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
              4 * (chunk * chunk + n) * s->log_decay * HOP_UNIT_ROUNDOFF;
-    /* The state crosses as many cuts as there are classes, and each of its numbers is rounded there. */
-    double cross = s->w->message * (double)s->w->facts.classes * (1 + s->stabiliser);
+    double cross = rounded_states(s->w, n) * (1 + s->stabiliser);
     return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
 }
 
@@ -366,7 +372,8 @@ static double largest_product(const reader *r, int64_t e)
 static bool exact(const reader *r, const tally *t, int64_t e)
 {
     const hop__shape *s = r->s;
-    if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0) return false;
+    if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0 || s->w->bits > 0)
+        return false;
     int grid = HOP__ANY_GRID;
     double sum = 0;
     for (int64_t c = 0; c < s->keys; c++) {
@@ -502,7 +509,7 @@ static hop__set *read_head(reader *r)
         if (!(most * terms < HOP__LARGEST)) m->overflow = true;
         bool right = sum == 0 || exact(r, &t, e);
         /* below the normal numbers, and what a state that crosses loses there */
-        double low = (0x1p-146 + s->w->message * (double)f->classes * 0x1p-126) * terms * most;
+        double low = (0x1p-146 + rounded_states(s->w, terms) * 0x1p-126) * terms * most;
         lost[e] = right ? 0 : error * sum + low;
         faint = ival_most(faint, low);
         double mag = y->mag[e];

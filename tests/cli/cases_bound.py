@@ -290,7 +290,12 @@ def separate_finds_one_length_where_both_halves_speak():
     all_of_it = good_json("bound", "--hops", 2, "--pattern", "L F L", "--heads", 1, "--dim", 17, "--bits", 16,
                           "--state-bits", 208, "--m", 173, "--fan", 26)["results"]
     check(any(r["id"] == "P4" and r["verdict"] == "impossible" for r in all_of_it), why=str(all_of_it))
+    check(good_json("separate", "--hops", 2, "--bits", 13)["n"] == 2954)
+    check(got["d_model"] == good_json("build", "full", "--hops", 2, "--m", 173, "--fan", 26, "-o", "full")["d_model"])
+    one_line(hopbound("separate", "--table", "--bits", 20), 2, r"--table: has its own")
     table = good_json("separate", "--hops", 1, "--table")["table"]
     check(len(table) == 25 and all(x["n"] for x in table), why=str(table))
     check(hopbound("separate", "--hops", 5).code == 30)
+    none = hopbound("separate", "--hops", 5, "--table")
+    check(none.code == 30 and "none" in none.out, why=none.out)
     one_line(hopbound("separate", "--bits", 9), 2, r"--bits: 9 is outside")
