@@ -337,7 +337,8 @@ static void nothing_forged_is_proved_and_errs(void **state)
     free(c.of);
     assert_int_equal(bad, 0);
     assert_true(total > 4000 / campaign_share());
-    for (int k = 0; k < FAMILY_COUNT; k++) assert_true(proved[k] > 0 && wrong[k] > 0);
+    for (int k = 0; k < FAMILY_COUNT; k++) /* of some families few err: not in every sample one does */
+        assert_true(proved[k] > 0 && (wrong[k] > 0 || campaign_share() > 1));
 }
 
 int main(void)
