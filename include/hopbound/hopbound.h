@@ -8,6 +8,7 @@
 #include <hopbound/construct.h>
 #include <hopbound/eval.h>
 #include <hopbound/exact.h>
+#include <hopbound/grad.h>
 #include <hopbound/hf.h>
 #include <hopbound/json.h>
 #include <hopbound/kernels.h>

@@ -140,6 +140,32 @@ void hop_layernorm(float *y, const float *x, const float *weight, const float *b
 void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
               double theta);
 
+/* Gradients. dx = dy ⊙ f'(x), which may lie where dy does, and y = f(x) once more (NULL: not wanted). relu's
+ * slope at 0 is 0. */
+void hop_relu_backward(float *dx, float *y, const float *x, const float *dy, int64_t n);
+void hop_gelu_backward(float *dx, float *y, const float *x, const float *dy, int64_t n);
+void hop_silu_backward(float *dx, float *y, const float *x, const float *dy, int64_t n);
+/* Each of the outputs may lie where one of the inputs does; y may be NULL. */
+typedef struct hop_swiglu_grad {
+    float *dgate, *dup, *y;
+} hop_swiglu_grad;
+void hop_swiglu_backward(const hop_swiglu_grad *g, const float *gate, const float *up, const float *dy,
+                         int64_t n);
+/* Of the norms: dx [rows, dim] is overwritten or, if `add`, added to; dweight and dbias [dim] (may be NULL)
+ * are added to, row after row. */
+typedef struct hop_norm_grad {
+    const float *dy;
+    float *dx, *dweight, *dbias;
+    bool add;
+} hop_norm_grad;
+void hop_rmsnorm_backward(const hop_norm_grad *g, const float *x, const float *weight, int64_t rows,
+                          int64_t dim, float eps);
+void hop_layernorm_backward(const hop_norm_grad *g, const float *x, const float *weight, int64_t rows,
+                            int64_t dim, float eps);
+/* The transpose of hop_rope: turns back, in place. */
+void hop_rope_backward(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
+                       double theta);
+
 /* Two roundings, both to nearest, ties to even; infinities and NaN stay what they are. */
 
 /* To `bits` significant bits, 1 to 24, the leading one counted, and any exponent, denormals' too: 24 changes

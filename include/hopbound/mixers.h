@@ -161,6 +161,48 @@ size_t hop_list_step_scratch(const hop_list *l, int64_t sequences, int64_t t);
 void hop_list_step(const hop_list *l, const hop_mixer_config *c, const float *const *params, float *state,
                    int64_t stride, int64_t t, const hop_mixer_io *io);
 
+/* ---- backward ----------------------------------------------------------------------------------- */
+
+/* Who trains goes through a list twice: forward, keeping what backward reads, and then from its end. What
+ * follows from the list for that, once for all layers that share it: */
+typedef struct hop_reverse {
+    int64_t kept[HOP_LIST_BUFFERS]; /* floats a token before each buffer in `kept`, where those that backward
+                                       does not read share places */
+    int64_t lse[HOP_LIST_OPS];      /* the same for attention's log-sum-exp: [heads, tokens] of a sequence */
+    int64_t grad[HOP_LIST_BUFFERS]; /* and for gradients in scratch */
+    int64_t kept_floats, grad_floats;      /* a token */
+    bool add[HOP_LIST_OPS][HOP_OP_INPUTS]; /* of an input's gradient there is something already */
+    bool zero[HOP_LIST_BUFFERS];           /* readers overlap: the gradient begins with zeros */
+    int zero_at[HOP_LIST_BUFFERS];         /* before this operation, the last that reads the buffer */
+} hop_reverse;
+void hop_reverse_plan(hop_reverse *r, const hop_list *l);
+
+/* Whole sequences, by the calling thread. Forward computes rows first .. tokens-1 of the output; backward may
+ * be told of a later first row: then the gradient of all rows before is zero. */
+typedef struct hop_tape {
+    int64_t sequences, tokens;
+    int64_t first;      /* of y */
+    int64_t back_first; /* of dy; no less than `first` */
+    const float *x;     /* [sequences, tokens, d_model] */
+    float *y;           /* [sequences, tokens - first, d_model] */
+    const float *state; /* [sequences, state_floats] before the first token; NULL: zeros */
+    float *kept;        /* hop_tape_kept floats; from forward to backward */
+    float *scratch;     /* hop_tape_scratch floats */
+    const float *dy;    /* [sequences, tokens - back_first, d_model] */
+    float *dx;          /* overwritten, as is .. */
+    float *dstate;      /* .. this; NULL: not wanted */
+} hop_tape;
+/* Floats for at most so many sequences of at most so many tokens. */
+size_t hop_tape_kept(const hop_list *l, const hop_reverse *r, int64_t sequences, int64_t tokens);
+size_t hop_tape_scratch(const hop_list *l, const hop_reverse *r, int64_t sequences, int64_t tokens);
+/* The bits of hop_list_forward, but for recurrences over more tokens than it takes at a time. */
+void hop_tape_forward(const hop_tape *t, const hop_list *l, const hop_reverse *r, const hop_mixer_config *c,
+                      const float *const *params);
+/* Adds to dparams, in an order that depends on the shapes only. Of a choice (SPARSE) the gradient is that of
+ * what was chosen. */
+void hop_tape_backward(const hop_tape *t, const hop_list *l, const hop_reverse *r, const hop_mixer_config *c,
+                       const float *const *params, float *const *dparams);
+
 /* ---- attention in pieces ------------------------------------------------------------------------ */
 
 /* For whoever holds a segment of a sequence and not all of it (model.h's hop_split): a query's softmax is

@@ -104,6 +104,7 @@ typedef struct hop_selective_in {
 typedef struct hop_selective_grad {
     const float *d_o;
     float *dx, *ddelta, *dA, *dB, *dC, *dD;
+    float *d_state; /* of the initial state */
 } hop_selective_grad;
 
 /* As hop_scan_scratch and hop_scan_backward_scratch. */
@@ -124,6 +125,14 @@ void hop_selective_backward(const hop_selective_grad *g, const float *state, con
 /* h_t = a_t h_{t-1} + b_t; a, b, h: [T, width], rows `stride` apart; state [width] as above. h may be b. */
 void hop_diagonal_forward(float *h, float *state, const float *a, const float *b, int64_t tokens,
                           int64_t width, int64_t stride);
+/* Gradients of sum(h ⊙ dh), overwritten and laid out as a, b; h as forward gave it, state before the first
+ * token. d_state [width] may be NULL. */
+typedef struct hop_diagonal_grad {
+    const float *dh;
+    float *da, *db, *d_state;
+} hop_diagonal_grad;
+void hop_diagonal_backward(const hop_diagonal_grad *g, const float *state, const float *a, const float *h,
+                           int64_t tokens, int64_t width, int64_t stride);
 
 /* Depthwise causal convolution: y_t[c] = bias[c] + sum_{j<size} w[c, j] x_{t-size+1+j}[c], then SiLU if
  * `silu`. `past` [size - 1, width] holds the inputs before token 0, oldest first, and afterwards the last
@@ -136,6 +145,17 @@ typedef struct hop_conv {
 } hop_conv;
 void hop_conv_forward(float *y, float *past, const float *x, const float *w, const float *bias,
                       const hop_conv *c);
+/* Gradients of sum(y ⊙ dy), size <= HOP_CONV_MOST; `past` as it was before forward. dx, laid out as x, is
+ * overwritten or, if `add`, added to; dw and dbias (may be NULL) are added to; dpast (may be NULL) is
+ * overwritten, and laid out as past. */
+#define HOP_CONV_MOST 64
+typedef struct hop_conv_grad {
+    const float *dy; /* laid out as y */
+    float *dx, *dw, *dbias, *dpast;
+    bool add;
+} hop_conv_grad;
+void hop_conv_backward(const hop_conv_grad *g, const float *past, const float *x, const float *w,
+                       const float *bias, const hop_conv *c);
 
 #ifdef __cplusplus
 }

@@ -23,19 +23,22 @@ INLINE vf relu_of(vf a, vf b)
     return v_from_bits(v_bits(a) & ~v_lt(a, (vf){0}));
 }
 
-/* x Φ(x) with Φ(x) = erfc(-x/√2)/2, erfc by W. J. Cody's form in t = 1/(1 + z/2) as fitted in Numerical
- * Recipes (erfcc): relative error below 1.2e-7 everywhere before rounding, so the tail for x << 0 is right,
- * too. */
-INLINE vf gelu_of(vf x, vf b)
+/* Φ(x) = erfc(-x/√2)/2, erfc by W. J. Cody's form in t = 1/(1 + z/2) as fitted in Numerical Recipes (erfcc):
+ * relative error below 1.2e-7 everywhere before rounding, so the tail for x << 0 is right, too. */
+INLINE vf normal_below(vf x)
 {
     static const float c[10] = {-1.26551223f, 1.00002368f,  0.37409196f, 0.09678418f,  -0.18628806f,
                                 0.27886807f,  -1.13520398f, 1.48851587f, -0.82215223f, 0.17087277f};
-    (void)b;
     vf z = v_abs(x) * 0.707106781f, t = 1.0f / (z * 0.5f + 1.0f), p = v_all(c[9]);
     UNROLL for (int i = 8; i >= 0; i--) p = p * t + c[i];
     vf half = t * v_exp_low(p - z * z) * 0.5f; /* Φ(-|x|) */
-    vf phi = v_select(v_lt(x, (vf){0}), half, 1.0f - half);
-    vf y = x * phi;
+    return v_select(v_lt(x, (vf){0}), half, 1.0f - half);
+}
+
+INLINE vf gelu_of(vf x, vf b)
+{
+    (void)b;
+    vf y = x * normal_below(x);
     return v_select(v_lt(v_abs(x), v_all(20.0f)), y, v_select(v_lt(x, (vf){0}), v_all(-0.0f), x));
 }
 

@@ -184,6 +184,7 @@ static void select_backward(const hop__select_task *t)
         }
         for (int64_t i = n - 1; i >= 0; i--) sel_back_token(&w, first + i, w.states + i * size);
     }
+    states_store(t->g->d_state ? t->g->d_state + t->first * N : NULL, w.dh, t->count, N);
     states_store(t->g->dA ? t->g->dA + t->first * N : NULL, w.dA, t->count, N);
     if (t->g->dD) memcpy(t->g->dD + t->first, w.dD, sizeof(float) * (size_t)t->count);
 }

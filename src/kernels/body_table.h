@@ -15,6 +15,7 @@
 #include "body_scan_chunk.h"
 #include "body_scan_back.h"
 #include "body_selective.h"
+#include "body_back.h"
 
 extern const hop__kernels TABLE;
 
@@ -39,5 +40,13 @@ const hop__kernels TABLE = {
     .select_backward = select_backward,
     .diagonal = diagonal,
     .conv = conv,
+    .relu_back = relu_back,
+    .gelu_back = gelu_back,
+    .silu_back = silu_back,
+    .swiglu_back = swiglu_back,
+    .rmsnorm_back = rmsnorm_back,
+    .layernorm_back = layernorm_back,
+    .diagonal_back = diagonal_back,
+    .conv_back = conv_back,
     .fma_loop = fma_loop,
 };

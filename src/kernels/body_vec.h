@@ -140,6 +140,15 @@ INLINE void v_store_part(float *p, vf v, int64_t n)
     for (int64_t i = 0; i < n; i++) p[i] = s[i];
 }
 
+/* v to p: a register, or its first n floats. */
+INLINE void v_store_to(float *p, vf v, int64_t n)
+{
+    if (n >= LANES)
+        v_store(p, v);
+    else
+        v_store_part(p, v, n);
+}
+
 /* Whether every lane of a mask is set. */
 INLINE bool v_every(vu mask)
 {

@@ -39,6 +39,39 @@ void hop_layernorm(float *y, const float *x, const float *weight, const float *b
     hop__kernels_get()->layernorm(y, x, &(hop__norm){weight, bias, rows, dim, eps});
 }
 
+void hop_relu_backward(float *dx, float *y, const float *x, const float *dy, int64_t n)
+{
+    hop__kernels_get()->relu_back(dx, y, x, dy, n);
+}
+
+void hop_gelu_backward(float *dx, float *y, const float *x, const float *dy, int64_t n)
+{
+    hop__kernels_get()->gelu_back(dx, y, x, dy, n);
+}
+
+void hop_silu_backward(float *dx, float *y, const float *x, const float *dy, int64_t n)
+{
+    hop__kernels_get()->silu_back(dx, y, x, dy, n);
+}
+
+void hop_swiglu_backward(const hop_swiglu_grad *g, const float *gate, const float *up, const float *dy,
+                         int64_t n)
+{
+    hop__kernels_get()->swiglu_back(g, gate, up, dy, n);
+}
+
+void hop_rmsnorm_backward(const hop_norm_grad *g, const float *x, const float *weight, int64_t rows,
+                          int64_t dim, float eps)
+{
+    hop__kernels_get()->rmsnorm_back(g, x, &(hop__norm){weight, NULL, rows, dim, eps});
+}
+
+void hop_layernorm_backward(const hop_norm_grad *g, const float *x, const float *weight, int64_t rows,
+                            int64_t dim, float eps)
+{
+    hop__kernels_get()->layernorm_back(g, x, &(hop__norm){weight, NULL, rows, dim, eps});
+}
+
 void hop_round_significand(float *x, int64_t n, int bits)
 {
     assert(bits >= 1 && bits <= 24);
@@ -48,13 +81,14 @@ void hop_round_significand(float *x, int64_t n, int bits)
 /* Angles are taken in double from the position itself, not by turning a previous row, so that a row's bits do
  * not depend on the rows before it: a step by step run equals a whole one. The sines dominate, so one body
  * serves all tables. */
-void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first, double theta)
+static void turn(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
+                 double theta, double way)
 {
     int64_t half = dim / 2;
     for (int64_t r = 0; r < rows; r++) {
         for (int64_t e = 0; e < half; e++) {
             double angle = (double)(first + r) * pow(theta, -2.0 * (double)e / (double)dim);
-            double co = cos(angle), si = sin(angle);
+            double co = cos(angle), si = way * sin(angle);
             for (int64_t h = 0; h < heads; h++) {
                 float *p = x + r * stride + h * dim + e;
                 double a = p[0], b = p[half];
@@ -63,6 +97,17 @@ void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim
             }
         }
     }
+}
+
+void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first, double theta)
+{
+    turn(x, rows, stride, heads, dim, first, theta, 1.0);
+}
+
+void hop_rope_backward(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
+                       double theta)
+{
+    turn(x, rows, stride, heads, dim, first, theta, -1.0);
 }
 
 /* ---- peak ---------------------------------------------------------------------------------- */

@@ -254,5 +254,13 @@ const hop__kernels hop__kernels_ref = {
     .select_backward = hop__ref_select_backward,
     .diagonal = hop__ref_diagonal,
     .conv = hop__ref_conv,
+    .relu_back = hop__ref_relu_back,
+    .gelu_back = hop__ref_gelu_back,
+    .silu_back = hop__ref_silu_back,
+    .swiglu_back = hop__ref_swiglu_back,
+    .rmsnorm_back = hop__ref_rmsnorm_back,
+    .layernorm_back = hop__ref_layernorm_back,
+    .diagonal_back = hop__ref_diagonal_back,
+    .conv_back = hop__ref_conv_back,
     .fma_loop = fma_loop,
 };

@@ -89,6 +89,7 @@ void hop__ref_select_backward(const hop__select_task *t)
             }
             for (int64_t i = count - 1; i >= 0; i--) back_token(t, first + i, ch, h + i * N, dh, dA);
         }
+        for (int64_t n = 0; t->g->d_state && n < N; n++) t->g->d_state[ch * N + n] = (float)dh[n];
         for (int64_t n = 0; t->g->dA && n < N; n++) t->g->dA[ch * N + n] = (float)dA[n];
         if (t->g->dD) t->g->dD[ch] = (float)dD;
     }

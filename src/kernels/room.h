@@ -122,12 +122,23 @@ typedef struct hop__kernels {
     void (*diagonal)(float *h, const float *start, const float *a, const float *b, const hop__diagonal *c);
     void (*conv)(float *y, const float *past, const float *x, const float *w, const float *bias,
                  const hop_conv *c);
+    void (*relu_back)(float *dx, float *y, const float *x, const float *dy, int64_t n);
+    void (*gelu_back)(float *dx, float *y, const float *x, const float *dy, int64_t n);
+    void (*silu_back)(float *dx, float *y, const float *x, const float *dy, int64_t n);
+    void (*swiglu_back)(const hop_swiglu_grad *g, const float *gate, const float *up, const float *dy,
+                        int64_t n);
+    void (*rmsnorm_back)(const hop_norm_grad *g, const float *x, const hop__norm *c);
+    void (*layernorm_back)(const hop_norm_grad *g, const float *x, const hop__norm *c);
+    void (*diagonal_back)(const hop_diagonal_grad *g, const float *start, const float *a, const float *h,
+                          const hop__diagonal *c);
+    void (*conv_back)(const hop_conv_grad *g, const float *past, const float *x, const float *w,
+                      const float *bias, const hop_conv *c);
     double (*fma_loop)(int64_t rounds); /* returns the flops it did */
 } hop__kernels;
 
 extern const hop__kernels hop__kernels_ref, hop__kernels_scalar, hop__kernels_avx2, hop__kernels_avx512;
 
-/* ref's scans, in files of their own. */
+/* ref's scans and gradients, in files of their own. */
 void hop__ref_scan_forward(const hop__scan_task *t);
 void hop__ref_scan_backward(const hop__scan_back *t);
 void hop__ref_select_forward(const hop__select_task *t);
@@ -135,6 +146,17 @@ void hop__ref_select_backward(const hop__select_task *t);
 void hop__ref_diagonal(float *h, const float *start, const float *a, const float *b, const hop__diagonal *c);
 void hop__ref_conv(float *y, const float *past, const float *x, const float *w, const float *bias,
                    const hop_conv *c);
+void hop__ref_relu_back(float *dx, float *y, const float *x, const float *dy, int64_t n);
+void hop__ref_gelu_back(float *dx, float *y, const float *x, const float *dy, int64_t n);
+void hop__ref_silu_back(float *dx, float *y, const float *x, const float *dy, int64_t n);
+void hop__ref_swiglu_back(const hop_swiglu_grad *g, const float *gate, const float *up, const float *dy,
+                          int64_t n);
+void hop__ref_rmsnorm_back(const hop_norm_grad *g, const float *x, const hop__norm *c);
+void hop__ref_layernorm_back(const hop_norm_grad *g, const float *x, const hop__norm *c);
+void hop__ref_diagonal_back(const hop_diagonal_grad *g, const float *start, const float *a, const float *h,
+                            const hop__diagonal *c);
+void hop__ref_conv_back(const hop_conv_grad *g, const float *past, const float *x, const float *w,
+                        const float *bias, const hop_conv *c);
 
 /* The table in use; chosen at the first call if nobody chose before. */
 const hop__kernels *hop__kernels_get(void);

@@ -114,3 +114,19 @@ void hop_conv_forward(float *y, float *past, const float *x, const float *w, con
         memmove(past + i * row, src, sizeof(float) * (size_t)c->width);
     }
 }
+
+void hop_diagonal_backward(const hop_diagonal_grad *g, const float *state, const float *a, const float *h,
+                           int64_t tokens, int64_t width, int64_t stride)
+{
+    assert(tokens >= 0 && width >= 0 && (tokens <= 1 || stride >= width));
+    hop__kernels_get()->diagonal_back(g, state, a, h, &(hop__diagonal){tokens, width, stride});
+}
+
+void hop_conv_backward(const hop_conv_grad *g, const float *past, const float *x, const float *w,
+                       const float *bias, const hop_conv *c)
+{
+    assert(c->tokens >= 0 && c->width >= 0 && c->size >= 1 && c->size <= HOP_CONV_MOST);
+    hop_conv all = *c;
+    if (all.past_stride == 0) all.past_stride = c->width;
+    hop__kernels_get()->conv_back(g, past, x, w, bias, &all);
+}

@@ -136,6 +136,30 @@ void hop__attention_end(hop_builder *b, const hop_op *op);
 
 /* list.c: what is derived from the operations. */
 void hop__list_finish(hop_list *l);
+/* A place for each buffer, in floats a token, that those alive together do not share; returns how many there
+ * are. What is in `keep` (may be NULL) lives to the end. `over`: a result may lie where an input was read for
+ * the last time. The gradients of buffers live as long as these do, so the way back has the same places. */
+int64_t hop__lay_buffers(const hop_list *l, const bool *keep, bool over, int64_t offset[HOP_LIST_BUFFERS]);
+
+typedef enum hop__op_class {
+    HOP__ROWS,
+    HOP__PRODUCT,
+    HOP__SEQUENCE,
+    HOP__ATTENTION,
+    HOP__CONSTANT
+} hop__op_class;
+
+#define HOP__KEEPS_Y (1u << HOP_OP_INPUTS)
+
+/* `over`: so many of the first inputs may lie where the result goes, being read element by element. `keeps`:
+ * what backward reads, the inputs by their bit, and the result. */
+typedef struct hop__op_facts {
+    const char *name;
+    hop__op_class class;
+    int over;
+    unsigned keeps;
+} hop__op_facts;
+const hop__op_facts *hop__facts(hop_op_kind k);
 bool hop__op_is_rowwise(hop_op_kind k); /* looks at one row at a time, and is no product */
 
 #endif

@@ -4,53 +4,55 @@
 
 #include <string.h>
 
-typedef enum op_class { ROWS, PRODUCT, SEQUENCE, ATTENTION, CONSTANT } op_class;
+enum { A = 1, B = 2, C = 4, D = 8, ALL = (1 << HOP_OP_INPUTS) - 1, Y = HOP__KEEPS_Y };
 
-/* `over`: so many of the first inputs may lie where the result goes, being read element by element. */
-static const struct op_facts {
-    const char *name;
-    op_class class;
-    int over;
-} facts[HOP_OP_COUNT] = {
-    [HOP_OP_LINEAR] = {"linear", PRODUCT, 0},
-    [HOP_OP_BLOCKS] = {"blocks", PRODUCT, 0},
-    [HOP_OP_CONV] = {"conv", SEQUENCE, 0},
-    [HOP_OP_SHIFT] = {"shift", SEQUENCE, 0},
-    [HOP_OP_ACT] = {"act", ROWS, 1},
-    [HOP_OP_RATE] = {"rate", ROWS, 1},
-    [HOP_OP_L2] = {"l2", ROWS, 1},
-    [HOP_OP_ROPE] = {"rope", ROWS, 1},
-    [HOP_OP_RMS] = {"rms", ROWS, 1},
-    [HOP_OP_GROUPNORM] = {"groupnorm", ROWS, 1},
-    [HOP_OP_MUL] = {"mul", ROWS, 2},
-    [HOP_OP_SUB] = {"sub", ROWS, 2},
-    [HOP_OP_LERP] = {"lerp", ROWS, 3},
-    [HOP_OP_WEIGH] = {"weigh", ROWS, 1},
-    [HOP_OP_SKIP] = {"skip", ROWS, 2},
-    [HOP_OP_BLEND] = {"blend", ROWS, 2},
-    [HOP_OP_BONUS] = {"bonus", ROWS, 1},
-    [HOP_OP_CONSTANT] = {"constant", CONSTANT, 0},
-    [HOP_OP_LRU_RATE] = {"lru_rate", ROWS, 1},
-    [HOP_OP_LRU_INPUT] = {"lru_input", ROWS, 3},
-    [HOP_OP_TAYLOR] = {"taylor", ROWS, 0},
-    [HOP_OP_APPEND_ONE] = {"append_one", ROWS, 0},
-    [HOP_OP_DIVIDE] = {"divide", ROWS, 0},
-    [HOP_OP_REPEAT] = {"repeat", ROWS, 0},
-    [HOP_OP_SCAN] = {"scan", SEQUENCE, 0},
-    [HOP_OP_SELECTIVE] = {"selective", SEQUENCE, 0},
-    [HOP_OP_DIAGONAL] = {"diagonal", SEQUENCE, 0},
-    [HOP_OP_ATTEND] = {"attend", ATTENTION, 0},
-    [HOP_OP_SPARSE] = {"sparse", ATTENTION, 0},
+/* clang-format off */
+static const hop__op_facts facts[HOP_OP_COUNT] = {
+    [HOP_OP_LINEAR]     = {"linear",     HOP__PRODUCT,   0, A},
+    [HOP_OP_BLOCKS]     = {"blocks",     HOP__PRODUCT,   0, A},
+    [HOP_OP_CONV]       = {"conv",       HOP__SEQUENCE,  0, A},
+    [HOP_OP_SHIFT]      = {"shift",      HOP__SEQUENCE,  0, 0},
+    [HOP_OP_ACT]        = {"act",        HOP__ROWS,      1, A | Y}, /* one of the two: hop__keeps */
+    [HOP_OP_RATE]       = {"rate",       HOP__ROWS,      1, Y},
+    [HOP_OP_L2]         = {"l2",         HOP__ROWS,      1, A},
+    [HOP_OP_ROPE]       = {"rope",       HOP__ROWS,      1, 0},
+    [HOP_OP_RMS]        = {"rms",        HOP__ROWS,      1, A},
+    [HOP_OP_GROUPNORM]  = {"groupnorm",  HOP__ROWS,      1, A},
+    [HOP_OP_MUL]        = {"mul",        HOP__ROWS,      2, A | B},
+    [HOP_OP_SUB]        = {"sub",        HOP__ROWS,      2, 0},
+    [HOP_OP_LERP]       = {"lerp",       HOP__ROWS,      3, B | C},
+    [HOP_OP_WEIGH]      = {"weigh",      HOP__ROWS,      1, A},
+    [HOP_OP_SKIP]       = {"skip",       HOP__ROWS,      2, B},
+    [HOP_OP_BLEND]      = {"blend",      HOP__ROWS,      2, A | B},
+    [HOP_OP_BONUS]      = {"bonus",      HOP__ROWS,      1, B | C | D},
+    [HOP_OP_CONSTANT]   = {"constant",   HOP__CONSTANT,  0, 0},
+    [HOP_OP_LRU_RATE]   = {"lru_rate",   HOP__ROWS,      1, A},
+    [HOP_OP_LRU_INPUT]  = {"lru_input",  HOP__ROWS,      3, A | B | C},
+    [HOP_OP_TAYLOR]     = {"taylor",     HOP__ROWS,      0, A},
+    [HOP_OP_APPEND_ONE] = {"append_one", HOP__ROWS,      0, 0},
+    [HOP_OP_DIVIDE]     = {"divide",     HOP__ROWS,      0, A},
+    [HOP_OP_REPEAT]     = {"repeat",     HOP__ROWS,      0, 0},
+    [HOP_OP_SCAN]       = {"scan",       HOP__SEQUENCE,  0, ALL},
+    [HOP_OP_SELECTIVE]  = {"selective",  HOP__SEQUENCE,  0, ALL},
+    [HOP_OP_DIAGONAL]   = {"diagonal",   HOP__SEQUENCE,  0, A | Y},
+    [HOP_OP_ATTEND]     = {"attend",     HOP__ATTENTION, 0, A | B | C | Y},
+    [HOP_OP_SPARSE]     = {"sparse",     HOP__ATTENTION, 0, A | B | C},
 };
+/* clang-format on */
 
 const char *hop_op_name(hop_op_kind k)
 {
     return facts[k].name;
 }
 
+const hop__op_facts *hop__facts(hop_op_kind k)
+{
+    return &facts[k];
+}
+
 bool hop__op_is_rowwise(hop_op_kind k)
 {
-    return facts[k].class == ROWS;
+    return facts[k].class == HOP__ROWS;
 }
 
 /* ---- state --------------------------------------------------------------------------------- */
@@ -88,8 +90,9 @@ static void lay_state(hop_list *l)
         for (int i = 0; i < l->op_count; i++) {
             hop_op *op = &l->op[i];
             int64_t n = pass == 0 ? matrix_floats(op) : past_floats(op);
-            if (facts[op->kind].class == ATTENTION) l->attends = true; /* its cache is the last: it grows */
-            if (n > 0 || facts[op->kind].class == ATTENTION) op->state = l->state_floats;
+            if (facts[op->kind].class == HOP__ATTENTION)
+                l->attends = true; /* its cache is the last: it grows */
+            if (n > 0 || facts[op->kind].class == HOP__ATTENTION) op->state = l->state_floats;
             if (n == 0) continue;
             l->state_floats += n;
             l->past_floats += pass == 0 ? 0 : n;
@@ -101,7 +104,7 @@ int64_t hop_list_state_floats(const hop_list *l, int64_t t)
     int64_t floats = l->state_floats;
     for (int i = 0; i < l->op_count; i++) {
         const hop_op *op = &l->op[i];
-        if (facts[op->kind].class != ATTENTION) continue;
+        if (facts[op->kind].class != HOP__ATTENTION) continue;
         int64_t rows = op->window > 0 && t > op->window ? op->window : t;
         floats += times(rows, op->kv_heads * (op->key_dim + op->value_dim));
     }
@@ -117,10 +120,10 @@ static void find_tails(hop_list *l)
     for (int i = 0; i < HOP_LIST_BUFFERS; i++) l->tail[i] = true;
     for (int i = l->op_count - 1; i >= 0; i--) {
         const hop_op *op = &l->op[i];
-        op_class class = facts[op->kind].class;
+        hop__op_class class = facts[op->kind].class;
         for (int k = 0; k < HOP_OP_INPUTS; k++)
             if (op->in[k].buffer >= 0 &&
-                (class == SEQUENCE || (class == ATTENTION && k > 0) || !l->tail[op->y]))
+                (class == HOP__SEQUENCE || (class == HOP__ATTENTION && k > 0) || !l->tail[op->y]))
                 l->tail[op->in[k].buffer] = false;
     }
 }
@@ -132,7 +135,7 @@ static void find_moments(const hop_list *l, int moment[HOP_LIST_OPS])
 {
     for (int i = 0; i < l->op_count; i++) {
         const hop_op *a = &l->op[i > 0 ? i - 1 : 0], *b = &l->op[i];
-        bool joined = i > 0 && facts[a->kind].class == ROWS && facts[b->kind].class == ROWS &&
+        bool joined = i > 0 && facts[a->kind].class == HOP__ROWS && facts[b->kind].class == HOP__ROWS &&
                       l->tail[a->y] == l->tail[b->y];
         moment[i] = i == 0 ? 0 : moment[i - 1] + !joined;
     }
@@ -159,42 +162,46 @@ static int dying_input(const hop_list *l, int i, const int last_op[HOP_LIST_BUFF
 }
 
 /* The lowest place for `width` floats a token that none of the living holds. */
-static int64_t free_place(const hop_list *l, int y, int64_t width, const int until[HOP_LIST_BUFFERS], int now)
+static int64_t free_place(const hop_list *l, const int64_t *offset, int y, const int until[HOP_LIST_BUFFERS],
+                          int now)
 {
-    int64_t at = 0;
+    int64_t at = 0, width = l->width[y];
     for (int b = HOP_FIRST_BUFFER; b < l->buffer_count; b++) {
-        bool alive = b != y && until[b] >= now && l->offset[b] >= 0;
-        if (!alive || l->offset[b] >= at + width || at >= l->offset[b] + l->width[b]) continue;
-        at = (l->offset[b] + l->width[b] + 15) / 16 * 16; /* places begin at cache lines */
+        bool alive = b != y && until[b] >= now && offset[b] >= 0;
+        if (!alive || offset[b] >= at + width || at >= offset[b] + l->width[b]) continue;
+        at = (offset[b] + l->width[b] + 15) / 16 * 16; /* places begin at cache lines */
         b = HOP_FIRST_BUFFER - 1;
     }
     return at;
 }
 
-static void lay_buffers(hop_list *l)
+int64_t hop__lay_buffers(const hop_list *l, const bool *keep, bool over, int64_t offset[HOP_LIST_BUFFERS])
 {
     int moment[HOP_LIST_OPS], last_op[HOP_LIST_BUFFERS] = {0}, until[HOP_LIST_BUFFERS] = {0};
+    int64_t floats = 0;
     find_moments(l, moment);
-    for (int i = 0; i < HOP_LIST_BUFFERS; i++) l->offset[i] = -1;
+    for (int i = 0; i < HOP_LIST_BUFFERS; i++) offset[i] = -1;
     for (int i = 0; i < l->op_count; i++) {
         last_op[l->op[i].y] = i, until[l->op[i].y] = moment[i];
         for (int k = 0; k < HOP_OP_INPUTS; k++)
             if (l->op[i].in[k].buffer >= 0)
                 last_op[l->op[i].in[k].buffer] = i, until[l->op[i].in[k].buffer] = moment[i];
     }
-    l->row_floats = 0;
+    for (int b = 0; keep && b < l->buffer_count; b++)
+        if (keep[b]) last_op[b] = until[b] = HOP_LIST_OPS;
     for (int i = 0; i < l->op_count; i++) {
-        int y = l->op[i].y, over = dying_input(l, i, last_op);
+        int y = l->op[i].y, dying = over ? dying_input(l, i, last_op) : -1;
         if (y < HOP_FIRST_BUFFER) continue;
-        l->offset[y] = over >= 0 ? l->offset[over] : free_place(l, y, l->width[y], until, moment[i]);
-        int64_t end = (l->offset[y] + l->width[y] + 15) / 16 * 16;
-        if (end > l->row_floats) l->row_floats = end;
+        offset[y] = dying >= 0 ? offset[dying] : free_place(l, offset, y, until, moment[i]);
+        int64_t end = (offset[y] + l->width[y] + 15) / 16 * 16;
+        if (end > floats) floats = end;
     }
+    return floats;
 }
 
 void hop__list_finish(hop_list *l)
 {
     lay_state(l);
     find_tails(l);
-    lay_buffers(l);
+    l->row_floats = hop__lay_buffers(l, NULL, true, l->offset);
 }

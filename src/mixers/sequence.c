@@ -77,21 +77,20 @@ static void shift(const hop__walk *w, const hop_op *op, int64_t s)
 
 /* ---- scans ----------------------------------------------------------------------------------- */
 
-static hop_scan scan_shape(const hop_op *op, int64_t tokens)
+static hop_scan scan_sizes(const hop_op *op, int64_t tokens)
 {
     hop_scan s = {.tokens = tokens * op->steps, .heads = op->heads, .key_heads = op->kv_heads};
     s.key_dim = op->key_dim, s.value_dim = op->value_dim, s.gate = op->gate, s.scale = (float)op->scale;
     return s;
 }
 
-static int64_t gate_width(const hop_op *op)
+int64_t hop__scan_gate_width(const hop_op *op)
 {
     return op->gate == HOP_GATE_KEY ? op->heads * op->key_dim : op->gate == HOP_GATE_TOKEN ? op->heads : 0;
 }
 
-/* A token of several steps: row t of x becomes row t·n + at of y, zeros between. */
-static const float *spread(float *y, const float *x, int64_t stride, int64_t width,
-                           const int64_t rows_n_at[3])
+const float *hop__scan_spread(float *y, const float *x, int64_t stride, int64_t width,
+                              const int64_t rows_n_at[3])
 {
     int64_t rows = rows_n_at[0], n = rows_n_at[1], at = rows_n_at[2];
     memset(y, 0, sizeof(float) * (size_t)(rows * n * width));
@@ -99,72 +98,91 @@ static const float *spread(float *y, const float *x, int64_t stride, int64_t wid
     return y;
 }
 
-static void scan(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+hop_scan hop__scan_shape(const hop__walk *w, const hop_op *op)
 {
-    hop_scan c = scan_shape(op, w->tokens);
-    int64_t n = op->steps, kw = op->kv_heads * op->key_dim, gw = gate_width(op);
-    float *o = hop__out(w, op, s, 0), *whole = o, *state = state_of(w, op, s);
-    const float *in[HOP_OP_INPUTS];
-    for (int i = 0; i < HOP_OP_INPUTS; i++) in[i] = hop__in(w, op, i, s, 0);
-    if (op->gate == HOP_GATE_HEAD) in[HOP_SCAN_G] = hop__in(w, op, HOP_SCAN_G, 0, 0); /* one row for all */
+    hop_scan c = scan_sizes(op, w->tokens);
+    int64_t n = op->steps;
     for (int i = HOP_SCAN_A; i <= HOP_SCAN_B; i++) /* the kernels have one stride for all three */
-        assert(!in[i] || hop__stride(w, op, i) == hop__stride(w, op, HOP_SCAN_K));
-    assert(n == 1 || hop__stride(w, op, HOP_SCAN_K) == n * kw);
+        assert(op->in[i].buffer < 0 || hop__stride(w, op, i) == hop__stride(w, op, HOP_SCAN_K));
+    assert(n == 1 || hop__stride(w, op, HOP_SCAN_K) == n * op->kv_heads * op->key_dim);
     c.form = w->form, c.o_stride = op->width;
     c.q_stride = hop__stride(w, op, HOP_SCAN_Q);
     c.k_stride = hop__stride(w, op, HOP_SCAN_K) / n;
     c.v_stride = hop__stride(w, op, HOP_SCAN_V) / n;
     c.beta_stride = hop__stride(w, op, HOP_SCAN_BETA) / n;
     c.gate_stride = hop__stride(w, op, op->core == HOP_CORE_MLSTM ? HOP_SCAN_I : HOP_SCAN_G);
+    return c;
+}
+
+hop_scan_in hop__scan_inputs(const hop__walk *w, const hop_op *op, int64_t s)
+{
+    const float *in[HOP_OP_INPUTS];
+    for (int i = 0; i < HOP_OP_INPUTS; i++) in[i] = hop__in(w, op, i, s, 0);
+    if (op->gate == HOP_GATE_HEAD) in[HOP_SCAN_G] = hop__in(w, op, HOP_SCAN_G, 0, 0); /* one row for all */
+    return (hop_scan_in){.q = in[HOP_SCAN_Q],
+                         .k = in[HOP_SCAN_K],
+                         .v = in[HOP_SCAN_V],
+                         .g = in[HOP_SCAN_G],
+                         .beta = in[HOP_SCAN_BETA],
+                         .a = in[HOP_SCAN_A],
+                         .b = in[HOP_SCAN_B],
+                         .u = hop__par(w, op, 0),
+                         .i = in[HOP_SCAN_I],
+                         .f = in[HOP_SCAN_F]};
+}
+
+static void scan(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+{
+    hop_scan c = hop__scan_shape(w, op);
+    hop_scan_in in = hop__scan_inputs(w, op, s);
+    int64_t n = op->steps, kw = op->kv_heads * op->key_dim, gw = hop__scan_gate_width(op);
+    float *o = hop__out(w, op, s, 0), *whole = o;
     if (n > 1) {
         float *q = work, *g = q + w->tokens * n * kw;
         whole = g + w->tokens * n * gw;
         work = whole + w->tokens * n * op->width;
-        in[HOP_SCAN_Q] = spread(q, in[HOP_SCAN_Q], c.q_stride, kw, (const int64_t[]){w->tokens, n, n - 1});
-        if (gw > 0)
-            in[HOP_SCAN_G] = spread(g, in[HOP_SCAN_G], c.gate_stride, gw, (const int64_t[]){w->tokens, n, 0});
+        in.q = hop__scan_spread(q, in.q, c.q_stride, kw, (const int64_t[]){w->tokens, n, n - 1});
+        if (gw > 0) in.g = hop__scan_spread(g, in.g, c.gate_stride, gw, (const int64_t[]){w->tokens, n, 0});
         c.q_stride = kw, c.gate_stride = gw;
     }
-    const hop_scan_in from = {.q = in[HOP_SCAN_Q],
-                              .k = in[HOP_SCAN_K],
-                              .v = in[HOP_SCAN_V],
-                              .g = in[HOP_SCAN_G],
-                              .beta = in[HOP_SCAN_BETA],
-                              .a = in[HOP_SCAN_A],
-                              .b = in[HOP_SCAN_B],
-                              .u = hop__par(w, op, 0),
-                              .i = in[HOP_SCAN_I],
-                              .f = in[HOP_SCAN_F]};
     static void (*const cores[])(float *, float *, const hop_scan_in *, const hop_scan *, float *,
                                  hop_pool *) = {[HOP_CORE_DECAY] = hop_decay_forward,
                                                 [HOP_CORE_DELTA] = hop_delta_forward,
                                                 [HOP_CORE_DPLR] = hop_dplr_forward,
                                                 [HOP_CORE_MLSTM] = hop_mlstm_forward};
-    cores[op->core](whole, state, &from, &c, work, pool);
+    cores[op->core](whole, state_of(w, op, s), &in, &c, work, pool);
     for (int64_t t = 0; n > 1 && t < w->tokens; t++)
         copy(o + t * op->width, whole + (t * n + n - 1) * op->width, op->width);
 }
 
 /* A = -exp(A_log), kept finite: a step size of exactly 0 then holds whatever A_log is. */
-static void selective(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+hop_selective hop__selective_of(hop_selective_in *in, const hop__walk *w, const hop_op *op, int64_t s,
+                                float *A)
 {
     int64_t n = op->width * op->key_dim;
     const float *a_log = hop__par(w, op, 0);
-    for (int64_t i = 0; i < n; i++) work[i] = fminf(a_log[i], 69.0f);
-    hop_vexp(work, work, n);
-    for (int64_t i = 0; i < n; i++) work[i] = -work[i];
+    for (int64_t i = 0; i < n; i++) A[i] = fminf(a_log[i], 69.0f);
+    hop_vexp(A, A, n);
+    for (int64_t i = 0; i < n; i++) A[i] = -A[i];
     hop_selective c = {.tokens = w->tokens, .width = op->width, .states = op->key_dim, .o_stride = op->width};
     c.x_stride = hop__stride(w, op, HOP_SELECTIVE_X),
     c.delta_stride = hop__stride(w, op, HOP_SELECTIVE_DELTA);
     c.b_stride = hop__stride(w, op, HOP_SELECTIVE_B), c.c_stride = hop__stride(w, op, HOP_SELECTIVE_C);
-    const hop_selective_in in = {.x = hop__in(w, op, HOP_SELECTIVE_X, s, 0),
-                                 .delta = hop__in(w, op, HOP_SELECTIVE_DELTA, s, 0),
-                                 .A = work,
-                                 .B = hop__in(w, op, HOP_SELECTIVE_B, s, 0),
-                                 .C = hop__in(w, op, HOP_SELECTIVE_C, s, 0),
-                                 .D = hop__par(w, op, 1)};
-    hop_selective_forward(hop__out(w, op, s, 0), state_of(w, op, s), &in, &c, work + (n + 15) / 16 * 16,
-                          pool);
+    *in = (hop_selective_in){.x = hop__in(w, op, HOP_SELECTIVE_X, s, 0),
+                             .delta = hop__in(w, op, HOP_SELECTIVE_DELTA, s, 0),
+                             .A = A,
+                             .B = hop__in(w, op, HOP_SELECTIVE_B, s, 0),
+                             .C = hop__in(w, op, HOP_SELECTIVE_C, s, 0),
+                             .D = hop__par(w, op, 1)};
+    return c;
+}
+
+static void selective(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+{
+    hop_selective_in in;
+    hop_selective c = hop__selective_of(&in, w, op, s, work);
+    hop_selective_forward(hop__out(w, op, s, 0), state_of(w, op, s), &in, &c,
+                          work + (op->width * op->key_dim + 15) / 16 * 16, pool);
 }
 
 /* ---- attention ------------------------------------------------------------------------------- */
@@ -209,7 +227,7 @@ static void attend(const hop__walk *w, const hop_op *op, int64_t s, float *work,
         hop_attn a = hop__attend_shape(op, tokens, first, strides);
         a.bits = w->bits;
         a.window = cache ? 0 : op->window;
-        hop_attn_forward(o, NULL, q, k, v, &a, work, pool);
+        hop_attn_forward(o, hop__lse(w, op, s), q, k, v, &a, work, pool);
         return;
     }
     const hop__sparse sparse = {.op = op,
@@ -244,8 +262,8 @@ size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int t
 {
     switch (op->kind) {
     case HOP_OP_SCAN: {
-        hop_scan s = scan_shape(op, tokens);
-        int64_t spread_row = op->kv_heads * op->key_dim + gate_width(op) + op->width;
+        hop_scan s = scan_sizes(op, tokens);
+        int64_t spread_row = op->kv_heads * op->key_dim + hop__scan_gate_width(op) + op->width;
         return hop_scan_scratch(&s, threads) + (size_t)(op->steps > 1 ? tokens * op->steps * spread_row : 0);
     }
     case HOP_OP_SELECTIVE: {

@@ -186,6 +186,39 @@ static void attend(const choice *s, const desk *d, int64_t head, int64_t t)
                      &a, d->a, NULL);
 }
 
+/* Of rows from .. end - 1 of a head, with the first `blocks` blocks. */
+static void score(const choice *s, float *scores, int64_t head, int64_t from, int64_t end, int64_t blocks)
+{
+    const hop__sparse *in = s->in;
+    const hop_op *op = s->op;
+    const float *q = in->q + (from - in->first) * in->q_stride + head * op->dim;
+    hop_gemm(scores, blocks, (hop_mat){q, in->q_stride, 1}, summaries(s, head), end - from, blocks, op->dim,
+             false, NULL);
+    for (int64_t i = 0; op->scale < 0 && i < (end - from) * blocks; i++) scores[i] = -scores[i];
+    if (in->bits > 0) hop_round_significand(scores, (end - from) * blocks, in->bits);
+}
+
+size_t hop__sparse_choices_work(const hop_op *op, int64_t tokens)
+{
+    return (size_t)(earlier_blocks(op, tokens - 1) * (op->kv_heads * op->key_dim + 64));
+}
+
+void hop__sparse_choices(int64_t *chosen, const hop__sparse *in, int64_t head, int64_t from, int64_t rows,
+                         float *work)
+{
+    const hop_op *op = in->op;
+    int64_t end = from + rows, blocks = earlier_blocks(op, end - 1), start = dense_rows(op);
+    if (end <= start) return;
+    if (start < from) start = from;
+    choice s = {.in = in, .op = op, .means = work};
+    float *scores = work + blocks * op->kv_heads * op->key_dim;
+    if (op->summary == 0) mean_keys(&s, blocks);
+    score(&s, scores, head, start, end, blocks);
+    for (int64_t t = start; t < end; t++)
+        choose(chosen + (t - from) * op->topk, scores + (t - start) * blocks, earlier_blocks(op, t),
+               op->topk);
+}
+
 /* ROWS query rows of one head. */
 static void choose_and_attend(void *ctx, int64_t task, int worker)
 {
@@ -197,11 +230,7 @@ static void choose_and_attend(void *ctx, int64_t task, int worker)
     desk_lay(&d, &arena, op, in->tokens);
     int64_t head = task % op->heads, from = s->start + task / op->heads * ROWS;
     int64_t end = from + ROWS < in->tokens ? from + ROWS : in->tokens, blocks = earlier_blocks(op, end - 1);
-    const float *q = in->q + (from - in->first) * in->q_stride + head * op->dim;
-    hop_gemm(d.scores, blocks, (hop_mat){q, in->q_stride, 1}, summaries(s, head), end - from, blocks, op->dim,
-             false, NULL);
-    for (int64_t i = 0; op->scale < 0 && i < (end - from) * blocks; i++) d.scores[i] = -d.scores[i];
-    if (in->bits > 0) hop_round_significand(d.scores, (end - from) * blocks, in->bits);
+    score(s, d.scores, head, from, end, blocks);
     for (int64_t t = from; t < end; t++) {
         choose(d.chosen, d.scores + (t - from) * blocks, earlier_blocks(op, t), op->topk);
         attend(s, &d, head, t);

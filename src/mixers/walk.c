@@ -126,8 +126,7 @@ static void along(const hop__walk *w, const hop_op *op)
     hop_pool_run(w->pool, w->sequences, sequence_task, &j);
 }
 
-/* Operations from .. to - 1. */
-static void run(const hop__walk *w, int from, int to)
+void hop__run(const hop__walk *w, int from, int to)
 {
     const hop_list *l = w->l;
     for (int i = from; i < to; i++) {
@@ -240,7 +239,7 @@ static void forward(hop__walk *w, const hop_mixer_io *io, int64_t segment)
         w->position = t;
         w->b[HOP_X] = (float *)(uintptr_t)(x + t * d);
         w->b[HOP_Y] = y + (t + w->first > io->first ? (t + w->first - io->first) * d : 0);
-        run(w, 0, l->op_count);
+        hop__run(w, 0, l->op_count);
         if (w->state) hop__cut_rows(w, w->state, l->state_floats);
     }
 }
@@ -276,7 +275,7 @@ void hop_list_step(const hop_list *l, const hop_mixer_config *c, const float *co
     w.state = state, w.state_stride = stride, w.stepping = true;
     w.b[HOP_X] = (float *)(uintptr_t)io->x, w.b[HOP_Y] = io->y;
     take(&w, io, w.sequences);
-    run(&w, 0, l->op_count);
+    hop__run(&w, 0, l->op_count);
     for (int64_t s = 0; s < w.sequences; s++) hop__cut_rows(&w, state + s * stride, l->state_floats);
 }
 
@@ -310,7 +309,7 @@ void hop_attention_project(const hop_attention_rows *out, const hop_list *l, con
         assert(op->in[i].column == 0 && op->in[i].buffer >= HOP_FIRST_BUFFER);
         w.b[op->in[i].buffer] = to[i];
     }
-    run(&w, 0, attend_at(l));
+    hop__run(&w, 0, attend_at(l));
 }
 
 hop_attn hop_attention_shape(const hop_list *l, int64_t keys, int64_t queries, bool own)
@@ -328,5 +327,5 @@ void hop_attention_output(const float *o, const hop_list *l, const hop_mixer_con
 {
     hop__walk w = piece(l, c, params, io);
     w.b[l->op[attend_at(l)].y] = (float *)(uintptr_t)o;
-    run(&w, attend_at(l) + 1, l->op_count);
+    hop__run(&w, attend_at(l) + 1, l->op_count);
 }

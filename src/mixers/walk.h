@@ -20,8 +20,13 @@ typedef struct hop__walk {
     bool steady;
     hop_form form;
     hop_pool *pool;
-    float *work; /* what an operation needs for itself */
+    float *work;                /* what an operation needs for itself */
+    const hop_reverse *reverse; /* training: attention's log-sum-exp are kept */
+    float *kept;
 } hop__walk;
+
+/* walk.c: operations from .. to - 1. */
+void hop__run(const hop__walk *w, int from, int to);
 
 static inline const float *hop__par(const hop__walk *w, const hop_op *op, int i)
 {
@@ -46,6 +51,13 @@ static inline float *hop__out(const hop__walk *w, const hop_op *op, int64_t s, i
     return w->b[op->y] + (s * rows + row - from) * op->width;
 }
 
+/* Where the log-sum-exp of sequence s are kept, [heads, tokens - first]; NULL: nowhere. */
+static inline float *hop__lse(const hop__walk *w, const hop_op *op, int64_t s)
+{
+    if (!w->kept) return NULL;
+    return w->kept + (w->reverse->lse[op - w->l->op] * w->sequences + s * op->heads) * w->tokens;
+}
+
 static inline void hop__cut_rows(const hop__walk *w, float *y, int64_t n)
 {
     if (w->bits > 0) hop_round_significand(y, n, w->bits);
@@ -58,6 +70,15 @@ void hop__row_op(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, 
 /* sequence.c: one sequence; the result is cut. */
 void hop__sequence_op(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool);
 size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int threads); /* floats */
+/* What a recurrence is given, forward and backward. A token of several steps: row t of x becomes row t·n + at
+ * of y, zeros between. A [width, states] of the selective scan is filled. */
+hop_scan hop__scan_shape(const hop__walk *w, const hop_op *op);
+hop_scan_in hop__scan_inputs(const hop__walk *w, const hop_op *op, int64_t s);
+int64_t hop__scan_gate_width(const hop_op *op); /* numbers a token; 0: not for each token */
+const float *hop__scan_spread(float *y, const float *x, int64_t stride, int64_t width,
+                              const int64_t rows_n_at[3]);
+hop_selective hop__selective_of(hop_selective_in *in, const hop__walk *w, const hop_op *op, int64_t s,
+                                float *A);
 /* strides: of q, k, v. Work in floats, cut or not. */
 hop_attn hop__attend_shape(const hop_op *op, int64_t tokens, int64_t first, const int64_t strides[3]);
 size_t hop__attend_work(const hop_op *op, int64_t tokens, int64_t first, int threads);
@@ -73,6 +94,11 @@ typedef struct hop__sparse {
 } hop__sparse;
 size_t hop__sparse_work(const hop_op *op, int64_t tokens, int64_t first, int threads); /* floats */
 void hop__sparse_run(const hop__sparse *s, float *work, hop_pool *pool);
+/* What a head's rows from .. from + rows - 1 chose, [rows, topk] blocks in order of position, from q and k of
+ * all tokens; rows that see everything have nothing there. */
+void hop__sparse_choices(int64_t *chosen, const hop__sparse *s, int64_t head, int64_t from, int64_t rows,
+                         float *work);
+size_t hop__sparse_choices_work(const hop_op *op, int64_t tokens); /* floats, for at most 64 rows */
 
 /* acts.c: activations that are exact where constructions count on it: sigmoid(-x) and softplus(-x) are 0 or
  * below 1e-37, sigmoid(x) is 1 and logsigmoid(x) above -1e-37 for x >= 88, so that e to the power of these is

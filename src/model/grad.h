@@ -1,0 +1,59 @@
+/* grad.h - the inside of hop_grad (room: model). */
+#ifndef HOP_MODEL_GRAD_H
+#define HOP_MODEL_GRAD_H
+
+#include "network.h"
+
+#include <hopbound/grad.h>
+
+/* What an MLP keeps of its rows: mid is the stream in front of it. */
+typedef struct hop__mlp_rows {
+    float *mid, *normed; /* [rows, d_model] */
+    float *up, *gate;    /* [rows, hidden], before the activation */
+} hop__mlp_rows;
+
+typedef struct hop__grad_work {
+    float *post, *dup, *dgate; /* [rows, hidden] */
+    float *row[3];             /* [rows, d_model]; the MLP uses the last */
+    float *mixer;
+} hop__grad_work;
+
+typedef struct hop__grad_layer {
+    const hop__layer *w;
+    const hop_reverse *reverse;
+    hop_mixer_config mixer;
+    float *normed, *kept;
+    hop__mlp_rows rows; /* packed: tokens that are computed only */
+} hop__grad_layer;
+
+struct hop_grad {
+    const hop_model *model;
+    int64_t sequences, tokens; /* room */
+    int64_t layers, last_from;
+    int64_t now, count, first; /* of the pass at hand: sequences, tokens, the last layer's first row */
+    int32_t *token;
+    hop_reverse *reverse; /* [plans] */
+    hop__grad_layer *layer;
+    float **stream, **dstream; /* [layers + 1] */
+    hop__mlp_rows late;        /* rows picked from those that were kept */
+    hop__grad_work work;
+    float *memory;
+};
+
+/* grad_block.c: what a block does to each token alone. Gradients of weights go to the same place of `dblock`
+ * as the weights have in the model's. */
+
+/* x += y, then x += mlp(norm(x)); keeps `r`. */
+void hop__mlp_forward(const hop_model *m, const hop__layer *l, const hop__mlp_rows *r,
+                      const hop__grad_work *work, float *x, const float *y, int64_t rows);
+/* dx of the result becomes that of the mixer's output and of the stream beside it. */
+void hop__mlp_backward(const hop_model *m, const hop__layer *l, const hop__mlp_rows *r,
+                       const hop__grad_work *work, float *dx, int64_t rows, float *dblock);
+/* dx += the gradient of norm(x), from dy. */
+void hop__norm_backward(const hop_model *m, float *dx, const float *dy, const float *x, const float *weight,
+                        const float *bias, int64_t rows, float *dblock);
+/* y = x wᵀ: dx = (or +=) dy w, dw += dyᵀ x. */
+void hop__product_backward(float *dx, bool add, const float *dy, const float *x, const float *w, float *dw,
+                           const int64_t rows_out_in[3]);
+
+#endif
