@@ -3,8 +3,11 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 prefix  = $(shell realpath -m "$(PREFIX)")
 
-# Meson's own words only when something is wrong. $(1): directory, $(2): options.
-configure = test -f $(1)/build.ninja || { mkdir -p $(1); meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log >&2; false; }; }
+# Meson's own words only when something is wrong. A build directory that was cut off, or that came from another place, is
+# made anew. $(1): directory, $(2): options.
+mine = grep -qsF '"source": "$(CURDIR)"' $(1)/meson-info/meson-info.json && test -f $(1)/build.ninja
+stale = if test -d $(1)/meson-private && ! { $(call mine,$(1)); }; then echo "$(1): was cut off or moved; made anew"; rm -rf $(1); fi
+configure = $(call stale,$(1)); test -f $(1)/build.ninja || { mkdir -p $(1); meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log >&2; false; }; }
 
 .PHONY: all demo check install clean bench format setup
 all: setup

@@ -104,7 +104,9 @@ int build_report(const build_args *a, const hop_model *m, const hop_task *task)
         hop_json_put_null(&w);
     hop_json_end_object(&w);
 
-    int code = a->common.json.flag ? print_json(&a->common, &w) : print_text(&a->common, &out);
+    int code = a->common.json.flag    ? print_json(&a->common, &w)
+               : a->common.quiet.flag ? EXIT_DONE
+                                      : print_text(&a->common, &out);
     hop_text_free(&w.text);
     hop_text_free(&out);
     hop_text_free(&sizes);

@@ -93,13 +93,21 @@ int pool_open(const common_args *a, hop_pool **pool);
  * `quiet`. Notes that must not collide with the bar call terminal_clear first. */
 hop_progress terminal_start(const char *name, bool quiet);
 void terminal_clear(void);
+/* Standard output is a terminal that wants colours: NO_COLOR is not set, nor is TERM "dumb". */
+bool terminal_colours(void);
+/* Verdicts among the words, in colour: green what is, red what is not, yellow what is not known. */
+void terminal_paint(hop_text *t);
 void terminal_mute(void); /* no more progress: something else is being written to the terminal */
 bool terminal_stopped(void);
 
 /* ---- the verbs ----------------------------------------------------------------------------- */
 
-#define VERB_LIST(X) \
-    X(ladder) X(task) X(build) X(run) X(prove) X(bound) X(separate) X(audit) X(play) X(exact) X(core) X(mixers) X(bench)
+const verb *const *all_verbs(size_t *count);
+
+#define VERB_LIST(X)                                                                                  \
+    X(ladder)                                                                                         \
+    X(task) X(build) X(run) X(prove) X(bound) X(separate) X(audit) X(play) X(exact) X(core) X(mixers) \
+        X(bench) X(completion)
 #define VERB_DECLARE(name) extern const verb verb_##name;
 VERB_LIST(VERB_DECLARE)
 #undef VERB_DECLARE

@@ -90,6 +90,7 @@ const verb verb_audit = {
         "unless the file lists its layers, and so are encoders, known keys of a wrong type, and keys of attention "
         "whose rule is not known; the line names them, exit 1.\n\n"
         "Layers that run several times in a forward pass are counted as often.",
+    .colours = true,
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(audit_args),

@@ -150,6 +150,7 @@ const verb verb_bound = {
         "possible up to the n that is given.\n\n"
         "Everything claimed is decided with integers or in ball arithmetic. A length of more than 18 digits "
         "is printed as a power of ten. P6 is searched for up to 7 full layers, P7G for up to 5.",
+    .colours = true,
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(bound_args),

@@ -289,6 +289,7 @@ const verb verb_exact = {
         "(those that are small enough have all been answered), stopped.\n\n"
         "Exit 0: all cells decided, and the theorems P2, P4, P5 stand. Exit 10: a cell that a theorem calls impossible "
         "has a protocol. Exit 30: a cell is undecided. Exit 1 with one line: among other failures, all cells are too big.",
+    .colours = true,
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(exact_args),

@@ -291,6 +291,7 @@ const verb verb_ladder = {
         "ladder and explains every column; DIR/ladder.svg is its drawing, DIR/ladder.json holds the same numbers, DIR/full-L "
         "are the networks.\n\n"
         "Exit 0: every rung is proved. Exit 10: one is refuted. Exit 30: one is undecided.",
+    .colours = true,
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(ladder_args),

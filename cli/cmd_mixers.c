@@ -143,9 +143,28 @@ static void print_entry(hop_text *out, const entry *e, int64_t tokens)
     print_options(out, e);
 }
 
+/* One line; what each costs at these sizes is behind its name. */
+static void print_line(hop_text *out, const entry *e, int64_t tokens)
+{
+    (void)tokens;
+    hop_text_printf(out, "%-13s %s\n", e->ops->name, e->ops->equation);
+}
+
+static int unknown_mixer(const common_args *a)
+{
+    const char *names[64];
+    size_t count = 0;
+    for (int i = 0; hop_mixer_at(i) && count < 64; i++) names[count++] = hop_mixer_at(i)->name;
+    const char *meant = closest_name(a->operand, names, count);
+    return fail(a, EXIT_USAGE, "%.60s: unknown mixer%s%s%s", a->operand,
+                meant ? "; did you mean " : "; `hopbound mixers` lists them", meant ? meant : "",
+                meant ? "?" : "");
+}
+
 static int cmd_mixers(common_args *common)
 {
     const mixers_args *a = (const mixers_args *)common;
+    if (common->operand && !hop_mixer_find(common->operand)) return unknown_mixer(common);
     hop_json_writer w = {0};
     hop_text out = {0};
     hop_json_begin_object(&w);
@@ -155,13 +174,14 @@ static int cmd_mixers(common_args *common)
     hop_json_integer(&w, "tokens", a->tokens.integer);
     hop_json_key(&w, "mixers");
     hop_json_begin_array(&w);
-    const hop_mixer_ops *ops;
-    for (int i = 0; (ops = hop_mixer_at(i)); i++) {
+    for (int i = 0; hop_mixer_at(i); i++) {
         entry e;
-        entry_make(&e, ops, a);
+        if (common->operand && hop_mixer_at(i) != hop_mixer_find(common->operand)) continue;
+        entry_make(&e, hop_mixer_at(i), a);
         write_entry(&w, &e);
-        print_entry(&out, &e, a->tokens.integer);
+        (common->operand ? print_entry : print_line)(&out, &e, a->tokens.integer);
     }
+    if (!common->operand) hop_text_add(&out, "`hopbound mixers NAME`: its weights, state and options.\n");
     hop_json_end_array(&w);
     hop_json_end_object(&w);
     int code = common->json.flag ? print_json(common, &w) : print_text(common, &out);
@@ -178,7 +198,9 @@ static const opt_group GROUPS[] = {
 };
 static const example EXAMPLES[] = {
     {"hopbound mixers",
-     "What a pattern may name, and what each costs."},
+     "What a pattern may name, a line each."},
+    {"hopbound mixers gdn --d-model 1024 --heads 16",
+     "What one costs at these sizes, and its options."},
     {"hopbound mixers --d-model 1024 --heads 16 --head-dim 64 --json",
      "The same at another size, for scripts."},
     {0},
@@ -186,6 +208,8 @@ static const example EXAMPLES[] = {
 const verb verb_mixers = {
     .name = "mixers",
     .summary = "lists the token mixers: their recurrences, parameters and state sizes",
+    .operand = "[NAME]",
+    .operand_help = "one of them, with its weights, state and options; without it, a line for each",
     .description =
         "A mixer is a rule that lets a position use earlier ones. The state is what crosses a cut of the "
         "sequence: it is all that later tokens can know of earlier ones through that layer. Options are "

@@ -259,6 +259,7 @@ const verb verb_prove = {
         "can ask for. Where there are few inputs it also runs each of them.\n\n"
         "Exit 0: proved. Exit 10: refuted, with an input that `hopbound run` gets wrong. Exit 30: "
         "undecided.",
+    .colours = true,
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(prove_args),

@@ -4,6 +4,7 @@
 #include "seats.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #define BATCH_TOKENS ((int64_t)1 << 22) /* a batch of long instances ends earlier */
@@ -228,6 +229,14 @@ static const char *plural(int64_t n)
     return n == 1 ? "" : "s";
 }
 
+/* Answers that are equally likely, where sampled instances have them; 0: not known. */
+static int64_t answers_of(const evaluation *e)
+{
+    bool sampled = e->sized && !e->args->input.text;
+    return sampled && e->task.kind == HOP_TASK_FUNCCOMP ? e->task.funccomp.size[e->task.funccomp.hops - 1]
+                                                        : 0;
+}
+
 static int report_json(const evaluation *e, double seconds, double tokens_rate, double layers_rate)
 {
     const common_args *a = &e->args->common;
@@ -237,6 +246,7 @@ static int report_json(const evaluation *e, double seconds, double tokens_rate, 
     hop_json_integer(&w, "with_answer", e->with_answer);
     hop_json_integer(&w, "correct", e->correct);
     hop_json_number(&w, "accuracy", (double)e->correct / (double)e->with_answer); /* 0/0: null */
+    if (answers_of(e)) hop_json_number(&w, "chance", 1.0 / (double)answers_of(e));
     hop_json_integer(&w, "targets", e->targets);
     hop_json_integer(&w, "targets_correct", e->targets_correct);
     hop_json_number(&w, "tokens_per_second", tokens_rate);
@@ -253,18 +263,40 @@ static int report_json(const evaluation *e, double seconds, double tokens_rate, 
     return print_json(a, &w);
 }
 
+/* A network is right at the sizes it was made for; at others, nobody said so. */
+static void note_other_sizes(const evaluation *e)
+{
+    const common_args *a = &e->args->common;
+    size_args none = {0};
+    hop_task own;
+    bool known = false;
+    hop_text here = {0}, built = {0};
+    if (a->quiet.flag || !sizes_given(&e->args->sizes) ||
+        sizes_of_network(a, &none, e->model, &own, &known) != EXIT_DONE || !known)
+        return;
+    sizes_print(&here, &e->task);
+    sizes_print(&built, &own);
+    if (here.s && built.s && strcmp(here.s, built.s) != 0)
+        terminal_clear(),
+            fprintf(stderr, "hopbound: run: note: made for %s, and run at %s\n", built.s, here.s);
+    hop_text_free(&here);
+    hop_text_free(&built);
+}
+
 static int report(const evaluation *e, double seconds)
 {
     const common_args *a = &e->args->common;
     int64_t layers = hop_model_config(e->model)->pattern.layers;
     double tokens_rate = seconds > 0 ? (double)e->tokens / seconds : 0;
     double layers_rate = seconds > 0 ? (double)layers * (double)e->instances / seconds : 0;
+    note_other_sizes(e);
     if (a->json.flag) return report_json(e, seconds, tokens_rate, layers_rate);
     hop_text out = {0};
     hop_text_printf(&out, "%s: %lld instance%s", a->operand, (long long)e->instances, plural(e->instances));
     if (e->with_answer)
         hop_text_printf(&out, ", %lld of %lld correct, accuracy %.6g", (long long)e->correct,
                         (long long)e->with_answer, (double)e->correct / (double)e->with_answer);
+    if (answers_of(e)) hop_text_printf(&out, " (by chance 1 in %lld)", (long long)answers_of(e));
     if (e->targets > e->with_answer)
         hop_text_printf(&out, "; %lld of %lld targets", (long long)e->targets_correct, (long long)e->targets);
     int threads = hop_pool_threads(e->pool);

@@ -238,6 +238,7 @@ const verb verb_separate = {
         "The sizes are the shortest that the theorems' own searches give, and for two hops of those whose code just fits the "
         "width; shorter ones may exist.\n\n"
         "Exit 0: found. Exit 30: no theorem speaks at a length below 2^62.",
+    .colours = true,
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(separate_args),

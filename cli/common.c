@@ -12,7 +12,7 @@ static const char *const ISA_NAMES[] = {"ref", "scalar", "avx2", "avx512", NULL}
 #define AT(member) offsetof(common_args, member)
 const opt COMMON_OPTIONS[] = {
     {"json", 0, OPT_FLAG, AT(json), .help = "print exactly one JSON object"},
-    {"quiet", 'q', OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error"},
+    {"quiet", 'q', OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error; `build` says nothing"},
     {"seed", 0, OPT_INT, AT(seed), "N", "0", 0, INT64_MAX,
      .help = "of everything random; same seed, same bits, whatever --threads is"},
     {"threads", 0, OPT_INT, AT(threads), "N", "0", 0, 4096, .help = "threads to use; 0 is one per core"},
@@ -63,6 +63,7 @@ int print_text(const common_args *a, hop_text *t)
     int code = EXIT_DONE;
     terminal_clear();
     errno = 0;
+    if (a->verb->colours && !a->json.flag && !a->help.flag && terminal_colours()) terminal_paint(t);
     if (t->failed)
         code = fail(a, EXIT_FAILED, "standard output: out of memory");
     else if (t->len && (fwrite(t->s, 1, t->len, stdout) != t->len || fflush(stdout) != 0))

@@ -110,12 +110,12 @@ void help_all(hop_text *out, const verb *const *verbs, size_t count)
                  "function composition, proves that they do, and measures them.\n\nVerbs:\n");
     for (size_t i = 0; i < count; i++) {
         const verb *v = verbs[i];
-        hop_text_printf(out, "  %-8s%-*s", v->name, 8, v->operand ? v->operand : "");
-        add_wrapped(out, v->summary, 18, 18);
+        hop_text_printf(out, "  %-12s%-8s", v->name, v->operand ? v->operand : "");
+        add_wrapped(out, v->summary, 22, 22);
         hop_text_add(out, "\n");
     }
-    hop_text_add(
-        out, "\n`hopbound VERB --help` explains a verb; `hopbound --version` says which version this is.\n"
-             "Exit: 0 done, or the claim holds; 1 failure; 2 wrong usage; 10 counter-example found;\n"
-             "20 search exhausted, there is none; 30 undecided within the budget.\n");
+    hop_text_add(out,
+                 "\n`hopbound help VERB` explains a verb; `hopbound --version` says which version this is.\n"
+                 "Exit: 0 done, or the claim holds; 1 failure; 2 wrong usage; 10 counter-example found;\n"
+                 "20 search exhausted, there is none; 30 undecided within the budget.\n");
 }

@@ -16,6 +16,12 @@ static const verb *const VERBS[] = {
 };
 #define VERB_COUNT (sizeof VERBS / sizeof VERBS[0])
 
+const verb *const *all_verbs(size_t *count)
+{
+    *count = VERB_COUNT;
+    return VERBS;
+}
+
 static const verb *find_verb(const char *name)
 {
     for (size_t i = 0; i < VERB_COUNT; i++)
@@ -70,7 +76,11 @@ static int without_verb(int argc, char **argv)
     const char *first = argc > 1 ? argv[1] : "";
     hop_text out = {0};
     if (strcmp(first, "--man") == 0) return print_man(&a, argc > 2 ? argv[2] : NULL);
-    if (strcmp(first, "--version") == 0)
+    if (strcmp(first, "help") == 0 && argc > 2) {
+        const verb *v = find_verb(argv[2]);
+        if (!v) return unknown_verb(argv[2]);
+        help_verb(&out, v);
+    } else if (strcmp(first, "--version") == 0 || strcmp(first, "-V") == 0)
         hop_text_add(&out, "hopbound " HOP_VERSION "\n");
     else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
         help_all(&out, VERBS, VERB_COUNT);
@@ -107,7 +117,7 @@ static int run_verb(const verb *v, common_args *a, int argc, char **argv)
         help_verb(&out, v);
         return print_text(a, &out);
     }
-    if (v->operand && !a->operand)
+    if (v->operand && v->operand[0] != '[' && !a->operand)
         return fail(a, EXIT_USAGE, "%s: missing; `hopbound %s --help` explains", v->operand, v->name);
     const opt *missing = options_missing(v, a);
     if (missing) return fail(a, EXIT_USAGE, "--%s: missing", missing->name);

@@ -68,10 +68,11 @@ struct common_args;
 /* A verb. `run` gets the arguments, whose struct starts with a common_args, and returns the exit code. */
 typedef struct verb {
     const char *name, *summary;
-    const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none */
+    const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none; "[NAME]": it may be missing */
     const char *description;            /* paragraphs, separated by "\n\n" */
     const opt_group *groups;            /* ended by one without a table */
     const example *examples;            /* ended by one without a command */
+    bool colours;                       /* its text has verdicts, which a terminal shows in colour */
     size_t args_size;
     int (*run)(struct common_args *args);
 } verb;
@@ -86,12 +87,15 @@ const opt *options_missing(const verb *v, const void *args);
 /* The one of `names` (`count` of them) that was probably meant; NULL when none is close. */
 const char *closest_name(const char *given, const char *const *names, size_t count);
 
-/* ---- made from the tables (help.c, man.c) -------------------------------------------------- */
+/* ---- made from the tables (help.c, man.c, completion.c) --------------------------------------------------
+ */
 
 void help_verb(hop_text *out, const verb *v);
 void help_all(hop_text *out, const verb *const *verbs, size_t count);
 void man_verb(hop_text *out, const verb *v);
 void man_all(hop_text *out, const verb *const *verbs, size_t count);
+/* What a shell can complete: "bash", "zsh" or "fish". */
+void completion(hop_text *out, const char *shell, const verb *const *verbs, size_t count);
 /* " (default 8; 2 to 64)" and the like; nothing when there is nothing to say. */
 void option_facts(hop_text *out, const opt_group *g, const opt *o);
 

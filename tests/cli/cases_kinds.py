@@ -267,7 +267,10 @@ def mixers_list_options_with_defaults_and_say_what_cannot_be_built():
         for o in m["options"]:
             check({"name", "default", "help"} == set(o) and o["help"], why=str(o))
     text = good("mixers").out
-    check(all(f"\n{m['name']}\n" in "\n" + text for m in got["mixers"]), why=text[:500])
+    check(all(f"\n{m['name']} " in "\n" + text for m in got["mixers"]), why=text[:500])
+    check(good("mixers", "gdn").out.startswith("gdn\n") and "options" in good("mixers", "gdn").out)
+    check([m["name"] for m in good_json("mixers", "gdn")["mixers"]] == ["gdn"])
+    one_line(hopbound("mixers", "gdnn"), 2, r"mixers: gdnn: unknown mixer; did you mean gdn\?")
     window = [m for m in got["mixers"] if m["name"] == "window"]
     check(not window or [o["name"] for o in window[0]["options"]] == ["window"], why=str(window))
     odd = good_json("mixers", "--d-model", 7, "--heads", 3, "--head-dim", 5)  # what cannot be built says so, and is no failure

@@ -209,9 +209,19 @@ def the_kernels_are_measured_against_the_peak():
 
 
 @case
+def sizes_that_a_network_was_not_made_for_are_noted_and_chance_is_said():
+    good("build", "full", "--hops", 1, "--m", 8, "-o", "net", "--quiet")
+    r = hopbound("run", "net", "--m", 4)
+    check(r.code == 0 and re.search(r"note: made for hops 1, m 8, and run at hops 1, m 4\n$", r.err), r)
+    check("by chance 1 in 4)" in r.out and good_json("run", "net", "--m", 8)["chance"] == 1 / 8, r)
+    check(hopbound("run", "net", "--m", 4, "--quiet").err == "" and hopbound("run", "net", "--m", 8).err == "")
+    check(good("build", "full", "-q", "-o", "net").out == "")
+
+
+@case
 def the_mixers_are_listed_with_their_costs():
     got = good_json("mixers", "--d-model", 32, "--heads", 2, "--head-dim", 8, "--tokens", 10)
     full = [m for m in got["mixers"] if m["name"] == "full"][0]
     check({"name", "equation", "recurrent", "parameters", "state_floats"} <= set(full), why=str(full))
     check(full["parameters"] == 4 * 32 * 16 and full["state_floats"] == 2 * 10 * 16 and not full["recurrent"], why=str(full))
-    check("full\n" in good("mixers").out)
+    check("full\n" in good("mixers", "full").out and "\nwindow " in good("mixers").out)

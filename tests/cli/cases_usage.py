@@ -1,5 +1,5 @@
 """Help, man pages, wrong usage."""
-import re, shutil, subprocess
+import os, pty, re, shutil, subprocess
 import harness
 from harness import Skip, case, check, good, hopbound, one_line
 
@@ -49,6 +49,63 @@ def every_verb_has_a_man_page_that_renders_without_warnings():
 @case
 def the_version_is_printed():
     check(re.fullmatch(r"hopbound \d+\.\d+\.\d+\n", good("--version").out))
+    check(good("-V").out == good("--version").out)
+
+
+@case
+def help_of_a_verb_is_the_verbs_help():
+    check(good("help", "prove").out == good("prove", "--help").out)
+    one_line(hopbound("help", "porve"), 2, r"porve: unknown verb; did you mean prove\?")
+
+
+def bash_completes(script, *words):
+    line = " ".join(f"'{w}'" for w in words)
+    run = f"source {script}; COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _hopbound; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    return subprocess.run(["bash", "-c", run], capture_output=True, text=True, check=True).stdout.split()
+
+
+@case
+def shells_complete_verbs_options_and_names():
+    for shell in ("bash", "zsh", "fish"):
+        text = good("completion", shell).out
+        check(all(v in text for v in verbs()) and "message-bits" in text, why=shell)
+        with open(f"complete.{shell}", "w") as f:
+            f.write(text)
+        if shutil.which(shell):
+            subprocess.run([shell, "-n", f"complete.{shell}"], check=True)
+    one_line(hopbound("completion", "cmd"), 2, r"cmd: unknown shell")
+    if not shutil.which("bash"):
+        raise Skip("no bash")
+    check(bash_completes("./complete.bash", "hopbound", "pro") == ["prove"])
+    check("--message-bits" in bash_completes("./complete.bash", "hopbound", "prove", "--me"))
+    check(bash_completes("./complete.bash", "hopbound", "prove", "--method", "in") == ["interval"])
+
+
+def on_a_terminal(*args, **env):
+    """What hopbound prints when standard output is a terminal."""
+    parent, child = pty.openpty()
+    p = subprocess.Popen([harness.PROGRAM, *args], stdout=child, stderr=subprocess.DEVNULL, env={**os.environ, **env})
+    os.close(child)
+    out = b""
+    try:
+        while block := os.read(parent, 4096):
+            out += block
+    except OSError:  # the other end is closed
+        pass
+    os.close(parent)
+    p.wait()
+    return out.decode()
+
+
+@case
+def a_terminal_shows_verdicts_in_colour_unless_it_is_asked_not_to():
+    args = ["separate", "--hops", "1"]
+    coloured = on_a_terminal(*args, TERM="xterm", NO_COLOR="")
+    check("\x1b[31mimpossible\x1b[0m" in coloured and "\x1b[32mpossible\x1b[0m" in coloured, why=coloured)
+    for env in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb", "NO_COLOR": ""}):
+        check("\x1b" not in on_a_terminal(*args, **env))
+    check("\x1b" not in good(*args).out)
+    check("\x1b" not in on_a_terminal(*args, "--json", TERM="xterm", NO_COLOR=""))
 
 
 @case
