@@ -117,5 +117,6 @@ void help_all(hop_text *out, const verb *const *verbs, size_t count)
     hop_text_add(out,
                  "\n`hopbound help VERB` explains a verb; `hopbound --version` says which version this is.\n"
                  "Exit: 0 done, or the claim holds; 1 failure; 2 wrong usage; 10 counter-example found;\n"
-                 "20 search exhausted, there is none; 30 undecided within the budget.\n");
+                 "20 search exhausted, there is none; 30 undecided within the budget.\n"
+                 "Numbers may be written 32k, 1.5M, 2G (powers of 1024: 32k is 32768) or 1e6 (1000000).\n");
 }

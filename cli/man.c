@@ -152,6 +152,10 @@ void man_all(hop_text *out, const verb *const *verbs, size_t count)
         "and\n"
         "notes go to standard error; \\fB\\-\\-quiet\\fR stops them. The same \\fB\\-\\-seed\\fR gives the\n"
         "same bits whatever \\fB\\-\\-threads\\fR is. Files appear under their names only when complete.\n"
+        ".PP\nNumbers may be written 32k, 1.5M or 2G, which count in powers of 1024 as context lengths do "
+        "(32k "
+        "is\n"
+        "32768), or 1e6, which is 1000000.\n"
         ".SH VERBS\n");
     for (size_t i = 0; i < count; i++) {
         hop_text_printf(out, ".TP\n\\fB%s\\fR%s%s%s\n", verbs[i]->name, verbs[i]->operand ? " \\fI" : "",

@@ -1,7 +1,6 @@
 /* Reads a command line by a verb's option tables. */
 #include "options.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,18 +13,64 @@ static opt_value *value_of(const opt_group *g, const opt *o, const void *args)
 
 /* ---- values -------------------------------------------------------------------------------- */
 
+/* What a suffix multiplies by: k, M, G count tokens as the field does, in powers of 1024; "e6" is six zeros.
+ * 0: no suffix that is known. */
+static int64_t suffix_scale(const char *s)
+{
+    static const struct {
+        const char *name;
+        int64_t scale;
+    } known[] = {{"", 1}, {"k", 1 << 10}, {"K", 1 << 10}, {"M", 1 << 20}, {"G", 1 << 30}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(s, known[i].name) == 0) return known[i].scale;
+    size_t digits = strspn(s + 1, "0123456789");
+    if ((*s != 'e' && *s != 'E') || digits == 0 || digits > 2 || s[1 + digits]) return 0;
+    int zeros = atoi(s + 1);
+    int64_t scale = 1;
+    for (int i = 0; i < zeros && zeros <= 18; i++) scale *= 10;
+    return zeros <= 18 ? scale : INT64_MAX; /* beyond every option's range, whatever it multiplies */
+}
+
+/* A whole number: "4096", "-3", "32k", "1.5M", "1e6". False: it is none. *large: it does not fit. */
+static bool whole_number(const char *text, int64_t *out, bool *large)
+{
+    bool below = *text == '-', fraction = false;
+    int64_t value = 0, below_point = 1; /* 10^digits after the point */
+    const char *p = text + below;
+    *large = false;
+    if (*p < '0' || *p > '9') return false;
+    for (; (*p >= '0' && *p <= '9') || (*p == '.' && !fraction); p++) {
+        if (*p == '.') {
+            fraction = true;
+            if (p[1] < '0' || p[1] > '9') return false;
+            continue;
+        }
+        *large = *large || __builtin_mul_overflow(value, 10, &value) ||
+                 __builtin_add_overflow(value, *p - '0', &value) ||
+                 (fraction && __builtin_mul_overflow(below_point, 10, &below_point));
+    }
+    int64_t scale = suffix_scale(p);
+    if (!scale || (fraction && scale == 1)) return false;
+    while (!*large && below_point % 10 == 0 && scale % 10 == 0) below_point /= 10, scale /= 10;
+    while (!*large && below_point > 1 && value % 10 == 0) below_point /= 10, value /= 10;
+    *large = *large || (value && __builtin_mul_overflow(value, scale, &value));
+    if (!*large && value % below_point) return false;
+    *out = *large ? INT64_MAX : value / below_point;
+    if (below) *out = -*out;
+    return true;
+}
+
 static bool read_int(const char *text, const opt *o, int64_t *out, hop_error *err)
 {
-    char *end = NULL;
-    errno = 0;
-    long long v = strtoll(text, &end, 10);
-    bool starts = (*text >= '0' && *text <= '9') || *text == '-'; /* strtoll would take blanks and '+' */
-    if (!starts || end == text || *end)
+    int64_t v;
+    bool large;
+    if (!whole_number(text, &v, &large))
         return hop_fail(err, HOP_EFORMAT, "\"%.60s\" is not an integer", text) == HOP_OK;
-    if (errno == ERANGE || v < o->min || v > o->max) {
+    if (large || v < o->min || v > o->max) {
+        bool below = v < 0 || v < o->min;
         if (o->max == INT64_MAX)
-            hop_fail(err, HOP_ERANGE, "%.60s is %s %lld", text, v < o->min ? "below" : "above",
-                     (long long)(v < o->min ? o->min : o->max));
+            hop_fail(err, HOP_ERANGE, "%.60s is %s %lld", text, below ? "below" : "above",
+                     (long long)(below ? o->min : o->max));
         else
             hop_fail(err, HOP_ERANGE, "%.60s is outside %lld..%lld", text, (long long)o->min,
                      (long long)o->max);

@@ -1,7 +1,7 @@
 """Help, man pages, wrong usage."""
 import os, pty, re, shutil, subprocess
 import harness
-from harness import Skip, case, check, good, hopbound, one_line
+from harness import Skip, case, check, good, good_json, hopbound, one_line
 
 COMMON = ["--json", "--quiet", "--seed", "--threads", "--isa", "--help"]
 
@@ -44,6 +44,20 @@ def every_verb_has_a_man_page_that_renders_without_warnings():
             check(p.returncode == 0 and p.stderr == b"", why=f"{verb}: groff: {p.stderr.decode()}")
     if not groff:
         raise Skip("no groff")
+
+
+@case
+def sizes_may_be_written_as_the_field_writes_them():
+    for text, value in {"32k": 32768, "32K": 32768, "1M": 1 << 20, "1.5M": 3 << 19, "0.5k": 512, "1e6": 10**6, "1.25e3": 1250,
+                        "2G": 2 << 30, "007": 7, "1e0": 1}.items():
+        n = good_json("bound", "--pattern", "F", "--hops", "1", "--n", text)["n"]
+        check(n == value, why=f"{text}: {n}")
+    for text in ("1.5", "1.k", ".5k", "1kk", "1e", "1e+3", "k", "1.5e0", "0.3k", "1 k", "32kb", "1e123"):
+        one_line(hopbound("bound", "--pattern", "F", "--n", text), 2, r"--n: .* is not an integer")
+    for text in ("1e19", "99999999999999999999", "9e18", "-1k", "10000000000G"):
+        one_line(hopbound("bound", "--pattern", "F", "--n", text), 2, r"--n: .* is outside")
+    check(good_json("task", "--hops", "2", "--m", "1k", "--fan", "2", "--count", "1")["m"] == 1024)
+    check("32k is 32768" in good("--help").out and "32768" in good("--man").out)
 
 
 @case
