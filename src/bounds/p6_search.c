@@ -4,6 +4,10 @@
 #include <math.h>
 #include <string.h>
 
+/* Longer prompts are not written down: their integers would take minutes, and T2 covers them. A place where the
+ * landscape has no end is as long as a double can say. */
+#define MOST_LOG2 32768.0
+
 typedef struct seeker {
     hop__p6_ground ground;
     const hop_progress *progress;
@@ -78,7 +82,7 @@ bool hop__p6_search(hop__p6_numbers *p, const hop_progress *progress, bool *stop
     hop__p6_place place = {0};
     ground_init(&s.ground, p, false);
     descend(&s, z);
-    hop__p6_height(&s.ground, z, &place);
+    if (hop__p6_height(&s.ground, z, &place) > MOST_LOG2) return false;
     return !*stopped && hop__p6_round(p, &place) && hop__p6_holds(p);
 }
 

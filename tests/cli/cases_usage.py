@@ -56,7 +56,7 @@ def sizes_may_be_written_as_the_field_writes_them():
         one_line(hopbound("bound", "--pattern", "F", "--n", text), 2, r"--n: .* is not an integer")
     for text in ("1e19", "99999999999999999999", "9e18", "-1k", "10000000000G"):
         one_line(hopbound("bound", "--pattern", "F", "--n", text), 2, r"--n: .* is outside")
-    check(good_json("task", "--hops", "2", "--m", "1k", "--fan", "2", "--count", "1")["m"] == 1024)
+    check(good_json("build", "random", "--pattern", "F", "--d-model", "0.5k", "-o", "sized")["d_model"] == 512)
     check("32k is 32768" in good("--help").out and "32768" in good("--man").out)
 
 
