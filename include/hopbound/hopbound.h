@@ -4,6 +4,7 @@
 
 #include <hopbound/base.h>
 #include <hopbound/bounds.h>
+#include <hopbound/check.h>
 #include <hopbound/config.h>
 #include <hopbound/construct.h>
 #include <hopbound/eval.h>

@@ -1,0 +1,217 @@
+/* Softmax attention: full, over a window, sparse; whole, or cut into segments that exchange partial
+ * softmaxes. */
+#include "room.h"
+
+typedef struct heads {
+    hop__pass *p;
+    int64_t dim, lane; /* numbers before the head's own in a row of keys or values */
+    int64_t stride;    /* of keys and values */
+    double scale;
+    const double *k, *v, *far_k, *far_v; /* far: as a later segment holds them */
+    double *weights;                     /* [tokens] */
+    bool *seen;                          /* [tokens] */
+    double *scores;                      /* of blocks */
+    double *work, *sizes;                /* [3 (dim + 2)], [dim] */
+    int64_t terms;                       /* of a sum */
+} heads;
+
+/* ---- which keys a query sees ---------------------------------------------------------------------- */
+
+/* Key or value row j, as the segment that begins at `start` holds it. */
+static const double *row_of(const heads *h, const double *near, const double *far, int64_t j, int64_t start)
+{
+    return (j < start ? far : near) + j * h->stride + h->lane;
+}
+
+/* What the query thinks of block b: q·summary, with the scale's sign. */
+static double liking(const heads *h, const double *q, int64_t head, int64_t b, int64_t start)
+{
+    const hop__pass *p = h->p;
+    const int64_t *o = p->layer->option, B = o[HOP__block], bits = p->arith->significant_bits;
+    double *summary = h->work;
+    for (int64_t e = 0; e < h->dim; e++) {
+        double sum = 0;
+        for (int64_t j = 0; !o[HOP__summary] && j < B; j++)
+            sum = hop__keep(p, sum + row_of(h, h->k, h->far_k, b * B + j, start)[e]);
+        if (o[HOP__summary])
+            summary[e] = row_of(h, h->k, h->far_k, b * B + head % B, start)[e];
+        else
+            summary[e] = hop__to_significant(hop__keep(p, sum / (double)B), bits);
+    }
+    double s = hop__dot(p, q, 1, summary, 1, h->dim, 0);
+    return hop__to_significant(h->scale < 0 ? -s : s, bits);
+}
+
+/* The k best of the earlier blocks and the own one; of equals the earlier. */
+static void choose_blocks(heads *h, const double *q, int64_t head, int64_t t, int64_t start)
+{
+    const int64_t B = h->p->layer->option[HOP__block], blocks = t / B;
+    for (int64_t j = 0; j <= t; j++) h->seen[j] = j / B == blocks;
+    for (int64_t b = 0; b < blocks; b++) h->scores[b] = liking(h, q, head, b, start);
+    for (int64_t n = 0; n < h->p->layer->option[HOP__topk] && n < blocks; n++) {
+        int64_t best = -1;
+        for (int64_t b = 0; b < blocks; b++)
+            if (!h->seen[b * B] && (best < 0 || h->scores[b] > h->scores[best])) best = b;
+        for (int64_t j = best * B; j < (best + 1) * B; j++) h->seen[j] = true;
+    }
+}
+
+static void choose_keys(heads *h, const double *q, int64_t head, int64_t t, int64_t start)
+{
+    const hop__pass *p = h->p;
+    const char *name = p->layer->mixer->name;
+    if (strcmp(name, "sparse") == 0) {
+        choose_blocks(h, q, head, t, start);
+        return;
+    }
+    bool window = strcmp(name, "window") == 0;
+    for (int64_t j = 0; j < p->tokens; j++)
+        h->seen[j] = (j <= t || p->net->bidirectional) && !(window && j <= t - p->layer->option[HOP__window]);
+}
+
+/* ---- sums of weighted values ------------------------------------------------------------------------ */
+
+static void sums_begin(heads *h, double *o, int64_t n)
+{
+    for (int64_t e = 0; e < n; e++) o[e] = h->sizes[e] = 0;
+    h->terms = 0;
+}
+
+static void sums_add(heads *h, double *o, double weight, const double *v)
+{
+    for (int64_t e = 0; e < h->dim; e++) o[e] += weight * v[e], h->sizes[e] += fabs(weight * v[e]);
+    h->terms++;
+}
+
+static void sums_end(const heads *h, double *o, int64_t n)
+{
+    for (int64_t e = 0; e < n; e++) o[e] = hop__keep_sum(h->p, o[e], h->sizes[e], h->terms);
+}
+
+/* ---- one query ------------------------------------------------------------------------------------- */
+
+/* softmax(scale q·k) v over the keys that are seen. */
+static void attend(heads *h, const double *q, int64_t start, int64_t end, double *o)
+{
+    const hop__pass *p = h->p;
+    const int64_t bits = p->arith->significant_bits;
+    double top = -INFINITY, sum = 0, *w = h->weights;
+    for (int64_t j = 0; j < end; j++) {
+        if (!h->seen[j]) continue;
+        double s = hop__dot(p, q, 1, row_of(h, h->k, h->far_k, j, start), 1, h->dim, 0);
+        w[j] = hop__to_significant(hop__keep(p, h->scale * s), bits);
+        if (!(w[j] <= top)) top = w[j];
+    }
+    for (int64_t j = 0; j < end; j++) {
+        w[j] = h->seen[j] ? hop__to_significant(hop__keep(p, exp(w[j] - top)), bits) : 0;
+        sum += w[j];
+    }
+    sum = hop__keep(p, sum);
+    sums_begin(h, o, h->dim);
+    for (int64_t j = 0; j < end; j++) {
+        double share = w[j] == 0 ? 0 : hop__to_significant(hop__keep(p, w[j] / sum), bits);
+        if (share != 0) sums_add(h, o, share, row_of(h, h->v, h->far_v, j, start));
+    }
+    sums_end(h, o, h->dim);
+}
+
+/* (largest score, sum of weights, weighted values) of q over the keys from .. to - 1. */
+static void partial(heads *h, const double *q, int64_t from, int64_t to, double *out)
+{
+    const hop__pass *p = h->p;
+    double sum = 0;
+    out[0] = -INFINITY;
+    for (int64_t j = from; j < to; j++) {
+        h->weights[j] =
+            hop__keep(p, h->scale * hop__dot(p, q, 1, h->k + j * h->stride + h->lane, 1, h->dim, 0));
+        if (!(h->weights[j] <= out[0])) out[0] = h->weights[j];
+    }
+    sums_begin(h, out + 2, h->dim);
+    for (int64_t j = from; j < to; j++) {
+        double w = hop__keep(p, exp(h->weights[j] - out[0]));
+        sum += w;
+        if (w != 0) sums_add(h, out + 2, w, h->v + j * h->stride + h->lane);
+    }
+    out[1] = hop__keep(p, sum);
+    sums_end(h, out + 2, h->dim);
+}
+
+/* As a message has it: the largest score is rounded first, the sums are taken relative to that. */
+static void round_partial(const heads *h, double *x, int64_t bits)
+{
+    const hop__pass *p = h->p;
+    double top = x[0], by;
+    x[0] = hop__to_float_bits(top, bits);
+    by = hop__keep(p, exp(fmax(-60, fmin(60, top - x[0]))));
+    for (int64_t e = 1; bits < 32 && e < h->dim + 2; e++)
+        x[e] = hop__to_float_bits(hop__keep(p, x[e] * by), bits);
+}
+
+static void fold(const heads *h, double *x, const double *y)
+{
+    const hop__pass *p = h->p;
+    double top = fmax(x[0], y[0]), a = hop__keep(p, exp(x[0] - top)), b = hop__keep(p, exp(y[0] - top));
+    x[0] = top;
+    for (int64_t e = 1; e < h->dim + 2; e++)
+        x[e] = hop__keep(p, hop__keep(p, x[e] * a) + hop__keep(p, y[e] * b));
+}
+
+/* A query of a cut sequence: its own segment, then every earlier one's reply to the rounded query, in order.
+ */
+static void attend_cut(heads *h, const double *q, int64_t t, double *o)
+{
+    const hop_arithmetic *a = h->p->arith;
+    double *mine = h->work, *reply = mine + h->dim + 2, *sent = reply + h->dim + 2;
+    int64_t start = hop__segment_start(h->p, t);
+    for (int64_t e = 0; e < h->dim; e++) sent[e] = hop__to_float_bits(q[e], a->message_bits);
+    partial(h, q, start, t + 1, mine);
+    for (int64_t from = 0, to; from < start; from = to) {
+        to = start;
+        for (int64_t i = 0; i < a->cut_count; i++)
+            if (a->cuts[i] > from && a->cuts[i] < to) to = a->cuts[i];
+        partial(h, sent, from, to, reply);
+        round_partial(h, reply, a->message_bits);
+        fold(h, mine, reply);
+    }
+    for (int64_t e = 0; e < h->dim; e++) o[e] = hop__keep(h->p, mine[2 + e] / mine[1]);
+}
+
+/* ---- the layer --------------------------------------------------------------------------------------- */
+
+static double *far_rows(hop__pass *p, const double *x, int64_t n)
+{
+    double *y = hop__rows(p, n);
+    for (int64_t i = 0; y && i < n; i++) y[i] = hop__to_float_bits(x[i], p->arith->message_bits);
+    return y;
+}
+
+const double *hop__mix_attention(hop__pass *p, const double *x)
+{
+    const hop__layer *l = p->layer;
+    const int64_t T = p->tokens, H = l->heads, d = l->head_dim, kw = l->kv_heads * d;
+    bool full = strcmp(l->mixer->name, "full") == 0, cut = p->arith->message_bits != 0;
+    double *q = hop__project(p, x, "q_proj.weight", H * d), *k = hop__project(p, x, "k_proj.weight", kw);
+    double *v = hop__project(p, x, "v_proj.weight", kw), *o = hop__rows(p, T * H * d);
+    if (l->theta > 0) q = hop__rotate(p, q, H, d, l->theta), k = hop__rotate(p, k, l->kv_heads, d, l->theta);
+    heads h = {.p = p, .dim = d, .stride = kw, .k = k, .v = v, .far_k = k, .far_v = v};
+    if (cut && !full) h.far_k = far_rows(p, k, T * kw), h.far_v = far_rows(p, v, T * kw);
+    h.scale = l->scale != 0 ? l->scale : 1 / sqrt((double)d);
+    h.weights = hop__rows(p, T), h.scores = hop__rows(p, T), h.seen = (bool *)hop__rows(p, T);
+    h.work = hop__rows(p, 3 * (d + 2)), h.sizes = hop__rows(p, d);
+    if (p->failed != HOP_OK) return NULL;
+    for (int64_t t = p->only < 0 ? 0 : p->only; t < (p->only < 0 ? T : p->only + 1); t++)
+        for (int64_t head = 0; head < H; head++) {
+            const double *row = q + (t * H + head) * d;
+            double *to = o + (t * H + head) * d;
+            h.lane = head / (H / l->kv_heads) * d;
+            if (cut && full) {
+                attend_cut(&h, row, t, to);
+                continue;
+            }
+            int64_t start = hop__segment_start(p, t);
+            choose_keys(&h, row, head, t, start);
+            attend(&h, row, start, p->net->bidirectional ? T : t + 1, to);
+        }
+    const double *w = hop__mixer_tensor(p, "o_proj.weight", p->net->d, H * d);
+    return hop__affine(p, hop__done(p, o, T * H * d), T, H * d, w, H * d, NULL, p->net->d);
+}
