@@ -19,6 +19,7 @@ typedef enum exit_code {
 typedef struct common_args {
     const verb *verb;
     const char *operand; /* NULL when the verb takes none */
+    const char *second;  /* NULL when it was not given */
     hop_progress progress;
     opt_value json, quiet, seed, threads, isa, help;
 } common_args;
@@ -104,9 +105,10 @@ bool terminal_stopped(void);
 
 const verb *const *all_verbs(size_t *count);
 
-#define VERB_LIST(X)                                                                                  \
-    X(ladder)                                                                                         \
-    X(task) X(build) X(run) X(prove) X(bound) X(separate) X(audit) X(play) X(exact) X(core) X(mixers) \
+#define VERB_LIST(X)                                                                                   \
+    X(ladder)                                                                                          \
+    X(task)                                                                                            \
+    X(build) X(run) X(prove) X(bound) X(separate) X(audit) X(play) X(exact) X(check) X(core) X(mixers) \
         X(bench) X(completion)
 #define VERB_DECLARE(name) extern const verb verb_##name;
 VERB_LIST(VERB_DECLARE)

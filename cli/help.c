@@ -78,21 +78,27 @@ static void help_option(hop_text *out, const opt_group *g, const opt *o)
     hop_text_free(&right);
 }
 
+static void help_operand(hop_text *out, const char *name, const char *help)
+{
+    if (!name) return;
+    int left = 2 + (int)strlen(name);
+    hop_text_printf(out, "  %s%*s", name, left < COLUMN ? COLUMN - left : 1, "");
+    add_wrapped(out, help, COLUMN, COLUMN);
+    hop_text_add(out, "\n");
+}
+
 void help_verb(hop_text *out, const verb *v)
 {
-    hop_text_printf(out, "Usage: hopbound %s%s%s [OPTIONS]\n\n", v->name, v->operand ? " " : "",
-                    v->operand ? v->operand : "");
+    hop_text_printf(out, "Usage: hopbound %s%s%s%s%s [OPTIONS]\n\n", v->name, v->operand ? " " : "",
+                    v->operand ? v->operand : "", v->second ? " " : "", v->second ? v->second : "");
     hop_text_printf(out, "%c", v->summary[0] - 'a' + 'A'); /* a sentence here, a phrase in the man page */
     add_wrapped(out, v->summary + 1, 1, 0);
     hop_text_add(out, ".\n\n");
     add_wrapped(out, v->description, 0, 0);
     hop_text_add(out, "\n");
-    if (v->operand) {
-        int left = 2 + (int)strlen(v->operand);
-        hop_text_printf(out, "\n  %s%*s", v->operand, left < COLUMN ? COLUMN - left : 1, "");
-        add_wrapped(out, v->operand_help, COLUMN, COLUMN);
-        hop_text_add(out, "\n");
-    }
+    if (v->operand) hop_text_add(out, "\n");
+    help_operand(out, v->operand, v->operand_help);
+    help_operand(out, v->second, v->second_help);
     for (const opt_group *g = v->groups; g->opts; g++) {
         hop_text_printf(out, "\n%s:\n", g->title);
         for (const opt *o = g->opts; o->name; o++) help_option(out, g, o);

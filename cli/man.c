@@ -100,6 +100,14 @@ static void add_environment(hop_text *out)
                       "\\fB\\-\\-isa\\fR is not given.\n");
 }
 
+static void add_operand(hop_text *out, const char *name, const char *help)
+{
+    if (!name) return;
+    hop_text_printf(out, ".TP\n\\fI%s\\fR\n", name);
+    add_roff(out, help);
+    hop_text_add(out, "\n");
+}
+
 void man_verb(hop_text *out, const verb *v)
 {
     hop_text page = {0};
@@ -112,13 +120,11 @@ void man_verb(hop_text *out, const verb *v)
     add_roff(out, v->summary);
     hop_text_printf(out, "\n.SH SYNOPSIS\n\\fBhopbound %s\\fR", v->name);
     if (v->operand) hop_text_printf(out, " \\fI%s\\fR", v->operand);
+    if (v->second) hop_text_printf(out, " \\fI%s\\fR", v->second);
     hop_text_add(out, " [\\fIOPTIONS\\fR]\n.SH DESCRIPTION\n");
     add_paragraphs(out, v->description);
-    if (v->operand) {
-        hop_text_printf(out, ".TP\n\\fI%s\\fR\n", v->operand);
-        add_roff(out, v->operand_help);
-        hop_text_add(out, "\n");
-    }
+    add_operand(out, v->operand, v->operand_help);
+    add_operand(out, v->second, v->second_help);
     hop_text_add(out, ".SH OPTIONS\n");
     for (const opt_group *g = v->groups; g->opts; g++) {
         hop_text_printf(out, ".SS %s\n", g->title);

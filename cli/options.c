@@ -283,19 +283,21 @@ static bool set_initial(const verb *v, void *args, hop_error *err)
     return true;
 }
 
-bool options_parse(const verb *v, void *args, int argc, char **argv, const char **operand, hop_error *err)
+bool options_parse(const verb *v, void *args, int argc, char **argv, const char *operands[2], hop_error *err)
 {
     reader r = {.verb = v, .args = args, .argc = argc, .argv = argv};
     bool only_operands = false;
-    *operand = NULL;
+    operands[0] = operands[1] = NULL;
     if (!set_initial(v, args, err)) return false;
     while (r.next < argc) {
         const char *arg = argv[r.next++];
         if (only_operands || arg[0] != '-' || !arg[1]) {
-            if (!v->operand || *operand)
+            if (!v->operand || operands[v->second ? 1 : 0])
                 return hop_fail(err, HOP_EFORMAT, "%.200s: %s", arg,
-                                v->operand ? "one operand is enough" : "takes no operand") == HOP_OK;
-            *operand = arg;
+                                v->second    ? "two operands are enough"
+                                : v->operand ? "one operand is enough"
+                                             : "takes no operand") == HOP_OK;
+            operands[operands[0] != NULL] = arg;
         } else if (strcmp(arg, "--") == 0) {
             only_operands = true;
         } else if (!(arg[1] == '-' ? take_long(&r, arg, err) : take_letters(&r, arg, err))) {

@@ -13,6 +13,7 @@
 #define HOPBOUND_CHECK_H
 
 #include <hopbound/base.h>
+#include <hopbound/json.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -21,7 +22,7 @@ extern "C" {
 /* ---- a forward pass in double precision ------------------------------------------------------ */
 
 /* The arithmetic under which a network is run; all zero: float32, which rounds nothing on purpose. */
-typedef struct hop_arithmetic {
+typedef struct hop_rounding {
     int64_t significant_bits; /* 1..23: tables, the result of every operation, attention weights and states
                                  are rounded to so many significant bits, as `run --precision` does */
     int64_t state_bits;   /* 8 (E5M2), 10..32: states of recurrent layers are rounded, after every token, to
@@ -29,7 +30,7 @@ typedef struct hop_arithmetic {
     int64_t message_bits; /* 10..32: numbers that cross a cut are, as `play --bits` does */
     const int64_t *cuts;  /* where segments begin; increasing, the first may be 0 */
     int64_t cut_count;
-} hop_arithmetic;
+} hop_rounding;
 
 typedef struct hop_truth hop_truth; /* a network as this room reads it */
 
@@ -40,7 +41,7 @@ int64_t hop_truth_vocab(const hop_truth *t);
 /* Logits [vocab] at `position` of `count` tokens; `arith` NULL: nothing is rounded. HOP_ERANGE for tokens or
  * lengths that the network does not take; HOP_EFORMAT, HOP_ESHAPE for tensors that are not as they should be.
  */
-hop_status hop_truth_logits(const hop_truth *t, const hop_arithmetic *arith, const int32_t *tokens,
+hop_status hop_truth_logits(const hop_truth *t, const hop_rounding *arith, const int32_t *tokens,
                             int64_t count, int64_t position, double *logits, hop_error *err);
 
 /* ---- verdicts ------------------------------------------------------------------------------- */
@@ -65,6 +66,8 @@ typedef struct hop_check_options {
  * HOP_ENOMEM, HOP_ESTOPPED. */
 hop_status hop_check_witness(hop_check *out, const char *path, const char *dir, const hop_check_options *o,
                              hop_error *err);
+/* Adds the last member of a witness, "seal": a hash of all that was written before it. */
+void hop_check_seal(hop_json_writer *w);
 /* Does the DRAT proof (text form) show that the formula (DIMACS) has no solution? */
 hop_status hop_check_drat(hop_check *out, const char *proof, const char *formula, const hop_check_options *o,
                           hop_error *err);

@@ -112,7 +112,7 @@ int64_t hop__segment_start(const hop__pass *p, int64_t t)
 
 double hop__remembered(const hop__pass *p, double x, int64_t from, int64_t t)
 {
-    const hop_arithmetic *a = p->arith;
+    const hop_rounding *a = p->arith;
     x = hop__to_significant(x, a->significant_bits);
     x = hop__to_float_bits(x, a->state_bits);
     return from < hop__segment_start(p, t) ? hop__to_float_bits(x, a->message_bits) : x;
@@ -134,7 +134,7 @@ static void collect(hop__pass *p, double x)
 
 void hop__state_after(hop__pass *p, double *state, int64_t n, int64_t t)
 {
-    const hop_arithmetic *a = p->arith;
+    const hop_rounding *a = p->arith;
     if (a->significant_bits || a->state_bits || hop__segment_start(p, t + 1) == t + 1)
         for (int64_t i = 0; i < n; i++) state[i] = hop__remembered(p, state[i], t, t + 1);
     for (int64_t i = 0; t + 1 == p->watch && i < n && p->failed == HOP_OK; i++) collect(p, state[i]);

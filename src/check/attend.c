@@ -160,7 +160,7 @@ static void fold(const heads *h, double *x, const double *y)
  */
 static void attend_cut(heads *h, const double *q, int64_t t, double *o)
 {
-    const hop_arithmetic *a = h->p->arith;
+    const hop_rounding *a = h->p->arith;
     double *mine = h->work, *reply = mine + h->dim + 2, *sent = reply + h->dim + 2;
     int64_t start = hop__segment_start(h->p, t);
     for (int64_t e = 0; e < h->dim; e++) sent[e] = hop__to_float_bits(q[e], a->message_bits);
@@ -195,7 +195,7 @@ const double *hop__mix_attention(hop__pass *p, const double *x)
     if (l->theta > 0) q = hop__rotate(p, q, H, d, l->theta), k = hop__rotate(p, k, l->kv_heads, d, l->theta);
     heads h = {.p = p, .dim = d, .stride = kw, .k = k, .v = v, .far_k = k, .far_v = v};
     if (cut && !full) h.far_k = far_rows(p, k, T * kw), h.far_v = far_rows(p, v, T * kw);
-    h.scale = l->scale != 0 ? l->scale : 1 / sqrt((double)d);
+    h.scale = hop__layer_scale(p, 1 / sqrt((double)d));
     h.weights = hop__rows(p, T), h.scores = hop__rows(p, T), h.seen = (bool *)hop__rows(p, T);
     h.work = hop__rows(p, 3 * (d + 2)), h.sizes = hop__rows(p, d);
     if (p->failed != HOP_OK) return NULL;

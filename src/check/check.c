@@ -18,7 +18,7 @@ typedef struct outcome {
 } outcome;
 
 typedef struct session {
-    const hop__witness *w;
+    const hop__claim *w;
     const hop_truth *net;
     const hop_check_options *o;
     outcome of[PASSES][2];
@@ -192,7 +192,7 @@ static bool trace_row_holds(const session *z, const hop_json *row, int64_t layer
 static bool trace_holds(hop_check *c, const session *z)
 {
     const int64_t layers = z->net->layer_count, rows = layers > 128 ? 128 : layers;
-    const hop_arithmetic *a = &z->w->arith;
+    const hop_rounding *a = &z->w->arith;
     int64_t bits = a->significant_bits, i = 0;
     if (z->w->prompts == 1) return true;
     if (a->state_bits || a->message_bits) bits = a->state_bits == 8 ? 3 : a->state_bits + a->message_bits - 8;
@@ -218,7 +218,7 @@ static void judge(hop_check *c, const session *z)
         [HOP__COLLISION] =
             "both prefixes leave the same states, so that both prompts are answered %lld, where %lld "
             "and %lld are right"};
-    const hop__witness *w = z->w;
+    const hop__claim *w = z->w;
     char claim[200];
     c->passes = PASSES * w->prompts;
     for (int64_t i = 0; i < w->prompts; i++)
@@ -268,7 +268,7 @@ static hop_status run_passes(session *z, hop_error *err)
 }
 
 /* Is this the network that the witness is of, and one that the claim can be about? */
-static bool same_network(hop_check *c, const hop__witness *w, const hop_truth *n)
+static bool same_network(hop_check *c, const hop__claim *w, const hop_truth *n)
 {
     if (w->config_hash != n->config_hash) return settle(c, false, false, "config.json is not the witness's");
     if (w->weights_hash != n->weights_hash)
@@ -281,7 +281,7 @@ static bool same_network(hop_check *c, const hop__witness *w, const hop_truth *n
     return true;
 }
 
-static hop_status check_network(hop_check *c, const hop__witness *w, const hop_truth *n,
+static hop_status check_network(hop_check *c, const hop__claim *w, const hop_truth *n,
                                 const hop_check_options *o, hop_error *err)
 {
     if (!same_network(c, w, n)) return HOP_OK;
@@ -311,10 +311,10 @@ static hop_status check_bytes(hop_check *out, const hop_file *f, const char *dir
                               hop_error *err)
 {
     static const char *const kinds[] = {"input", "pair", "collision"};
-    hop__witness w;
+    hop__claim w;
     hop_truth *n = NULL;
     hop_error why = {0};
-    hop_status s = hop__witness_parse(&w, (const char *)f->data, f->size, &why);
+    hop_status s = hop__claim_parse(&w, (const char *)f->data, f->size, &why);
     if (s != HOP_OK) {
         if (s == HOP_ENOMEM) return hop_fail(err, s, "%s", why.text);
         settle(out, false, false, "%s", why.text);
@@ -327,7 +327,7 @@ static hop_status check_bytes(hop_check *out, const hop_file *f, const char *dir
     else
         s = hop_fail_in(err, s, dir);
     hop_truth_free(n);
-    hop__witness_free(&w);
+    hop__claim_free(&w);
     return s;
 }
 

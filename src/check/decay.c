@@ -1,16 +1,6 @@
 /* The layers of the decay core: linear, retnet, lightning, gla, hgrn2, mamba2, rwkv6, mlstm, based. */
 #include "room.h"
 
-static double scale_or(const hop__layer *l, double otherwise)
-{
-    return l->scale != 0 ? l->scale : otherwise;
-}
-
-static double root_scale(const hop__layer *l)
-{
-    return scale_or(l, 1 / sqrt((double)l->head_dim));
-}
-
 /* o times act(W x), with the option `gate`. */
 static double *gated(hop__pass *p, double *o, const double *x, const char *name, int64_t width,
                      hop__function *act)
@@ -104,7 +94,7 @@ const double *hop__mix_linear(hop__pass *p, const double *x)
                                                  .K = K,
                                                  .V = V + normalise,
                                                  .steps = 1,
-                                                 .scale = root_scale(l)});
+                                                 .scale = hop__layer_scale(p, 1 / sqrt((double)K))});
     if (normalise) o = divide_by_last(p, o, H, V, 1e-10);
     return output(p, hop__rms_heads(p, o, H, V, "norm.weight"), "o_proj.weight", H * V);
 }
@@ -133,7 +123,7 @@ static const double *decay_and_gate(hop__pass *p, const double *x, const double 
                                                  .V = V,
                                                  .gates = gates,
                                                  .steps = 1,
-                                                 .scale = root_scale(l)});
+                                                 .scale = hop__layer_scale(p, 1 / sqrt((double)K))});
     o = hop__rms_heads(p, o, H, V, "g_norm.weight");
     return output(p, gated(p, o, x, "g_proj.weight", H * V, hop__silu), "o_proj.weight", H * V);
 }
@@ -200,7 +190,7 @@ const double *hop__mix_lightning(hop__pass *p, const double *x)
                                                  .V = V,
                                                  .gates = 1,
                                                  .steps = 1,
-                                                 .scale = scale_or(l, 1)});
+                                                 .scale = hop__layer_scale(p, 1)});
     o = hop__rms_heads(p, o, 1, H * V, "norm.weight");
     return output(p, gated(p, o, x, "output_gate.weight", H * V, hop__sigmoid), "out_proj.weight", H * V);
 }
@@ -228,7 +218,7 @@ const double *hop__mix_hgrn2(hop__pass *p, const double *x)
                                                  .V = V,
                                                  .gates = K,
                                                  .steps = 1,
-                                                 .scale = root_scale(l)});
+                                                 .scale = hop__layer_scale(p, 1 / sqrt((double)K))});
     return output(p, hop__rms_heads(p, o, 1, H * V, "g_norm.weight"), "o_proj.weight", H * V);
 }
 
@@ -341,7 +331,7 @@ const double *hop__mix_rwkv6(hop__pass *p, const double *x)
                                                  .V = V,
                                                  .gates = K,
                                                  .steps = 1,
-                                                 .scale = scale_or(l, 1)});
+                                                 .scale = hop__layer_scale(p, 1)});
     if (l->option[HOP__norm]) {
         const hop__norm_shape z = {.rows = T, .groups = H, .dim = V, .eps = 1e-5, .centred = true};
         const double *weight = hop__mixer_tensor(p, norm[0], vw, 0),
@@ -362,7 +352,7 @@ static void mlstm_token(hop__pass *p, double *C, const double *q, const double *
                         double f, double *o)
 {
     int64_t K = p->layer->head_dim, V = p->layer->option[HOP__value_dim];
-    double *n = C + K * V, *m = n + K, scale = root_scale(p->layer);
+    double *n = C + K * V, *m = n + K, scale = hop__layer_scale(p, 1 / sqrt((double)K));
     double held = hop__keep(p, *m + hop__logsigmoid(f)), now = fmax(held, i);
     double keep = hop__keep(p, exp(held - now)), take = hop__keep(p, exp(i - now));
     for (int64_t a = 0; a < K; a++) {
@@ -408,6 +398,13 @@ const double *hop__mix_mlstm(hop__pass *p, const double *x)
 
 /* ---- based --------------------------------------------------------------------------------------- */
 
+static double product(const hop__pass *p, const double *x, int n)
+{
+    double y = x[0];
+    for (int i = 1; i < n; i++) y = hop__keep(p, y * x[i]);
+    return y;
+}
+
 /* 1, x_i, x_i x_j (i <= j) of every head, those of q times 1, s, s² (s²/2 where i = j): the product of two
  * such rows is 1 + s q·k + (s q·k)²/2. */
 static double *taylor(hop__pass *p, const double *x, double s, double half)
@@ -418,7 +415,8 @@ static double *taylor(hop__pass *p, const double *x, double s, double half)
         *to++ = 1;
         for (int64_t i = 0; i < K; i++) *to++ = hop__keep(p, s * x[i]);
         for (int64_t i = 0; i < K; i++)
-            for (int64_t j = i; j < K; j++) *to++ = hop__keep(p, (i == j ? half : 1) * s * s * x[i] * x[j]);
+            for (int64_t j = i; j < K; j++)
+                *to++ = product(p, (const double[]){i == j ? half : 1, s, s, x[i], x[j]}, 5);
     }
     return hop__done(p, y, n * F);
 }
@@ -427,7 +425,8 @@ const double *hop__mix_based(hop__pass *p, const double *x)
 {
     const hop__layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], F = 1 + K + K * (K + 1) / 2;
-    const double *q = taylor(p, hop__project(p, x, "q_proj.weight", H * K), root_scale(l), 0.5);
+    const double *q =
+        taylor(p, hop__project(p, x, "q_proj.weight", H * K), hop__layer_scale(p, 1 / sqrt((double)K)), 0.5);
     const double *k = taylor(p, hop__project(p, x, "k_proj.weight", H * K), 1, 1);
     const double *v = append_ones(p, hop__project(p, x, "v_proj.weight", H * V), H, V);
     double *o = hop__recur(

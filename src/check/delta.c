@@ -67,7 +67,7 @@ const double *hop__mix_delta(hop__pass *p, const double *x)
     beta = hop__apply(p, beta, T * n * betas, l->option[HOP__negative] ? twice_sigmoid : hop__sigmoid);
     r.beta = shared(p, beta, n * H, 1, H / betas);
     if (decays) r.g = log_decay(p, x, kda), r.gates = kda ? K : 1;
-    r.scale = l->scale != 0 ? l->scale : 1 / sqrt((double)K);
+    r.scale = hop__layer_scale(p, 1 / sqrt((double)K));
     double *o = hop__rms_heads(p, hop__recur(p, &r), H, V, "o_norm.weight");
     if (l->option[HOP__gate]) {
         double *z = kda ? low_rank(p, x, "g_proj.0.weight", "g_proj.1.weight", "g_proj.1.bias",
@@ -174,7 +174,7 @@ const double *hop__mix_rwkv7(hop__pass *p, const double *x)
                                                  .V = V,
                                                  .gates = K,
                                                  .steps = 1,
-                                                 .scale = l->scale != 0 ? l->scale : 1});
+                                                 .scale = hop__layer_scale(p, 1)});
     o = rwkv7_read(p, o, r, k, v);
     if (l->option[HOP__gate]) {
         double *z = shifted(p, x, delta, "x_g", "g_lora.lora.0.weight", 2 * rank, hop__sigmoid);

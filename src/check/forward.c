@@ -140,10 +140,10 @@ void hop__pass_close(hop__pass *p)
     free(p->state_ends);
 }
 
-hop_status hop_truth_logits(const hop_truth *t, const hop_arithmetic *arith, const int32_t *tokens,
+hop_status hop_truth_logits(const hop_truth *t, const hop_rounding *arith, const int32_t *tokens,
                             int64_t count, int64_t position, double *logits, hop_error *err)
 {
-    const hop_arithmetic plain = {0};
+    const hop_rounding plain = {0};
     hop__pass p = {.net = t, .arith = arith ? arith : &plain, .watch = -1};
     hop_status s = hop__pass_run(&p, tokens, count, position, logits);
     if (s != HOP_OK && err) *err = p.err;

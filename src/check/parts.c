@@ -62,6 +62,11 @@ const double *hop__mixer_tensor(hop__pass *p, const char *name, int64_t rows, in
     return hop__tensor_find(p, full, rows, cols);
 }
 
+double hop__layer_scale(const hop__pass *p, double otherwise)
+{
+    return hop__keep(p, p->layer->scale != 0 ? p->layer->scale : otherwise);
+}
+
 /* ---- functions --------------------------------------------------------------------------------- */
 
 double hop__copy(double x)

@@ -18,11 +18,13 @@
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
-#define HOP__OPTION_LIST(X)                                                                                  \
-    X(value_dim)                                                                                             \
-    X(conv)                                                                                                  \
-    X(gate) X(norm) X(rope) X(normalise) X(feature) X(window) X(block) X(topk) X(summary) X(expand) X(inner) \
-        X(state_dim) X(groups) X(dt_rank) X(rank) X(steps) X(negative)
+#define HOP__OPTION_LIST(X)                                                                               \
+    X(value_dim)                                                                                          \
+    X(conv)                                                                                               \
+    X(gate)                                                                                               \
+    X(norm)                                                                                               \
+    X(rope) X(normalise) X(feature) X(window) X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) \
+        X(groups) X(dt_rank) X(rank) X(steps) X(negative)
 
 typedef enum hop__option {
 #define HOP__OPTION_ENUM(name) HOP__##name,
@@ -98,7 +100,7 @@ typedef enum hop__how {
 typedef struct hop__pass {
     const hop_truth *net;
     const hop__layer *layer; /* at hand */
-    const hop_arithmetic *arith;
+    const hop_rounding *arith;
     hop__how how;
     uint64_t seed;
     int64_t tokens, only; /* only: the one row that the last layer need compute; -1: all */
@@ -120,6 +122,8 @@ void hop__rows_free(hop__pass *p);
  */
 const double *hop__mixer_tensor(hop__pass *p, const char *name, int64_t rows, int64_t cols);
 const double *hop__tensor_find(hop__pass *p, const char *name, int64_t rows, int64_t cols);
+
+double hop__layer_scale(const hop__pass *p, double otherwise); /* the layer's, a float32 number */
 
 /* logits [vocab] at `position` of `count` tokens. */
 hop_status hop__pass_run(hop__pass *p, const int32_t *tokens, int64_t count, int64_t position,
@@ -210,7 +214,7 @@ typedef struct hop__prompt {
 
 typedef enum hop__kind { HOP__INPUT, HOP__PAIR, HOP__COLLISION } hop__kind;
 
-typedef struct hop__witness {
+typedef struct hop__claim {
     hop_json_doc doc;
     const hop_json *task, *trace;
     int64_t prompts; /* 1 or 2 */
@@ -218,11 +222,11 @@ typedef struct hop__witness {
     hop__kind kind;
     int64_t prefix;
     uint64_t config_hash, weights_hash;
-    hop_arithmetic arith; /* the cuts are its own */
-} hop__witness;
+    hop_rounding arith; /* the cuts are its own */
+} hop__claim;
 
 /* Reads and checks all that can be checked without the network. HOP_EFORMAT says what is wrong. */
-hop_status hop__witness_parse(hop__witness *w, const char *text, size_t size, hop_error *err);
-void hop__witness_free(hop__witness *w);
+hop_status hop__claim_parse(hop__claim *w, const char *text, size_t size, hop_error *err);
+void hop__claim_free(hop__claim *w);
 
 #endif

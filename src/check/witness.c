@@ -2,7 +2,10 @@
  * that can be seen without the network is checked while reading. */
 #include "room.h"
 
+#include <stdio.h>
 #include <stdlib.h>
+
+#define SEAL "\"seal\""
 
 static hop_status bad(hop_error *err, const char *what, const char *why)
 {
@@ -70,16 +73,16 @@ static hop_status hash_of(const hop_json *v, const char *key, uint64_t *out, hop
 
 /* ---- members ----------------------------------------------------------------------------------------- */
 
-static hop_status read_network(hop__witness *w, const hop_json *v, hop_error *err)
+static hop_status read_network(hop__claim *w, const hop_json *v, hop_error *err)
 {
     hop_status s = has_keys(v, "network", (const char *const[]){"config_hash", "weights_hash", NULL}, err);
     if (s == HOP_OK) s = hash_of(v, "config_hash", &w->config_hash, err);
     return s == HOP_OK ? hash_of(v, "weights_hash", &w->weights_hash, err) : s;
 }
 
-static hop_status read_arithmetic(hop__witness *w, const hop_json *v, hop_error *err)
+static hop_status read_arithmetic(hop__claim *w, const hop_json *v, hop_error *err)
 {
-    hop_arithmetic *a = &w->arith;
+    hop_rounding *a = &w->arith;
     int64_t *cuts = NULL;
     hop_status s =
         has_keys(v, "arithmetic",
@@ -119,7 +122,7 @@ static hop_status read_prompt(hop__prompt *p, const hop_json *v, hop_error *err)
 }
 
 /* Both prompts: of one length, asked at one token, different where it is said and nowhere else. */
-static hop_status compare(const hop__witness *w, const int64_t *list, int64_t count, hop_error *err)
+static hop_status compare(const hop__claim *w, const int64_t *list, int64_t count, hop_error *err)
 {
     const hop__prompt *a = &w->prompt[0], *b = &w->prompt[1];
     int64_t found = 0;
@@ -141,7 +144,7 @@ static hop_status compare(const hop__witness *w, const int64_t *list, int64_t co
     return HOP_OK;
 }
 
-static hop_status read_differences(hop__witness *w, const hop_json *root, hop_error *err)
+static hop_status read_differences(hop__claim *w, const hop_json *root, hop_error *err)
 {
     int64_t *list = NULL, count = 0;
     hop_status s = whole(root, "prefix", 0, INT32_MAX, &w->prefix, err);
@@ -195,7 +198,7 @@ static hop_status read_trace(const hop_json *v, int64_t prompts, hop_error *err)
  */
 
 /* What the file claims, against the task's definition and itself. */
-static hop_status consistent(const hop__witness *w, const char *kind, hop_error *err)
+static hop_status consistent(const hop__claim *w, const char *kind, hop_error *err)
 {
     const hop__prompt *p = w->prompt;
     for (int64_t i = 0; i < w->prompts; i++) {
@@ -215,11 +218,39 @@ static hop_status consistent(const hop__witness *w, const char *kind, hop_error 
                                       : bad(err, "prompts", "their answers differ, so they are told apart");
 }
 
-static hop_status read_all(hop__witness *w, const hop_json *root, hop_error *err)
+/* The last member is a hash of all bytes before it: nothing was changed by mistake. */
+static hop_status sealed(const char *text, size_t size, const hop_json *root, hop_error *err)
+{
+    const size_t length = strlen(SEAL);
+    uint64_t said = 0;
+    hop_hash hash;
+    hop_status s = hash_of(root, "seal", &said, err);
+    if (s != HOP_OK) return s;
+    while (size >= length && memcmp(text + size - length, SEAL, length) != 0) size--;
+    hop_hash_init(&hash);
+    hop_hash_add(&hash, text, size >= length ? size - length : 0);
+    return said == hop_hash_end(&hash) ? HOP_OK : bad(err, "seal", "the file is not as it was written");
+}
+
+void hop_check_seal(hop_json_writer *w)
+{
+    char digits[17];
+    hop_hash hash;
+    hop_json_key(w, "seal");
+    size_t size = w->text.len, length = strlen(SEAL);
+    while (size >= length && memcmp(w->text.s + size - length, SEAL, length) != 0) size--;
+    hop_hash_init(&hash);
+    hop_hash_add(&hash, w->text.s, size >= length ? size - length : 0);
+    snprintf(digits, sizeof digits, "%016llx", (unsigned long long)hop_hash_end(&hash));
+    hop_json_put_string(w, digits);
+}
+
+static hop_status read_all(hop__claim *w, const hop_json *root, hop_error *err)
 {
     static const char *const kinds[] = {"input", "pair", "collision", NULL};
-    static const char *const keys[] = {"format",  "version",     "kind",   "network", "task",  "arithmetic",
-                                       "prompts", "differences", "prefix", "found",   "trace", NULL};
+    static const char *const keys[] = {"format",     "version", "kind",        "network", "task",
+                                       "arithmetic", "prompts", "differences", "prefix",  "found",
+                                       "trace",      "seal",    NULL};
     const char *format = NULL, *kind = NULL;
     int64_t version;
     hop_status s = has_keys(root, "witness", keys, err);
@@ -249,19 +280,20 @@ static hop_status read_all(hop__witness *w, const hop_json *root, hop_error *err
     return s == HOP_OK ? consistent(w, kind, err) : s;
 }
 
-hop_status hop__witness_parse(hop__witness *w, const char *text, size_t size, hop_error *err)
+hop_status hop__claim_parse(hop__claim *w, const char *text, size_t size, hop_error *err)
 {
-    *w = (hop__witness){0};
+    *w = (hop__claim){0};
     hop_status s = hop_json_parse(&w->doc, text, size, err);
     if (s == HOP_OK) s = read_all(w, w->doc.root, err);
-    if (s != HOP_OK) hop__witness_free(w);
+    if (s == HOP_OK) s = sealed(text, size, w->doc.root, err);
+    if (s != HOP_OK) hop__claim_free(w);
     return s;
 }
 
-void hop__witness_free(hop__witness *w)
+void hop__claim_free(hop__claim *w)
 {
     for (int i = 0; i < 2; i++) free(w->prompt[i].tokens);
     free((void *)(uintptr_t)w->arith.cuts);
     hop_json_free(&w->doc);
-    *w = (hop__witness){0};
+    *w = (hop__claim){0};
 }
