@@ -94,8 +94,8 @@ static const opt_group GROUPS[] = {
 static const example EXAMPLES[] = {
     {"hopbound check witness.json net",
      "Confirmed (exit 0), rejected with the reason (exit 1), or hanging on rounding (exit 30)."},
-    {"hopbound exact --hops 1 --m 2 --proof p && hopbound check p.b0.m0.a0.drat",
-     "A proof that a formula has no solution."},
+    {"hopbound exact --hops 1 --m 2 --state-bits 1 --proof p && hopbound check p/NAME.drat",
+     "Every cell that is impossible leaves a proof that its formula has no solution."},
     {0},
 };
 const verb verb_check = {

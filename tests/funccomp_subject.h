@@ -91,7 +91,8 @@ static inline int64_t wrong_inputs(const hop_model *m, const hop_task *t, int64_
     return all.wrong;
 }
 
-/* ref sums in double, where what overflows in float32 need not: there a test cannot ask that a network errs. */
+/* ref sums in double, where what overflows in float32 need not: there a test cannot ask that a network errs.
+ */
 static inline bool sums_in_float32(void)
 {
     return hop_kernels_selected() != HOP_ISA_REF;

@@ -1,6 +1,7 @@
-/* window, sparse, deltanet, gdn, kda, deltaproduct, rwkv7, mamba, rglru against plain double-precision
- * layers; extreme gates; and what exact constructions count on. */
-#include "state_reference.h"
+/* window, sparse, deltanet, gdn, kda, deltaproduct, rwkv7, mamba, rglru against the checker's
+ * double-precision layers; extreme gates; and what exact constructions count on. */
+#include "layer_case.h"
+#include "truth.h"
 
 /* float32 sums in another order; relative to the largest output. Measured: below 3e-6. */
 #define TOLERANCE 1e-5
@@ -32,9 +33,7 @@ static const setting SETTINGS[] = {
 static void assert_agrees(const layer *l, const float *y, const float *x, int64_t T)
 {
     int64_t d = l->c.d_model;
-    double *wide = rows(T * d), size = 0, error = 0;
-    for (int64_t i = 0; i < T * d; i++) wide[i] = x[i];
-    double *truth = reference(l, wide, T);
+    double *truth = truth_of(l->ops, &l->c, l->p, l->count, l->w, x, T), size = 0, error = 0;
     for (int64_t i = 0; i < T * d; i++) {
         size = fmax(size, fabs(truth[i]));
         double e = fabs(y[i] - truth[i]);
@@ -43,6 +42,7 @@ static void assert_agrees(const layer *l, const float *y, const float *x, int64_
     if (getenv("HOPBOUND_TEST_VERBOSE")) print_message("%s T=%d: %g\n", l->ops->name, (int)T, error / size);
     if (!(error <= TOLERANCE * size))
         fail_msg("%s, T=%d: off by %g of %g", l->ops->name, (int)T, error, size);
+    free(truth);
 }
 
 /* ---- tests --------------------------------------------------------------------------------- */
@@ -60,7 +60,6 @@ static void forward_is_what_the_equations_say(void **state)
             hop_free(x);
             hop_free(y);
             layer_free(&l);
-            scrap();
         }
 }
 
@@ -100,7 +99,6 @@ static void extreme_gates_stay_exact_and_finite(void **state)
         hop_free(x);
         hop_free(y);
         layer_free(&l);
-        scrap();
     }
 }
 
@@ -190,7 +188,6 @@ static void tokens_that_write_nothing_leave_the_state_bit_for_bit(void **state)
         hold(&l, 0);
         if (weight(&l, "b_proj.weight")) hold(&l, 1);
         layer_free(&l);
-        scrap();
     }
 }
 
@@ -211,7 +208,6 @@ static void an_empty_state_gives_exactly_nothing(void **state)
         hop_free(x);
         hop_free(y);
         layer_free(&l);
-        scrap();
     }
 }
 
@@ -245,7 +241,6 @@ static void of_blocks_that_score_the_same_the_earlier_ones_are_taken(void **stat
         hop_free(x);
         hop_free(y);
         layer_free(&l);
-        scrap();
     }
 }
 
@@ -259,7 +254,6 @@ static void a_window_keeps_as_many_tokens_as_it_sees(void **state)
     for (int64_t t = 0; t < 20; t++)
         assert_int_equal(hop_mixer_state_floats(l.ops, &l.c, t), (t < 7 ? t : 7) * row);
     layer_free(&l);
-    scrap();
 }
 
 int main(void)

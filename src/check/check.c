@@ -324,8 +324,8 @@ static hop_status check_bytes(hop_check *out, const hop_file *f, const char *dir
     s = hop_truth_open(&n, dir, err);
     if (s == HOP_OK)
         s = check_network(out, &w, n, o, err);
-    else
-        s = hop_fail_in(err, s, dir);
+    else if (s != HOP_EIO) /* which names the file */
+        hop_fail_in(err, s, dir);
     hop_truth_free(n);
     hop__claim_free(&w);
     return s;

@@ -4,6 +4,10 @@ Files named found-* came from fuzzing runs and are left alone."""
 import json
 import pathlib
 import struct
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+from xxh64 import xxh64
 
 here = pathlib.Path(__file__).resolve().parent / "corpus"
 
@@ -316,8 +320,43 @@ for value in (None, True, 0, -1, 2.5, 10**18, "x", [], [0], {}, [None, "x", -7])
         keys = {"model_type": "gla", "num_hidden_layers": 3, "hidden_size": 64, "attn": attn}
         HF[f"attn-{form}-{str(value).replace(' ', '')[:12]}"] = json.dumps(keys)
 
+
+
+def witness(drop=(), seal=None, **more):
+    """A sealed witness against nobody: one hop over three values."""
+    prompt = {"tokens": [2, 0, 1, 1, 0], "position": 4, "right": 0, "answer": 1}
+    other = {"tokens": [2, 1, 1, 1, 0], "position": 4, "right": 1, "answer": 1}
+    w = {"format": "hopbound-witness", "version": 1, "kind": "pair",
+         "network": {"config_hash": "0123456789abcdef", "weights_hash": "fedcba9876543210"},
+         "task": {"name": "funccomp", "hops": 1, "m": 3, "fan": []},
+         "arithmetic": {"significant_bits": 0, "state_bits": 0, "message_bits": 0, "cuts": []},
+         "prompts": [prompt, other], "differences": [1], "prefix": 2, "found": {"by": "guided", "seed": 0, "tried": 9},
+         "trace": [{"layer": 0, "mixer": "full", "last_token": 0.0, "state": None, "stream": 0.25}], **more}
+    text = json.dumps({k: v for k, v in w.items() if k not in drop}, separators=(",", ":"))[:-1] + ","
+    return text + f'"seal":"{seal or xxh64(text.encode())}"}}'
+
+
+one_prompt = {"kind": "input", "prompts": [{"tokens": [2, 0, 1, 1, 0], "position": 4, "right": 0, "answer": 1}],
+              "differences": [], "prefix": 0, "trace": []}
+WITNESS = {
+    "pair": witness(), "collision": witness(kind="collision"), "input": witness(**one_prompt), "neighbour": witness(kind="input"),
+    "messages": witness(arithmetic={"significant_bits": 0, "state_bits": 0, "message_bits": 16, "cuts": [0, 3, 4]}),
+    "states": witness(arithmetic={"significant_bits": 0, "state_bits": 8, "message_bits": 0, "cuts": []}),
+    "two-sum": witness(**{**one_prompt, "task": {"name": "two-sum", "n": 3, "mod": 5},
+                          "prompts": [{"tokens": [2, 3, 1], "position": 1, "right": 1, "answer": 0}]}),
+    "recall": witness(**{**one_prompt, "task": {"name": "recall", "pairs": 2, "queries": 1, "keys": 3, "values": 2},
+                         "prompts": [{"tokens": [0, 3, 1, 4, 0], "position": 4, "right": 3, "answer": -1}]}),
+    "khop": witness(**{**one_prompt, "task": {"name": "khop", "n": 4, "alphabet": 3, "hops": 1},
+                       "prompts": [{"tokens": [0, 2, 1, 0], "position": 3, "right": 2, "answer": 1}]}),
+    "seal-other": witness(seal="0" * 16), "seal-short": witness(seal="0"), "cut": witness()[:200], "empty": "", "list": "[]",
+    **{f"no-{key}": witness(drop=(key,)) for key in ("format", "kind", "network", "task", "arithmetic", "prompts", "trace")},
+    **{f"wrong-{key}": witness(**{key: value}) for key, value in
+       (("version", 2), ("kind", 7), ("task", []), ("task-name", "x"), ("prompts", []), ("differences", [0]), ("prefix", 1),
+        ("found", {}), ("trace", {}), ("extra", 1), ("network", {"config_hash": 1}))},
+}
+
 for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN),
-                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE)):
+                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS)):
     for name, content in seeds.items():
         save(kind, name, content)
     print(f"{kind}: {len(seeds)} seeds")
