@@ -187,8 +187,19 @@ static void emit_gate(back *w, int64_t t, const scan_rows *r, const float *d)
     if (c->gate == HOP_GATE_TOKEN) dg[t * c->gate_stride + w->s.head] = (float)all;
 }
 
-/* mlstm: the gradients of the two factors go to i, f and, through the maximum, to m. h does not depend on m
- * but for the 1e-6, so most of this cancels; where m is large it does not. */
+/* mlstm: the gradients of the two factors, `forget` and `input` (of their logarithms), go to i, f and,
+ * through the maximum, to m, whose own after this token is `dm`. h does not depend on m but for the 1e-6, so
+ * most of this cancels; where m is large it does not. */
+typedef struct mlstm_slopes {
+    double di, df, dm; /* df: of logsigmoid(f); dm: of m before the token */
+} mlstm_slopes;
+
+INLINE mlstm_slopes mlstm_gates(double dm, double forget, double input, const scalars *sc)
+{
+    const double left = dm - forget - input, df = forget + (sc->forgot ? left : 0.0);
+    return (mlstm_slopes){input + (sc->forgot ? 0.0 : left), df, df};
+}
+
 static void emit_mlstm(back *w, int64_t t, const scalars *sc, const float *k, const float *sums)
 {
     const hop_scan *c = w->s.c;
@@ -199,25 +210,24 @@ static void emit_mlstm(back *w, int64_t t, const scalars *sc, const float *k, co
         forget += (double)sums[SUM_D * Kp + i] * ((double)*hi + *lo);
         input += (double)sums[SUM_K * Kp + i] * k[i] * sc->key;
     }
-    double dm = w->dm - forget - input, f = w->s.f[t * c->gate_stride];
-    double df = forget + (sc->forgot ? dm : 0.0), di = input + (sc->forgot ? 0.0 : dm);
-    w->dm = df;
-    if (w->t->g->di) w->t->g->di[at] = (float)di;
-    if (w->t->g->df) w->t->g->df[at] = (float)(df / (1.0 + exp(f)));
+    const mlstm_slopes d = mlstm_gates(w->dm, forget, input, sc);
+    w->dm = d.dm;
+    if (w->t->g->di) w->t->g->di[at] = (float)d.di;
+    if (w->t->g->df) w->t->g->df[at] = (float)(d.df / (1.0 + exp((double)w->s.f[t * c->gate_stride])));
 }
 
-/* h = num / (max(|den|, e^-m) + 1e-6): d_o becomes the gradient of num and, behind it, of den. */
-static void mlstm_quotient(back *w, const float *y, const scalars *sc)
+/* h = num / (max(|den|, e^-m) + 1e-6), both in y, scaled: d_o becomes the gradient of num and, behind it, of
+ * den. Returns m's. */
+static double mlstm_quotient(float *d_o, const float *y, int64_t V, double m)
 {
-    const int64_t V = w->s.V;
-    double den = (double)y[V] * w->s.c->scale, least = exp(-(double)sc->m), dz = 0.0;
+    double den = y[V], least = exp(-m), dz = 0.0;
     double size = fabs(den), z = (size > least ? size : least) + 1e-6;
     for (int64_t j = 0; j < V; j++) {
-        dz -= (double)w->d_o[j] * y[j] * w->s.c->scale / (z * z);
-        w->d_o[j] = (float)(w->d_o[j] / z);
+        dz -= (double)d_o[j] * y[j] / (z * z);
+        d_o[j] = (float)(d_o[j] / z);
     }
-    w->d_o[V] = (float)(size >= least ? (den < 0.0 ? -dz : dz) : 0.0);
-    if (size < least) w->dm -= least * dz;
+    d_o[V] = (float)(size >= least ? (den < 0.0 ? -dz : dz) : 0.0);
+    return size < least ? -least * dz : 0.0;
 }
 
 /* RWKV-6's bonus: o += scale (sum q u k) v. */
@@ -287,7 +297,10 @@ static void back_token(back *w, int64_t t)
     const float *q = s->q + t * c->q_stride, *k = s->k + t * c->k_stride;
     memset(w->d_o, 0, sizeof(float) * (size_t)ld);
     memcpy(w->d_o, w->t->g->d_o + t * c->o_stride + s->head * s->V, sizeof(float) * (size_t)s->V);
-    if (s->kind == HOP__MLSTM) mlstm_quotient(w, tr->y, &w->sc[i]);
+    if (s->kind == HOP__MLSTM) {
+        scale_row(tr->y, tr->y, c->scale, ld);
+        w->dm += mlstm_quotient(w->d_o, tr->y, s->V, w->sc[i].m);
+    }
     float *scaled = w->sums; /* free until the rows are done */
     scale_row(scaled, q, c->scale, K);
     scan_rows r = {.q = scaled, .k = k, .s = w->states + i * size};
@@ -320,7 +333,7 @@ static void scan_block(back *w, int64_t first, int64_t n)
     for (int64_t i = n - 1; i >= 0; i--) back_token(w, first + i);
 }
 
-static void back_head(back *w, const float *state)
+static void back_run_head(back *w, const float *state)
 {
     scan *s = &w->s;
     const hop_scan_grad *g = w->t->g;
@@ -343,20 +356,18 @@ static void back_head(back *w, const float *state)
     if (g->d_state) state_store(s, g->d_state + s->head * state_floats(s), w->ds, (float)w->dm);
 }
 
-static void scan_backward(const hop__scan_back *t)
+static void back_head(const hop__scan_back *t, int64_t h)
 {
     const hop_scan *c = t->c;
-    const int64_t group = c->heads / c->key_heads, Kp = hop__round_up(c->key_dim, HOP__PANEL_MAX);
-    for (int64_t h = t->key_head * group; h < (t->key_head + 1) * group; h++) {
-        back w = {.s = scan_open(t->kind, c, t->in, h), .t = t, .add = h > t->key_head * group};
-        w.s.ld = hop__round_up(w.s.cols, LANES);
-        float *p = t->scratch;
-        const int64_t size = w.s.K * w.s.ld, blocks = (c->tokens + BACK - 1) / BACK;
-        for (int i = 0; i < BACK; i++) w.rows[i] = token_rows_take(&p, &w.s);
-        w.states = take(&p, (BACK + 1) * size), w.kept = take(&p, blocks * size), w.kept_m = take(&p, blocks);
-        w.rest = take(&p, BACK * w.s.ld), w.ds = take(&p, size);
-        w.d_o = take(&p, w.s.ld), w.dx = take(&p, w.s.ld), w.dp = take(&p, w.s.ld);
-        w.parts = take(&p, SUMS * Kp * LANES), w.turned = take(&p, Kp * LANES), w.sums = take(&p, SUMS * Kp);
-        back_head(&w, t->state ? t->state + h * state_floats(&w.s) : NULL);
-    }
+    const int64_t Kp = hop__round_up(c->key_dim, HOP__PANEL_MAX);
+    back w = {.s = scan_open(t->kind, c, t->in, h), .t = t, .add = h % (c->heads / c->key_heads) != 0};
+    w.s.ld = hop__round_up(w.s.cols, LANES);
+    float *p = t->scratch;
+    const int64_t size = w.s.K * w.s.ld, blocks = (c->tokens + BACK - 1) / BACK;
+    for (int i = 0; i < BACK; i++) w.rows[i] = token_rows_take(&p, &w.s);
+    w.states = take(&p, (BACK + 1) * size), w.kept = take(&p, blocks * size), w.kept_m = take(&p, blocks);
+    w.rest = take(&p, BACK * w.s.ld), w.ds = take(&p, size);
+    w.d_o = take(&p, w.s.ld), w.dx = take(&p, w.s.ld), w.dp = take(&p, w.s.ld);
+    w.parts = take(&p, SUMS * Kp * LANES), w.turned = take(&p, Kp * LANES), w.sums = take(&p, SUMS * Kp);
+    back_run_head(&w, t->state ? t->state + h * state_floats(&w.s) : NULL);
 }

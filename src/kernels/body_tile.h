@@ -80,11 +80,10 @@ INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wid
 #define TILE_CASE(r) \
     case r: fn(t, i, r, wide); break;
 
-/* Rows i and below, MR at a time, then the rest. `fn` is known where this is inlined. */
-INLINE void tile_rows_from(const tile_job *t, int64_t i, int64_t rows, const int wide, tile_fn *fn)
+/* Fewer than MR rows, from i on. `fn` is known where this is inlined. */
+INLINE void tile_rest(const tile_job *t, int64_t i, int64_t rows, const int wide, tile_fn *fn)
 {
-    for (; i + MR <= rows; i += MR) fn(t, i, MR, wide);
-    switch (rows - i) { /* fewer than MR */
+    switch (rows) {
         TILE_CASE(1)
         TILE_CASE(2)
         TILE_CASE(3)
@@ -102,6 +101,20 @@ INLINE void tile_rows_from(const tile_job *t, int64_t i, int64_t rows, const int
 #endif
     default: break;
     }
+}
+
+/* Rows i and below, MR at a time, then the rest. */
+INLINE void tile_rows_from(const tile_job *t, int64_t i, int64_t rows, const int wide, tile_fn *fn)
+{
+    for (; i + MR <= rows; i += MR) fn(t, i, MR, wide);
+    tile_rest(t, i, rows - i, wide, fn);
+}
+
+/* From the last row to the first. */
+INLINE void tile_rows_up(const tile_job *t, int64_t rows, const int wide, tile_fn *fn)
+{
+    for (; rows >= MR; rows -= MR) fn(t, rows - MR, MR, wide);
+    tile_rest(t, 0, rows, wide, fn);
 }
 
 #undef TILE_CASE
@@ -170,10 +183,50 @@ INLINE void transpose4(float *dst, int64_t ldd, const float *src, int64_t lds)
 }
 #endif
 
+#if defined(HAVE_SHUFFLE) && LANES >= 8
+typedef float v8 __attribute__((vector_size(32)));
+
+/* Two rows' fours, four rows apart, in one register: what is left is two transpose4 side by side. */
+INLINE v8 fours(const float *p, int64_t apart)
+{
+    v4 lo, hi;
+    memcpy(&lo, p, 16);
+    memcpy(&hi, p + apart, 16);
+    return __builtin_shufflevector(lo, hi, 0, 1, 2, 3, 4, 5, 6, 7);
+}
+
+/* dst[c*ldd + r] = src[r*lds + c] for 8 rows and 4 columns. */
+INLINE void transpose84(float *dst, int64_t ldd, const float *src, int64_t lds)
+{
+    v8 a = fours(src, 4 * lds), b = fours(src + lds, 4 * lds);
+    v8 c = fours(src + 2 * lds, 4 * lds), d = fours(src + 3 * lds, 4 * lds);
+    v8 ab = __builtin_shufflevector(a, b, 0, 8, 1, 9, 4, 12, 5, 13);
+    v8 cd = __builtin_shufflevector(c, d, 0, 8, 1, 9, 4, 12, 5, 13);
+    v8 r0 = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13);
+    v8 r1 = __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+    memcpy(dst, &r0, 32);
+    memcpy(dst + ldd, &r1, 32);
+    ab = __builtin_shufflevector(a, b, 2, 10, 3, 11, 6, 14, 7, 15);
+    cd = __builtin_shufflevector(c, d, 2, 10, 3, 11, 6, 14, 7, 15);
+    r0 = __builtin_shufflevector(ab, cd, 0, 1, 8, 9, 4, 5, 12, 13);
+    r1 = __builtin_shufflevector(ab, cd, 2, 3, 10, 11, 6, 7, 14, 15);
+    memcpy(dst + 2 * ldd, &r0, 32);
+    memcpy(dst + 3 * ldd, &r1, 32);
+}
+#endif
+
 /* dst[cols, rows] = src[rows, cols] transposed. */
 static void transpose(float *dst, int64_t ldd, const float *src, int64_t lds, int64_t rows, int64_t cols)
 {
     int64_t r = 0;
+#if defined(HAVE_SHUFFLE) && LANES >= 8
+    for (; r + 8 <= rows; r += 8) {
+        int64_t c = 0;
+        for (; c + 4 <= cols; c += 4) transpose84(dst + c * ldd + r, ldd, src + r * lds + c, lds);
+        for (; c < cols; c++)
+            for (int64_t i = r; i < r + 8; i++) dst[c * ldd + i] = src[i * lds + c];
+    }
+#endif
 #ifdef HAVE_SHUFFLE
     for (; r + 4 <= rows; r += 4) {
         int64_t c = 0;

@@ -112,7 +112,8 @@ void hop_rope_backward(float *x, int64_t rows, int64_t stride, int64_t heads, in
 
 /* ---- peak ---------------------------------------------------------------------------------- */
 
-/* The best of ten slices of 10 ms: other processes can only make it slower. */
+/* The best of a hundred slices of 1 ms: other processes can only make it slower, and a slice of theirs is
+ * longer. */
 static void peak_task(void *ctx, int64_t task, int worker)
 {
     double *rate = ctx, begin = hop_now();
@@ -120,7 +121,7 @@ static void peak_task(void *ctx, int64_t task, int worker)
     rate[task] = 0.0;
     while (hop_now() - begin < 0.1) {
         double start = hop_now(), flops = 0.0, now = start;
-        for (; now - start < 0.01; now = hop_now()) flops += hop__kernels_get()->fma_loop(20000);
+        for (; now - start < 0.001; now = hop_now()) flops += hop__kernels_get()->fma_loop(4000);
         if (flops / (now - start) > rate[task]) rate[task] = flops / (now - start);
     }
 }
