@@ -146,7 +146,21 @@ typedef struct hop_cuts {
     const int64_t *starts; /* where segments begin: 0, then increasing */
     int64_t count;
     int bits; /* 10 to 32 */
+    /* After every token, each number of a recurrent layer's state is rounded to so many bits: 8 (a sign, 5 bits of
+     * exponent, 2 of fraction) or 10 to 32, as above; 0: it is kept in float32. Not for segments held apart. */
+    int kept;
 } hop_cuts;
+
+/* Looks into a pass; called in the pass's own thread. Either may be NULL. */
+typedef struct hop_watch {
+    /* Behind each layer: the residual stream [count, d_model]; hop_forward_logits has only the last row of the last
+     * layer. */
+    void (*stream)(void *ctx, int64_t layer, const float *x, int64_t count);
+    /* The state that token `at` finds in a recurrent layer; only under cuts, where these go token by token. */
+    void (*state)(void *ctx, int64_t layer, const float *state, int64_t floats);
+    int64_t at;
+    void *ctx;
+} hop_watch;
 
 typedef struct hop_forward hop_forward;
 
@@ -162,6 +176,7 @@ typedef struct hop_forward_options {
     /* Runs under the arithmetic of a cut sequence; not together with `bits` or `checkpoint`. NULL: does not.
      */
     const hop_cuts *cuts;
+    const hop_watch *watch; /* NULL: nobody looks */
 } hop_forward_options;
 
 /* HOP_ERANGE: max_tokens or bits below 0. HOP_EDOMAIN, HOP_ENOMEM. */

@@ -2,6 +2,7 @@
  * players must reproduce to the last bit. */
 #include "network.h"
 
+#include <math.h>
 #include <string.h>
 
 static void at_least(size_t *most, size_t n)
@@ -40,6 +41,8 @@ hop_status hop__cut_valid(const hop_model *m, const hop_cuts *at, hop_error *err
         return hop_fail(err, HOP_EDOMAIN, "a network that looks both ways has no cut that only looks back");
     if (at->bits < 10 || at->bits > 32)
         return hop_fail(err, HOP_ERANGE, "%d bits: numbers that cross have 10 to 32", at->bits);
+    if (at->kept && at->kept != 8 && (at->kept < 10 || at->kept > 32))
+        return hop_fail(err, HOP_ERANGE, "%d bits: a state's numbers are kept with 8, or 10 to 32", at->kept);
     for (int64_t i = 0; i < at->count; i++)
         if (at->count < 1 || (i == 0 ? at->starts[0] != 0 : at->starts[i] <= at->starts[i - 1]))
             return hop_fail(err, HOP_ERANGE, "segments must begin at 0 and then further and further on");
@@ -62,7 +65,7 @@ hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, in
     size_t rows = (size_t)tokens, row = 3 * z.q + 2 * z.kv + 2 * z.partials;
     int64_t *starts = hop_alloc(sizeof *starts * (size_t)at->count);
     float *p = hop_alloc(sizeof(float) * (rows * row + z.attention + z.state + 1));
-    c->at = (hop_cuts){.starts = starts, .count = at->count, .bits = at->bits};
+    c->at = (hop_cuts){.starts = starts, .count = at->count, .bits = at->bits, .kept = at->kept};
     c->memory = p;
     c->pool = pool;
     if (!starts || !p) return hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens", (long long)tokens);
@@ -130,19 +133,40 @@ static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *m
     }
 }
 
+/* To a sign, 5 bits of exponent and 2 of fraction. */
+static float round_e5m2(float x)
+{
+    float a = fabsf(x);
+    int exponent;
+    if (!(a < 61440.0F)) return isnan(x) ? x : copysignf(INFINITY, x);
+    frexpf(a, &exponent); /* a < 2^exponent */
+    int unit = exponent < -13 ? -16 : exponent - 3;
+    return copysignf(ldexpf(rintf(ldexpf(a, -unit)), unit), x);
+}
+
+static void round_kept(float *state, int64_t n, int bits)
+{
+    if (bits >= 10) hop_round_float(state, n, bits);
+    for (int64_t i = 0; bits == 8 && i < n; i++) state[i] = round_e5m2(state[i]);
+}
+
 static void mix_steps(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y,
                       const float *x, int64_t count)
 {
     int64_t d = mixer->d_model, segment = 1;
+    bool recurrent = l->ops->kind == HOP_MIXER_RECURRENT;
     memset(c->state, 0, sizeof(float) * (size_t)hop_list_state_floats(l->list, 0));
     for (int64_t t = 0; t < count; t++) {
         if (segment < c->at.count && t == c->at.starts[segment]) {
             hop_round_float(c->state, hop_list_state_floats(l->list, t), c->at.bits);
             segment++;
         }
+        if (recurrent && c->watch && c->watch->state && t == c->watch->at)
+            c->watch->state(c->watch->ctx, mixer->layer, c->state, hop_list_state_floats(l->list, t));
         c->step.used = 0;
         hop_mixer_io io = {.y = y + t * d, .x = x + t * d, .tokens = 1, .scratch = &c->step};
         hop_list_step(l->list, mixer, l->mixer, c->state, 0, t, &io);
+        if (recurrent) round_kept(c->state, hop_list_state_floats(l->list, t + 1), c->at.kept);
     }
 }
 

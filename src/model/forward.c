@@ -14,6 +14,7 @@ struct hop_forward {
     int bits;
     hop_pool *pool;
     const hop_progress *progress;
+    const hop_watch *watch;
     hop__saved saved;
     hop__source source;
     hop_arena mixer; /* scratch for one mixer at a time */
@@ -55,6 +56,7 @@ hop_status hop_forward_new(hop_forward **out, const hop_model *m, const hop_forw
     f->bits = o->bits >= 24 ? 0 : o->bits;
     f->pool = o->pool;
     f->progress = o->progress;
+    f->watch = f->cut.watch = o->watch;
     f->saved.path = o->checkpoint;
     int threads = hop_pool_threads(o->pool);
     size_t rows = (size_t)f->max_tokens * (size_t)m->layout->config.d_model * sizeof(float);
@@ -145,6 +147,7 @@ static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t coun
     }
     for (int64_t i = start; s == HOP_OK && i < layers; i++) {
         run_layer(f, i, count, i + 1 == layers ? wanted : 0);
+        if (f->watch && f->watch->stream) f->watch->stream(f->watch->ctx, i, f->x, count);
         if (!(deep && i % 64 == 0) && !f->cut.at.starts) continue;
         if (i + 1 == layers) continue;
         bool go_on = hop_progress_tick(f->progress, "layers", (double)(i + 1), (double)layers);

@@ -150,6 +150,7 @@ typedef struct hop__cut {
     float *memory, *q, *sent, *k, *v, *partials, *reply, *o, *work, *state;
     hop_arena step;
     hop_pool *pool;
+    const hop_watch *watch; /* NULL: nobody looks */
 } hop__cut;
 hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, int64_t tokens, hop_pool *pool,
                          hop_error *err);

@@ -75,6 +75,8 @@ static hop_status allocate(hop_split *s, hop_error *err)
 static hop_status take_cuts(hop_split *s, const hop_split_options *o, hop_error *err)
 {
     hop_status got = hop__cut_valid(s->model, &o->cuts, err);
+    if (got == HOP_OK && o->cuts.kept)
+        return hop_fail(err, HOP_EDOMAIN, "segments held apart keep their states in float32");
     if (got == HOP_OK) got = hop__cut_check(&o->cuts, o->tokens, err);
     if (got != HOP_OK) return got;
     if (o->tokens > s->model->layout->config.max_positions)
@@ -86,7 +88,7 @@ static hop_status take_cuts(hop_split *s, const hop_split_options *o, hop_error 
     int64_t *starts = hop_alloc(sizeof *starts * (size_t)o->cuts.count);
     if (!starts) return hop_fail(err, HOP_ENOMEM, "out of memory");
     memcpy(starts, o->cuts.starts, sizeof *starts * (size_t)o->cuts.count);
-    s->cuts = (hop_cuts){starts, o->cuts.count, o->cuts.bits};
+    s->cuts = (hop_cuts){.starts = starts, .count = o->cuts.count, .bits = o->cuts.bits};
     return HOP_OK;
 }
 

@@ -254,7 +254,7 @@ hop_status hop_game_new(hop_game **out, const hop_model *m, const hop_game_optio
     g->o = *o;
     hop_status s = take_players(g, err);
     hop_split_options split = {.tokens = g->tokens, .from = g->from, .to = g->to, .pool = o->pool};
-    split.cuts = (hop_cuts){g->starts, g->o.count, g->o.bits};
+    split.cuts = (hop_cuts){.starts = g->starts, .count = g->o.count, .bits = g->o.bits};
     if (s == HOP_OK && g->from < g->to) {
         s = hop_split_new(&g->split, m, &split, err);
         if (s == HOP_OK) s = allocate(g, err);

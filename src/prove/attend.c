@@ -285,7 +285,7 @@ static void add_hint(const head *h, const hop__term *t, int64_t row)
     for (int b = w->facts.task->hops - 1; b >= 0; b--) {
         int64_t i = value_in(t, row, HOP__R0 + b);
         if (i < 0) continue;
-        w->hints[w->hint_count++] = (hop__hint){.player = b + 1, .w = value_in(t, row, HOP__W), .i = i};
+        w->hints[w->hint_count++] = (hop_hint){.player = b + 1, .w = value_in(t, row, HOP__W), .i = i};
         return;
     }
 }

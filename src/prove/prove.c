@@ -41,35 +41,7 @@ static hop_status check_fit(const subject *u, hop_error *err)
     return HOP_OK;
 }
 
-static hop_status keep_wrong(hop__found *f, const hop_instance *x, hop_error *err)
-{
-    int64_t p = 0;
-    while (x->targets[p] < 0 || x->answers[p] == x->targets[p]) p++;
-    f->tokens = hop_alloc(sizeof *f->tokens * (size_t)x->count);
-    if (!f->tokens) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    memcpy(f->tokens, x->tokens, sizeof *f->tokens * (size_t)x->count);
-    f->position = p;
-    f->expected = x->targets[p];
-    f->got = x->answers[p] == HOP_NOT_ASKED ? -1 : x->answers[p]; /* it generates, and was silent there */
-    return HOP_OK;
-}
-
-hop_status hop__find_wrong(hop__found *found, const hop_instance *batch, int64_t count, int64_t first,
-                           hop_error *err)
-{
-    for (int64_t i = 0; i < count; i++) {
-        if (batch[i].status != HOP_OK) {
-            if (err) *err = batch[i].err;
-            return batch[i].status;
-        }
-        if (batch[i].right == batch[i].asked) continue;
-        found->number = first + i;
-        return keep_wrong(found, &batch[i], err);
-    }
-    return HOP_OK;
-}
-
-static void refute(hop_proof *p, const hop__found *f)
+static void refute(hop_proof *p, const hop_wrong *f)
 {
     p->verdict = HOP_REFUTED;
     p->by_interval = false;
@@ -81,8 +53,8 @@ static void refute(hop_proof *p, const hop__found *f)
 
 static hop_status by_enumeration(hop_proof *p, const subject *u, hop_error *err)
 {
-    hop__found found;
-    hop_status s = hop__enumerate(&found, &p->enumerated, u->eval, u->task, err);
+    hop_wrong found;
+    hop_status s = hop_enumerate(&found, &p->enumerated, u->eval, u->task, err);
     if (s != HOP_OK) return s;
     p->by_enumeration = true;
     p->verdict = HOP_PROVED;
@@ -140,21 +112,8 @@ static void say_what_it_means(hop_proof *p, const hop_prove_options *o)
     p->rests_on = p->by_interval ? rests_on_bounds : rests_on_runs;
 }
 
-/* About ten seconds of one core. The estimate counts and does not measure, so that a network gets the same
- * proof on every machine and with any number of threads: a multiplication for each weight and token, and what
- * a layer costs however small it is. Weights that are drawn anew for each input cost as much as some tokens
- * more. */
+/* About ten seconds of one core; counted, so that a network gets the same proof on every machine. */
 #define ENUMERATE_WORK 2e10
-#define LAYER_WORK     4000.0
-#define SEEDED_WORK    16.0
-
-static bool affordable(const subject *u, int64_t inputs)
-{
-    const hop_config *c = hop_model_config(u->model);
-    double tokens = (double)(u->task->length + u->generates) + (c->seeded ? SEEDED_WORK : 0);
-    double one = (double)c->pattern.layers * LAYER_WORK + tokens * (double)hop_model_parameters(u->model);
-    return (double)inputs * one <= ENUMERATE_WORK;
-}
 
 static bool finite_weights(const hop_model *m, char *why, size_t size)
 {
@@ -192,7 +151,9 @@ static hop_status prove(hop_proof *p, const subject *u, hop_error *err)
 {
     const hop_prove_options *o = u->options;
     int64_t inputs = hop_task_inputs(u->task);
-    bool few = inputs >= 0 && (o->enumerate_limit ? inputs <= o->enumerate_limit : affordable(u, inputs));
+    bool few = inputs >= 0 &&
+               (o->enumerate_limit ? inputs <= o->enumerate_limit
+                                   : hop_enumerate_work(u->model, u->task, u->generates) <= ENUMERATE_WORK);
     if (o->method == HOP_PROVE_ENUMERATE && inputs < 0)
         return hop_fail(err, HOP_EDOMAIN, "there are 10^%.1f inputs: too many to enumerate", p->log10_inputs);
 
@@ -207,8 +168,8 @@ static hop_status prove(hop_proof *p, const subject *u, hop_error *err)
     if (o->method == HOP_PROVE_ENUMERATE || (o->method == HOP_PROVE_AUTO && few))
         return by_enumeration(p, u, err);
     if (p->verdict == HOP_UNDECIDED) {
-        hop__found found;
-        s = hop__search(&found, u->eval, u->task, o, a.hints, a.hint_count, err);
+        hop_wrong found;
+        s = hop_search(&found, u->eval, u->task, o->seed, a.hints, a.hint_count, err);
         if (s == HOP_OK && found.tokens) {
             refute(p, &found);
             p->by_search = true;

@@ -1,6 +1,6 @@
 /* An input on which the network errs, where a bound failed: inputs whose chain passes through the suspicious
  * address, with all other entries random or, in every other try, as unlike the right value as can be. */
-#include "verdict.h"
+#include <hopbound/refute.h>
 
 #define WORK         20000000 /* tokens to run at the most, so that the search ends in seconds at any size */
 #define MOST_TRIES   4096
@@ -9,8 +9,8 @@
 
 typedef struct hunt {
     const hop_task *task;
-    const hop_prove_options *options;
-    const hop__hint *hints; /* of funccomp networks */
+    uint64_t seed;
+    const hop_hint *hints; /* of funccomp networks */
     int hint_count;
 } hunt;
 
@@ -22,7 +22,7 @@ static int64_t entry(const hop_funccomp *t, int l, int64_t w, int64_t i)
 
 /* Makes the chain arrive at i_{player-1} = h.i (for the read-out: at the answer h.i), and w be h.w if it is
  * given. */
-static void aim(const hop_funccomp *t, const hop__hint *h, int32_t *z)
+static void aim(const hop_funccomp *t, const hop_hint *h, int32_t *z)
 {
     int last = h->player - 1; /* the hop whose result must be h.i; 0: z_0 itself */
     if (h->w >= 0) z[t->length - 1] = (int32_t)h->w;
@@ -38,7 +38,7 @@ static void aim(const hop_funccomp *t, const hop__hint *h, int32_t *z)
 }
 
 /* Every entry of the function asked for, but the right one, gets the value farthest from the right one's. */
-static void oppose(const hop_funccomp *t, const hop__hint *h, int32_t *z)
+static void oppose(const hop_funccomp *t, const hop_hint *h, int32_t *z)
 {
     if (h->player < 1 || h->player > t->hops) return;
     int64_t chain[HOP_MAX_HOPS + 1];
@@ -53,10 +53,10 @@ static void oppose(const hop_funccomp *t, const hop__hint *h, int32_t *z)
 static void make_input(const hunt *u, int64_t k, hop_instance *x)
 {
     hop_rng rng;
-    hop_rng_init(&rng, u->options->seed, (uint64_t)k);
+    hop_rng_init(&rng, u->seed, (uint64_t)k);
     hop_task_sample(u->task, &rng, x->tokens);
     if (u->task->kind == HOP_TASK_FUNCCOMP && u->hint_count && k % 4 != 3) {
-        const hop__hint *h = &u->hints[k / 4 % u->hint_count];
+        const hop_hint *h = &u->hints[k / 4 % u->hint_count];
         aim(&u->task->funccomp, h, x->tokens);
         if (k % 2) oppose(&u->task->funccomp, h, x->tokens);
     }
@@ -68,21 +68,21 @@ static int64_t clamp(int64_t x, int64_t least, int64_t most)
     return x < least ? least : x > most ? most : x;
 }
 
-hop_status hop__search(hop__found *found, hop_eval *eval, const hop_task *task, const hop_prove_options *o,
-                       const hop__hint *hints, int hint_count, hop_error *err)
+hop_status hop_search(hop_wrong *found, hop_eval *eval, const hop_task *task, uint64_t seed,
+                      const hop_hint *hints, int hint_count, hop_error *err)
 {
-    hunt u = {.task = task, .options = o, .hints = hints, .hint_count = hint_count};
+    hunt u = {.task = task, .seed = seed, .hints = hints, .hint_count = hint_count};
     int64_t tries = clamp(WORK / task->length, LEAST_TRIES, MOST_TRIES),
             most = clamp(BATCH_TOKENS / task->length, 1, HOP_EVAL_BATCH);
     hop_instance *batch;
-    *found = (hop__found){0};
+    *found = (hop_wrong){0};
     hop_eval_start(eval, "search for a counter-example", (double)tries);
     hop_status s = hop_instances_new(&batch, most, task->length, err);
     for (int64_t from = 0; s == HOP_OK && !found->tokens && from < tries; from += most) {
         int64_t count = from + most < tries ? most : tries - from;
         for (int64_t i = 0; i < count; i++) make_input(&u, from + i, &batch[i]);
         s = hop_eval_run(eval, batch, count, err);
-        if (s == HOP_OK) s = hop__find_wrong(found, batch, count, from, err);
+        if (s == HOP_OK) s = hop_wrong_find(found, batch, count, from, err);
     }
     hop_instances_free(batch, most);
     return s;
