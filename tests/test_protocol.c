@@ -52,7 +52,7 @@ static float *plain_pass(const hop_model *m, const hop_player *players, int coun
     hop_error err = {0};
     fill_tokens(input, tokens);
     for (int p = 0; p < count; p++) starts[p] = players[p].first;
-    hop_cuts cuts = {starts, count, bits};
+    hop_cuts cuts = {.starts = starts, .count = count, .bits = bits};
     if (hop_forward_new(&f, m, &(hop_forward_options){.cuts = count ? &cuts : NULL}, &err) != HOP_OK ||
         hop_forward_hidden(f, input, tokens, hidden, &err) != HOP_OK)
         fail_msg("%s", err.text);
