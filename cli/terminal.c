@@ -102,15 +102,23 @@ static void draw_bar(const char *state, double done, double total)
     terminal.drawn = true;
 }
 
+/* What stands before a colon names the work, what follows it only says how it goes. */
+static bool same_work(const char *label, const char *what)
+{
+    size_t n = strcspn(what, ":");
+    if (n > LABEL_SIZE - 1) n = LABEL_SIZE - 1;
+    return strcspn(label, ":") == n && memcmp(label, what, n) == 0;
+}
+
 /* Called with the lock held. */
 static void draw(const char *what, double now, double done, double total)
 {
     char state[160];
-    if (strncmp(terminal.label, what, LABEL_SIZE - 1) != 0) { /* other work: rate and time left start anew */
-        snprintf(terminal.label, LABEL_SIZE, "%s", what);
+    if (!same_work(terminal.label, what)) { /* rate and time left start anew */
         terminal.began = now;
         terminal.done_then = done;
     }
+    snprintf(terminal.label, LABEL_SIZE, "%s", what);
     format_state(state, sizeof state, now, done, total);
     if (terminal.is_terminal)
         draw_bar(state, done, total);

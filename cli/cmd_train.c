@@ -1,0 +1,211 @@
+/* hopbound train: gradient descent on a task, from flags or a file, with checkpoints. */
+#include "cli.h"
+#include "train.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct train_args {
+    common_args common;
+    size_args sizes;
+    opt_value output, resume, config;
+#define MEMBER(kind, member, name, metavar, initial, least, most, help) opt_value member;
+    struct {
+        HOP_RECIPE_LIST(MEMBER)
+    } recipe;
+#undef MEMBER
+} train_args;
+
+/* clang-format off */
+#define AT(member) offsetof(train_args, member)
+static const opt OPTIONS[] = {
+    {"output", 'o', OPT_TEXT, AT(output), "DIR",
+     .help = "directory to write: the network, the checkpoint, the log"},
+    {"resume", 0, OPT_TEXT, AT(resume), "DIR",
+     .help = "continue the training that DIR holds, with its own recipe, to the same bits"},
+    {"config", 0, OPT_TEXT, AT(config), "FILE",
+     .help = "a recipe as a JSON object: the names below with _ for -, \"task\", \"seed\"; flags win over it"},
+    {0},
+};
+
+#define WORD_TEXT(id, text) text,
+static const char *const WORDS_norm[] = {HOP_NORM_LIST(WORD_TEXT) NULL};
+static const char *const WORDS_mlp[] = {HOP_MLP_LIST(WORD_TEXT) NULL};
+static const char *const WORDS_supervise[] = {HOP_SUPERVISE_LIST(WORD_TEXT) NULL};
+static const char *const WORDS_curriculum[] = {HOP_CURRICULUM_LIST(WORD_TEXT) NULL};
+
+#define ROW_INT(member, least, most) .kind = OPT_INT, .min = least, .max = most
+#define ROW_REAL(member, least, most) .kind = OPT_REAL
+#define ROW_TEXT(member, least, most) .kind = OPT_TEXT
+#define ROW_WORD(member, least, most) .kind = OPT_CHOICE, .choices = WORDS_##member
+#define ROW(k, member, n, m, start, least, most, text) \
+    {.name = n, ROW_##k(member, least, most), .at = AT(recipe.member), .metavar = m, .initial = start, .help = text},
+static const opt RECIPE_OPTIONS[] = {HOP_RECIPE_LIST(ROW) {0}};
+/* clang-format on */
+
+static const opt_value *value_of(const train_args *a, const opt *o)
+{
+    return (const opt_value *)(const void *)((const char *)a + o->at);
+}
+
+/* ---- the recipe ------------------------------------------------------------------------------- */
+
+/* The flags that were given, as the object that a file would hold. */
+static void write_flags(hop_json_writer *w, const train_args *a)
+{
+    hop_json_begin_object(w);
+    for (const opt *o = RECIPE_OPTIONS; o->name; o++) {
+        const opt_value *v = value_of(a, o);
+        if (!v->given) continue;
+        switch (o->kind) {
+        case OPT_INT: hop_json_integer(w, o->name, v->integer); break;
+        case OPT_REAL: hop_json_number(w, o->name, v->real); break;
+        case OPT_CHOICE: hop_json_string(w, o->name, o->choices[v->choice]); break;
+        default: hop_json_string(w, o->name, v->text); break;
+        }
+    }
+    if (a->common.seed.given) hop_json_integer(w, "seed", a->common.seed.integer);
+    hop_json_end_object(w);
+}
+
+static int read_flags(hop_recipe *r, const train_args *a)
+{
+    hop_json_writer w = {0};
+    hop_json_doc doc = {0};
+    hop_error err = {0};
+    write_flags(&w, a);
+    hop_status s = w.text.failed ? hop_fail(&err, HOP_ENOMEM, "out of memory")
+                                 : hop_json_parse(&doc, w.text.s, w.text.len, &err);
+    if (s == HOP_OK) s = hop_recipe_read(r, doc.root, &err);
+    hop_json_free(&doc);
+    hop_text_free(&w.text);
+    return s == HOP_OK ? EXIT_DONE : fail_given(&a->common, s == HOP_ENOMEM ? "" : "--", &err, "");
+}
+
+static int read_config(hop_recipe *r, const train_args *a)
+{
+    hop_json_doc doc = {0};
+    hop_error err = {0};
+    hop_status s = hop_json_load(&doc, a->config.text, &err);
+    if (s != HOP_OK) return fail_error(&a->common, &err);
+    s = hop_recipe_read(r, doc.root, &err);
+    hop_json_free(&doc);
+    if (s == HOP_OK) return EXIT_DONE;
+    hop_fail_in(&err, s, a->config.text);
+    return fail_error(&a->common, &err);
+}
+
+/* What was given beside --resume, whose recipe stands in the checkpoint: its name; else NULL. */
+static const char *beside_resume(const train_args *a)
+{
+    for (const opt *o = RECIPE_OPTIONS; o->name; o++)
+        if (value_of(a, o)->given) return o->name;
+    return a->output.given          ? "output"
+           : a->config.given        ? "config"
+           : a->common.seed.given   ? "seed"
+           : sizes_given(&a->sizes) ? "task"
+                                    : NULL;
+}
+
+static int find_recipe(hop_recipe *r, const train_args *a)
+{
+    const common_args *c = &a->common;
+    hop_error err = {0};
+    hop_recipe_init(r);
+    if (a->resume.given) {
+        const char *more = beside_resume(a);
+        if (more)
+            return fail(c, EXIT_USAGE, "--%s: not with --resume, whose recipe stands in the checkpoint",
+                        more);
+        return hop_train_recipe(r, a->resume.text, &err) == HOP_OK ? EXIT_DONE : fail_error(c, &err);
+    }
+    if (!a->output.given) return fail(c, EXIT_USAGE, "--output: missing");
+    int code = a->config.given ? read_config(r, a) : EXIT_DONE;
+    hop_task base = r->task;
+    if (code == EXIT_DONE) code = sizes_from_options(c, &a->sizes, base.kind, &base, &r->task);
+    return code == EXIT_DONE ? read_flags(r, a) : code;
+}
+
+/* ---- the verb ---------------------------------------------------------------------------------- */
+
+static int train(const train_args *a, const hop_recipe *r)
+{
+    const common_args *c = &a->common;
+    trained t = {.common = c, .recipe = r, .dir = a->resume.given ? a->resume.text : a->output.text};
+    hop_model *m = NULL;
+    hop_error err = {0};
+    hop_status s =
+        hop_recipe_model(r, &m, &err); /* what it cannot be is wrong usage, before anything is written */
+    if (s != HOP_OK) return fail_given(c, "", &err, "");
+    t.parameters = hop_model_parameters(m);
+    t.ceiling = train_ceiling(hop_model_config(m), &r->task);
+    hop_model_free(m);
+    hop_pool *pool;
+    int code = pool_open(c, &pool);
+    if (code != EXIT_DONE) return code;
+    const hop_train_options o = {.pool = pool,
+                                 .progress = &c->progress,
+                                 .dir = t.dir,
+                                 .resume = a->resume.given,
+                                 .measured = train_say_measure,
+                                 .ctx = &t};
+    s = hop_train_run(r, &o, &t.last, &err);
+    hop_pool_free(pool);
+    if (s == HOP_ESTOPPED)
+        return fail(c, EXIT_FAILED, "stopped: by a signal; `hopbound train --resume %.200s` continues",
+                    t.dir);
+    return s == HOP_OK ? train_report(&t) : fail_error(c, &err);
+}
+
+static int cmd_train(common_args *common)
+{
+    const train_args *a = (const train_args *)common;
+    hop_recipe r;
+    int code = find_recipe(&r, a);
+    return code == EXIT_DONE ? train(a, &r) : code;
+}
+
+/* clang-format off */
+static const opt_group GROUPS[] = {
+    {.title = "Options", .opts = OPTIONS},
+    SIZE_GROUP(train_args, sizes),
+    {.title = "The recipe", .opts = RECIPE_OPTIONS},
+    COMMON_GROUP,
+    {0},
+};
+static const example EXAMPLES[] = {
+    {"hopbound train -o net",
+     "Three full-attention layers learn two hops at m 8, fan 4, taught every hop."},
+    {"hopbound train --pattern 'F F' --hops 1 --m 16 --steps 2000 -o net",
+     "Two learn one hop."},
+    {"hopbound train --pattern 'L F F' --mixer gdn --seed 3 -o net",
+     "One linear layer and two full ones learn two hops."},
+    {"hopbound train --resume net",
+     "After a signal, a power cut or kill -9: goes on to the same bits."},
+    {"hopbound train --config recipe.json --lr 3e-4 -o net",
+     "A recipe from a file, with another learning rate."},
+    {0},
+};
+const verb verb_train = {
+    .name = "train",
+    .summary = "trains a pattern on a task, on fresh samples, with checkpoints",
+    .description =
+        "AdamW with a warm-up and a cosine, on a batch of new instances each step: instance s * batch + i of the seed "
+        "is sample i of step s, so there is no data set. The loss is the answer's cross entropy; with --supervise "
+        "chain also that of heads that read the hops before it, i_l after the layer that should know it, at the last "
+        "token. Such heads are the training's, not the network's.\n\n"
+        "Accuracy is that on held-out instances, with Wilson's interval of 95 %; chance is that of whoever has not "
+        "read the input. For networks of linear layers only, P3's ceiling stands beside it, and an accuracy above it, "
+        "by five standard deviations, is exit 1: that would be a bug.\n\n"
+        "The directory is a network's, which `run`, `play`, `prove` take, with checkpoint.safetensors and log.jsonl "
+        "beside it. A checkpoint is written at intervals and on SIGINT and SIGTERM; --resume continues to the bits of a "
+        "training that was never stopped. kill -9 loses at most one interval. No bit depends on --threads.\n\n"
+        "Loss or gradient that is not finite ends the training with the step and the tensor; the checkpoint before "
+        "stands.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .args_size = sizeof(train_args),
+    .run = cmd_train,
+};
+/* clang-format on */

@@ -1,0 +1,120 @@
+/* What `train` says: a line an evaluation, the result, and P3's ceiling beside it. */
+#include "train.h"
+
+#include <math.h>
+
+#define SURE 5 /* standard deviations: one in 3.5 million */
+
+double train_ceiling(const hop_config *c, const hop_task *t)
+{
+    hop_arch arch = {0};
+    double bits = 0, ceiling = NAN;
+    if (t->kind != HOP_TASK_FUNCCOMP ||
+        hop_arch_new(&arch, c, &(hop_arch_options){.number_bits = 32, .declared = true}, NULL) != HOP_OK)
+        return NAN;
+    bool linear = true;
+    for (int64_t i = 0; i < arch.count; i++) {
+        const hop_arch_layer *l = &arch.layers[i];
+        linear = linear && (l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_LOCAL);
+        bits += (double)l->repeat * (double)l->state_bits;
+    }
+    hop_arch_free(&arch);
+    if (!linear || hop_accuracy_ceiling(&ceiling, t->funccomp.vocab, bits, NULL) != HOP_OK) return NAN;
+    return ceiling;
+}
+
+bool train_above_ceiling(const hop_measure *m, double ceiling)
+{
+    double low, high;
+    hop_wilson(m->correct, m->instances, SURE, &low, &high);
+    return low > ceiling;
+}
+
+/* ---- while it runs ------------------------------------------------------------------------------- */
+
+static bool silent(const trained *t)
+{
+    return t->common->quiet.flag || t->common->json.flag;
+}
+
+static void say_begin(const trained *t)
+{
+    hop_text sizes = {0};
+    sizes_print(&sizes, &t->recipe->task);
+    fprintf(stderr, "hopbound: train: %s (L %s), %lld parameters, %s, %lld tokens, %lld steps of %lld\n",
+            t->recipe->pattern, t->recipe->mixer, (long long)t->parameters, sizes.s ? sizes.s : "",
+            (long long)t->recipe->task.length, (long long)t->recipe->steps, (long long)t->recipe->batch);
+    hop_text_free(&sizes);
+}
+
+void train_say_measure(void *ctx, const hop_measure *m)
+{
+    trained *t = ctx;
+    if (silent(t) || m->last) return;
+    terminal_clear();
+    if (!t->said) say_begin(t); /* not before: what cannot begin says one line */
+    t->said = true;
+    fprintf(stderr, "step %6lld  loss %7.4f  accuracy %6.2f %% (%.2f to %.2f)  %.0f tokens/s  %.0f s\n",
+            (long long)m->step, m->loss, 100 * m->accuracy, 100 * m->low, 100 * m->high, m->tokens_per_second,
+            m->seconds);
+}
+
+/* ---- the result ----------------------------------------------------------------------------------- */
+
+static void write_json(hop_json_writer *w, const trained *t)
+{
+    const hop_measure *m = &t->last;
+    hop_json_begin_object(w);
+    hop_json_string(w, "pattern", t->recipe->pattern);
+    hop_json_string(w, "mixer", t->recipe->mixer);
+    hop_json_key(w, "task");
+    hop_task_write(&t->recipe->task, w);
+    hop_json_integer(w, "seed", (int64_t)t->recipe->seed);
+    hop_json_integer(w, "parameters", t->parameters);
+    hop_json_integer(w, "steps", m->step);
+    hop_json_number(w, "loss", m->loss);
+    hop_json_integer(w, "instances", m->instances);
+    hop_json_integer(w, "correct", m->correct);
+    hop_json_number(w, "accuracy", m->accuracy);
+    hop_json_key(w, "interval");
+    hop_json_begin_array(w);
+    hop_json_put_real(w, m->low);
+    hop_json_put_real(w, m->high);
+    hop_json_end_array(w);
+    hop_json_number(w, "answers", m->answers);
+    hop_json_number(w, "chance", m->chance);
+    hop_json_number(w, "accuracy_ceiling", t->ceiling);
+    hop_json_number(w, "tokens_per_second", m->tokens_per_second);
+    hop_json_number(w, "seconds", m->seconds);
+    hop_json_string(w, "dir", t->dir);
+    hop_json_end_object(w);
+}
+
+static void write_text(hop_text *out, const trained *t)
+{
+    const hop_measure *m = &t->last;
+    hop_text_printf(out, "accuracy %.2f %% (%.2f to %.2f at 95 %%, %lld instances), chance %.2f %%",
+                    100 * m->accuracy, 100 * m->low, 100 * m->high, (long long)m->instances, 100 * m->chance);
+    if (!isnan(t->ceiling)) {
+        char shown[32];
+        hop_accuracy_print(shown, t->ceiling);
+        hop_text_printf(out, ", P3's ceiling %s", shown);
+    }
+    hop_text_printf(out, "\n%lld steps, loss %.4f, %.0f tokens/s, %.0f s; %s\n", (long long)m->step, m->loss,
+                    m->tokens_per_second, m->seconds, t->dir);
+}
+
+int train_report(const trained *t)
+{
+    hop_json_writer w = {0};
+    hop_text out = {0};
+    if (t->common->json.flag)
+        write_json(&w, t);
+    else
+        write_text(&out, t);
+    int code = t->common->json.flag ? print_json(t->common, &w) : print_text(t->common, &out);
+    if (code == EXIT_DONE && train_above_ceiling(&t->last, t->ceiling))
+        code = fail(t->common, EXIT_FAILED,
+                    "%.200s: the accuracy lies above P3's ceiling: one of the two is a bug", t->dir);
+    return code;
+}

@@ -1,0 +1,239 @@
+/* Loss and gradient of a batch. A batch is cut into groups, whose number is the recipe's; a group's sequences
+ * go through the network a few at a time, in order, and their gradients are added up in a block of the
+ * group's own. The blocks are then added in order, columns shared out over the threads. So no bit depends on
+ * who did what. */
+#include "room.h"
+
+#include <math.h>
+#include <string.h>
+
+#define PASS_TOKENS 192 /* of a few short sequences that go through together, to fill the kernels */
+
+/* What a worker needs to run sequences. */
+typedef struct lane {
+    hop_grad *grad;
+    hop_instance one;
+    int32_t *tokens;
+    int64_t *row, *last, *wanted, *link; /* link: [pass, HOP_MAX_HOPS] */
+    float *logits, *scratch;
+} lane;
+
+struct hop__gradient {
+    const hop_recipe *recipe;
+    hop_model *model;
+    const hop__chain *chain;
+    hop__params params;
+    hop_pool *pool;
+    int workers;
+    lane *lanes;
+    float **block;  /* [groups] */
+    double *loss;   /* [groups] */
+    double *square; /* [chunks]: of the gradient */
+    hop_status *status;
+    const hop_task *task;
+    int64_t step, pass; /* pass: sequences at a time */
+};
+
+static int64_t pass_size(const hop_task *t, const hop_recipe *r)
+{
+    int64_t group = (r->batch + r->groups - 1) / r->groups, n = PASS_TOKENS / t->length;
+    return n < 1 ? 1 : n < group ? n : group;
+}
+
+/* ---- a few sequences ------------------------------------------------------------------------- */
+
+/* Loss of the answers, each sequence's mean; its gradient goes into the stream. */
+static double teach_answers(hop__gradient *g, lane *l, int64_t rows, const float *scale, float *dblock)
+{
+    int64_t vocab = hop_model_config(g->model)->vocab;
+    double loss = 0;
+    hop_grad_logits(l->grad, l->row, rows, l->logits);
+    for (int64_t r = 0; r < rows; r++)
+        loss += (double)scale[r] * hop__cross_entropy(l->logits + r * vocab, vocab, l->wanted[r], scale[r]);
+    hop_grad_dlogits(l->grad, l->row, rows, l->logits, dblock);
+    return loss;
+}
+
+static double teach_chain(hop__gradient *g, lane *l, int64_t sequences, int links, float *dblock)
+{
+    double weight = g->recipe->chain_weight / (double)g->recipe->batch, loss = 0;
+    int64_t wanted[PASS_TOKENS];
+    for (int h = 0; h < g->chain->heads; h++) {
+        int link = g->chain->head[h].link;
+        if (link >= links) continue; /* an easier task that has no such hop */
+        for (int64_t s = 0; s < sequences; s++) wanted[s] = l->link[s * HOP_MAX_HOPS + link];
+        hop__chain_rows x = {.row = l->last, .wanted = wanted, .rows = sequences, .scale = (float)weight};
+        x.stream = hop_grad_stream(l->grad, g->chain->head[h].stream);
+        x.dstream = hop_grad_dstream(l->grad, g->chain->head[h].stream);
+        loss += weight * hop__chain_step(g->chain, h, g->params.part[1], dblock, &x, l->scratch);
+    }
+    return loss;
+}
+
+/* Instances `number` .. of the seed through the network and back. */
+static hop_status run_pass(hop__gradient *g, lane *l, uint64_t number, int64_t sequences, float *dblock,
+                           double *loss)
+{
+    const hop_task *t = g->task;
+    int64_t rows = 0, first = t->length - 1;
+    int links = 0;
+    float *weights = l->scratch; /* of the rows; the heads' scratch comes later */
+    for (int64_t s = 0; s < sequences; s++) {
+        hop_status got = hop_instance_sample(&l->one, t, g->recipe->seed, number + (uint64_t)s, NULL);
+        if (got != HOP_OK) return got;
+        memcpy(l->tokens + s * t->length, l->one.tokens, sizeof *l->tokens * (size_t)t->length);
+        for (int64_t i = 0; i < t->length; i++)
+            if (l->one.targets[i] >= 0) {
+                if (i < first) first = i;
+                l->row[rows] = s * t->length + i;
+                l->wanted[rows] = l->one.targets[i];
+                weights[rows++] = (float)(1.0 / ((double)g->recipe->batch * (double)l->one.asked));
+            }
+        l->last[s] = (s + 1) * t->length - 1;
+        if (g->chain->heads) links = hop__chain_links(t, &l->one, l->link + s * HOP_MAX_HOPS);
+    }
+    hop_grad_last_from(l->grad, first);
+    hop_status got = hop_grad_forward(l->grad, l->tokens, sequences, t->length, NULL);
+    if (got != HOP_OK) return got;
+    *loss += teach_answers(g, l, rows, weights, dblock);
+    *loss += teach_chain(g, l, sequences, links, dblock + g->params.start[1]);
+    hop_grad_backward(l->grad, dblock);
+    return HOP_OK;
+}
+
+static void group_job(void *ctx, int64_t group, int worker)
+{
+    hop__gradient *g = ctx;
+    const hop_recipe *r = g->recipe;
+    int64_t from = r->batch * group / r->groups, to = r->batch * (group + 1) / r->groups;
+    memset(g->block[group], 0, sizeof(float) * (size_t)g->params.floats);
+    g->loss[group] = 0;
+    g->status[group] = HOP_OK;
+    for (int64_t i = from; i < to && g->status[group] == HOP_OK; i += g->pass) {
+        int64_t n = to - i < g->pass ? to - i : g->pass;
+        uint64_t number = (uint64_t)g->step * (uint64_t)r->batch + (uint64_t)i;
+        g->status[group] = run_pass(g, &g->lanes[worker], number, n, g->block[group], &g->loss[group]);
+    }
+}
+
+/* ---- the groups' sum ---------------------------------------------------------------------------- */
+
+static void sum_job(void *ctx, int64_t chunk, int worker)
+{
+    hop__gradient *g = ctx;
+    int64_t from = chunk * HOP__CHUNK, n = g->params.floats - from;
+    if (n > HOP__CHUNK) n = HOP__CHUNK;
+    float *restrict sum = g->block[0] + from;
+    (void)worker;
+    for (int64_t b = 1; b < g->recipe->groups; b++) {
+        const float *restrict x = g->block[b] + from;
+        for (int64_t i = 0; i < n; i++) sum[i] += x[i];
+    }
+    double square = 0;
+    for (int64_t i = 0; i < n; i++) square += (double)sum[i] * (double)sum[i];
+    g->square[chunk] = square;
+}
+
+hop_status hop__gradient_batch(hop__gradient *g, const hop_task *task, int64_t step, hop__batch_result *out,
+                               hop_error *err)
+{
+    int64_t chunks = (g->params.floats + HOP__CHUNK - 1) / HOP__CHUNK;
+    g->task = task;
+    g->step = step;
+    hop_pool_run(g->pool, g->recipe->groups, group_job, g);
+    *out = (hop__batch_result){.sum = g->block[0]};
+    for (int64_t b = 0; b < g->recipe->groups; b++) {
+        if (g->status[b] != HOP_OK)
+            return hop_fail(err, g->status[b], "step %lld: %s", (long long)step,
+                            hop_status_text(g->status[b]));
+        out->loss += g->loss[b];
+    }
+    hop_pool_run(g->pool, chunks, sum_job, g);
+    double square = 0;
+    for (int64_t c = 0; c < chunks; c++) square += g->square[c];
+    out->norm = sqrt(square);
+    return HOP_OK;
+}
+
+/* ---- making ----------------------------------------------------------------------------------- */
+
+static hop_status lane_open(hop__gradient *g, lane *l, hop_error *err)
+{
+    int64_t tokens = g->pass * g->recipe->task.length, vocab = hop_model_config(g->model)->vocab;
+    int64_t rows = hop_task_asks_everywhere(&g->recipe->task) ? tokens : g->pass;
+    size_t scratch = hop__chain_scratch(g->chain, g->pass);
+    hop_status s = hop_grad_new(&l->grad, g->model, g->pass, g->recipe->task.length, err);
+    if (s == HOP_OK) s = hop_instance_reserve(&l->one, g->recipe->task.length, err);
+    if (s != HOP_OK) return s;
+    l->tokens = hop_alloc(sizeof *l->tokens * (size_t)tokens);
+    l->row = hop_alloc(sizeof *l->row * (size_t)tokens);
+    l->wanted = hop_alloc(sizeof *l->wanted * (size_t)tokens);
+    l->last = hop_alloc(sizeof *l->last * (size_t)g->pass);
+    l->link = hop_alloc(sizeof *l->link * (size_t)g->pass * HOP_MAX_HOPS);
+    l->logits = hop_alloc(sizeof(float) * (size_t)(rows * vocab));
+    l->scratch = hop_alloc(sizeof(float) * (scratch > (size_t)tokens ? scratch : (size_t)tokens));
+    return l->tokens && l->row && l->wanted && l->last && l->link && l->logits && l->scratch
+               ? HOP_OK
+               : hop_fail(err, HOP_ENOMEM, "a batch of %lld: out of memory", (long long)g->recipe->batch);
+}
+
+static void lane_close(lane *l)
+{
+    hop_grad_free(l->grad);
+    hop_instance_free(&l->one);
+    hop_free(l->tokens);
+    hop_free(l->row);
+    hop_free(l->wanted);
+    hop_free(l->last);
+    hop_free(l->link);
+    hop_free(l->logits);
+    hop_free(l->scratch);
+}
+
+static hop_status make(hop__gradient *g, hop_error *err)
+{
+    int64_t groups = g->recipe->groups, chunks = (g->params.floats + HOP__CHUNK - 1) / HOP__CHUNK;
+    hop_status s = HOP_OK;
+    g->lanes = hop_alloc(sizeof *g->lanes * (size_t)g->workers);
+    g->block = hop_alloc(sizeof *g->block * (size_t)groups);
+    g->loss = hop_alloc(sizeof *g->loss * (size_t)groups);
+    g->status = hop_alloc(sizeof *g->status * (size_t)groups);
+    g->square = hop_alloc(sizeof *g->square * (size_t)chunks);
+    bool fits = g->lanes && g->block && g->loss && g->status && g->square;
+    for (int64_t b = 0; fits && b < groups; b++)
+        fits = (g->block[b] = hop_alloc(sizeof(float) * (size_t)g->params.floats)) != NULL;
+    if (!fits)
+        return hop_fail(err, HOP_ENOMEM, "%lld blocks of %lld gradients: out of memory", (long long)groups,
+                        (long long)g->params.floats);
+    for (int i = 0; s == HOP_OK && i < g->workers; i++) s = lane_open(g, &g->lanes[i], err);
+    return s;
+}
+
+hop_status hop__gradient_new(hop__gradient **out, const hop_recipe *r, hop_model *m, const hop__chain *chain,
+                             const hop__params *p, hop_pool *pool, hop_error *err)
+{
+    hop__gradient *g = *out = hop_alloc(sizeof *g);
+    if (!g) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    *g = (hop__gradient){.recipe = r, .model = m, .chain = chain, .params = *p, .pool = pool};
+    g->workers = hop_pool_threads(pool);
+    g->pass = pass_size(&r->task, r);
+    hop_status s = make(g, err);
+    if (s != HOP_OK) {
+        hop__gradient_free(g);
+        *out = NULL;
+    }
+    return s;
+}
+
+void hop__gradient_free(hop__gradient *g)
+{
+    if (!g) return;
+    for (int i = 0; g->lanes && i < g->workers; i++) lane_close(&g->lanes[i]);
+    for (int64_t b = 0; g->block && b < g->recipe->groups; b++) hop_free(g->block[b]);
+    hop_free(g->lanes);
+    hop_free(g->block);
+    hop_free(g->loss);
+    hop_free(g->status);
+    hop_free(g->square);
+    hop_free(g);
+}

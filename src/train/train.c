@@ -1,0 +1,250 @@
+/* The loop: evaluate where it is due, keep where it is due, step. Everything that the next step depends on is
+ * in hop__state, so that a training that was stopped goes on as if nothing had been. */
+#include "room.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+typedef struct training {
+    const hop_recipe *recipe;
+    const hop_train_options *o;
+    hop_model *model;
+    hop__chain chain;
+    float *heads;
+    hop__state state;
+    hop__gradient *gradient;
+    hop__exam *exam;
+    hop_progress forward; /* the evaluation's: shows where training stands, and asks whether to stop */
+    char label[96];
+    hop_measure *last;
+    double done, total; /* tokens, as if all tasks were as long as the last */
+} training;
+
+/* ---- progress --------------------------------------------------------------------------------- */
+
+static void set_label(training *t, double loss)
+{
+    if (t->last->instances > 0)
+        snprintf(t->label, sizeof t->label, "tokens: loss %.3f, accuracy %.1f %%", loss,
+                 100 * t->last->accuracy);
+    else
+        snprintf(t->label, sizeof t->label, isnan(loss) ? "tokens" : "tokens: loss %.3f", loss);
+}
+
+static bool tick(const training *t)
+{
+    return hop_progress_tick(t->o->progress, t->label, t->done, t->total);
+}
+
+static bool tick_exam(void *ctx, const char *what, double done, double total)
+{
+    (void)what, (void)done, (void)total;
+    return tick(ctx);
+}
+
+/* ---- making ------------------------------------------------------------------------------------ */
+
+static hop_status make_params(training *t, hop_error *err)
+{
+    hop__params *p = &t->state.params;
+    int64_t network = hop_layout_floats(hop_model_layout(t->model));
+    t->heads = t->chain.floats ? hop_alloc(sizeof(float) * (size_t)t->chain.floats) : NULL;
+    p->part[0] = hop_model_block(t->model);
+    p->part[1] = t->heads;
+    p->size[0] = network;
+    p->size[1] = t->chain.floats;
+    p->start[1] = (network + HOP__CHUNK - 1) / HOP__CHUNK * HOP__CHUNK;
+    p->floats = p->start[1] + p->size[1];
+    t->state.adam.first = hop_alloc(sizeof(float) * (size_t)p->floats);
+    t->state.adam.second = hop_alloc(sizeof(float) * (size_t)p->floats);
+    if (!t->state.adam.first || !t->state.adam.second || (t->chain.floats && !t->heads))
+        return hop_fail(err, HOP_ENOMEM, "moments of %lld weights: out of memory", (long long)p->floats);
+    if (t->heads) hop__chain_draw(&t->chain, t->heads, t->recipe->seed);
+    return HOP_OK;
+}
+
+static hop_status make(training *t, hop_error *err)
+{
+    const hop_recipe *r = t->recipe;
+    hop_status s = hop_recipe_model(r, &t->model, err);
+    if (s != HOP_OK) return s;
+    hop__chain_init(&t->chain, r, hop_model_config(t->model));
+    s = make_params(t, err);
+    if (s == HOP_OK)
+        s = hop__gradient_new(&t->gradient, r, t->model, &t->chain, &t->state.params, t->o->pool, err);
+    t->forward = (hop_progress){.tick = tick_exam, .ctx = t};
+    if (s == HOP_OK) s = hop__exam_new(&t->exam, t->model, r, t->o->pool, &t->forward, err);
+    hop_task any;
+    for (int64_t i = 0; s == HOP_OK && i < r->steps; i += 1 + r->steps / 64)
+        s = hop__recipe_task(r, i, &any, err);
+    t->state.measured = -1;
+    t->state.best = -1;
+    t->total = (double)r->steps * (double)r->batch * (double)r->task.length;
+    set_label(t, NAN);
+    return s;
+}
+
+static void unmake(training *t)
+{
+    hop__gradient_free(t->gradient);
+    hop__exam_free(t->exam);
+    hop_free(t->state.adam.first);
+    hop_free(t->state.adam.second);
+    hop_free(t->heads);
+    hop_model_free(t->model);
+}
+
+/* ---- keeping ------------------------------------------------------------------------------------ */
+
+/* The checkpoint first: the network can be made again from it, and not the other way round. */
+static hop_status keep(training *t, hop_error *err)
+{
+    if (!t->o->dir) return HOP_OK;
+    hop_status s = hop__checkpoint_save(&t->state, t->recipe, t->o->dir, err);
+    return s == HOP_OK ? hop_model_save(t->model, t->o->dir, err) : s;
+}
+
+/* What was begun in a directory of its own and could not be kept. */
+static void forget(const char *dir)
+{
+    static const char *const files[] = {"config.json", "model.safetensors", HOP__LOG};
+    char path[4096];
+    for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
+        if (hop_path_join(path, sizeof path, dir, files[i], NULL) == HOP_OK) remove(path);
+    remove(dir);
+}
+
+static hop_status begin(training *t, hop_error *err)
+{
+    const char *dir = t->o->dir;
+    if (!dir) return HOP_OK;
+    bool there = hop__checkpoint_exists(dir);
+    if (there && !t->o->resume)
+        return hop_fail(err, HOP_EIO,
+                        "%s: holds the checkpoint of a training; resume it, or choose another directory",
+                        dir);
+    if (there) {
+        hop_status s = hop__checkpoint_load(&t->state, t->recipe, dir, err);
+        return s == HOP_OK ? hop__log_begin(dir, t->state.measured, err) : s;
+    }
+    bool new = !hop_is_dir(dir);
+    hop_status s = hop_make_dir(dir, err);
+    if (s != HOP_OK) return s;
+    s = hop_model_save(t->model, dir, err);
+    if (s == HOP_OK) s = hop__log_begin(dir, -1, err);
+    if (s == HOP_OK) s = hop__checkpoint_save(&t->state, t->recipe, dir, err);
+    if (s != HOP_OK && new) forget(dir);
+    return s;
+}
+
+/* ---- measuring ----------------------------------------------------------------------------------- */
+
+static hop_status measure(training *t, bool last, hop_error *err)
+{
+    hop__state *s = &t->state;
+    hop_measure m = {.step = s->step, .last = last, .seconds = s->seconds};
+    hop_status got = hop__exam_take(t->exam, &m, err);
+    if (got != HOP_OK) return got;
+    if (s->loss_count) s->loss = s->loss_sum / (double)s->loss_count;
+    s->loss_sum = 0;
+    s->loss_count = 0;
+    m.loss = s->loss;
+    m.tokens_per_second = s->seconds > 0 ? s->tokens / s->seconds : 0;
+    if (!last) {
+        s->measured = s->step;
+        if (m.accuracy > s->best) s->best = m.accuracy;
+        if (t->recipe->target > 0 && m.accuracy >= t->recipe->target) s->reached = 1;
+    }
+    *t->last = m;
+    if (t->o->measured) t->o->measured(t->o->ctx, &m);
+    return t->o->dir ? hop__log_add(t->o->dir, &m, hop__learning_rate(t->recipe, s->step), err) : HOP_OK;
+}
+
+/* ---- steps ---------------------------------------------------------------------------------------- */
+
+/* Names the tensor whose gradient is the first that is not finite. */
+static hop_status not_finite(const training *t, const hop__batch_result *b, hop_error *err)
+{
+    const hop_layout *l = hop_model_layout(t->model);
+    const char *where = "the loss", *name = "";
+    for (int64_t i = 0; i < hop_layout_count(l) && !*name; i++) {
+        const hop_slot *slot = hop_layout_at(l, i);
+        for (int64_t k = 0; k < hop_slot_floats(slot) && !*name; k++)
+            if (!isfinite(b->sum[slot->offset + k])) where = "the gradient of ", name = slot->name;
+    }
+    for (int64_t k = 0; k < t->chain.floats && !*name; k++)
+        if (!isfinite(b->sum[t->state.params.start[1] + k]))
+            where = "the gradient of ", name = "a chain's head";
+    return hop_fail(err, HOP_ERANGE, "step %lld: %s%s is not finite; a lower --lr or --clip may help",
+                    (long long)t->state.step, where, name);
+}
+
+static hop_status step(training *t, hop_error *err)
+{
+    hop__state *s = &t->state;
+    hop__batch_result b;
+    hop_task task;
+    double began = hop_now();
+    hop_status got = hop__recipe_task(t->recipe, s->step, &task, err);
+    if (got == HOP_OK) got = hop__gradient_batch(t->gradient, &task, s->step, &b, err);
+    if (got != HOP_OK) return got;
+    if (!isfinite(b.loss) || !isfinite(b.norm)) return not_finite(t, &b, err);
+    hop__adamw_step(&s->adam, t->recipe, &s->params, &b, s->step, t->o->pool);
+    s->step++;
+    s->loss_sum += b.loss;
+    s->loss_count++;
+    s->seconds += hop_now() - began;
+    s->tokens += (double)t->recipe->batch * (double)task.length;
+    t->done = (double)s->step * (double)t->recipe->batch * (double)t->recipe->task.length;
+    set_label(t, b.loss);
+    return tick(t) ? HOP_OK : hop_fail(err, HOP_ESTOPPED, "stopped on request");
+}
+
+static bool due(int64_t step, int64_t every)
+{
+    return every > 0 && step > 0 && step % every == 0;
+}
+
+static hop_status loop(training *t, hop_error *err)
+{
+    const hop_recipe *r = t->recipe;
+    hop__state *s = &t->state;
+    hop_status got = HOP_OK;
+    int64_t kept = s->step;
+    while (got == HOP_OK) {
+        if (due(s->step, r->eval_every) && s->measured < s->step) got = measure(t, false, err);
+        if (got == HOP_OK && due(s->step, r->checkpoint_every) && kept < s->step) {
+            got = keep(t, err);
+            kept = s->step;
+        }
+        if (got != HOP_OK || s->step >= r->steps || s->reached) break;
+        got = step(t, err);
+    }
+    if (got == HOP_OK && kept < s->step) got = keep(t, err);
+    if (got == HOP_OK) got = measure(t, true, err);
+    if (got == HOP_ESTOPPED && kept < s->step) {
+        hop_error why = {0};
+        if (keep(t, &why) != HOP_OK) {
+            if (err) *err = why;
+            return why.status;
+        }
+    }
+    return got;
+}
+
+hop_status hop_train_run(const hop_recipe *r, const hop_train_options *o, hop_measure *last, hop_error *err)
+{
+    training *t = hop_alloc(sizeof *t);
+    *last = (hop_measure){.loss = NAN, .accuracy = NAN, .low = NAN, .high = NAN, .chance = NAN};
+    if (!t) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    t->recipe = r;
+    t->o = o;
+    t->last = last;
+    hop_status s = make(t, err);
+    if (s == HOP_OK) s = begin(t, err);
+    if (s == HOP_OK) s = loop(t, err);
+    unmake(t);
+    hop_free(t);
+    return s;
+}

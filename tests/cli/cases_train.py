@@ -1,0 +1,164 @@
+"""train: recipes, what it writes, signals, kill -9, full disks."""
+import json, os, random, resource, shutil, signal, subprocess, time
+import harness
+from harness import case, check, good, good_json, hopbound, lines_of, one_line, read, write
+
+LONG = bool(os.environ.get("HOPBOUND_LONG"))
+TINY = ("--pattern", "F F", "--d-model", 16, "--heads", 2, "--hops", 1, "--m", 3, "--batch", 8, "--groups", 4, "--warmup", 5,
+        "--eval-count", 32, "--eval-every", 20, "--checkpoint-every", 10)
+KEYS = ("steps", "loss", "accuracy", "interval", "chance", "tokens_per_second", "seconds", "accuracy_ceiling", "dir")
+
+
+def same_network(a, b):
+    return read(f"{a}/model.safetensors") == read(f"{b}/model.safetensors")
+
+
+@case
+def a_trained_network_is_a_network():
+    r = good_json("train", *TINY, "--steps", 40, "-o", "net", keys=KEYS)
+    check(r["steps"] == 40 and r["chance"] == 1 / 3 and r["accuracy_ceiling"] is None, why=str(r))
+    check(r["interval"][0] <= r["accuracy"] <= r["interval"][1], why=str(r))
+    log = lines_of(read("net/log.jsonl").decode())
+    check([(x["step"], x["last"]) for x in log] == [(20, False), (40, False), (40, True)], why=str(log))
+    check(json.loads(read("net/config.json"))["construction"]["recipe"]["steps"] == 40)
+    ran = good_json("run", "net", "--count", 50)
+    check(ran["instances"] == 50, why=str(ran))
+    check(hopbound("prove", "net", "--quiet").code in (0, 10, 30))
+    good("play", "net", "--quiet")
+
+
+@case
+def the_number_of_threads_changes_no_bit():
+    good("train", *TINY, "--steps", 30, "--threads", 1, "-o", "a", "--quiet")
+    good("train", *TINY, "--steps", 30, "--threads", 2, "-o", "b", "--quiet")
+    check(same_network("a", "b"))
+    good("train", *TINY, "--steps", 30, "--seed", 1, "-o", "c", "--quiet")
+    check(not same_network("a", "c"), why="another seed, the same bits")
+
+
+@case
+def a_recipe_comes_from_a_file_and_flags_win():
+    write("r.json", json.dumps({"pattern": "L F", "mixer": "gla", "d_model": 16, "heads": 2, "steps": 7, "batch": 4, "eval_count": 8,
+                                "task": {"name": "recall", "pairs": 2, "queries": 2, "keys": 3, "values": 3}}))
+    r = good_json("train", "--config", "r.json", "--steps", 3, "-o", "net")
+    check(r["steps"] == 3 and r["task"]["name"] == "recall", why=str(r))
+
+
+@case
+def every_task_can_be_trained():
+    for name, more in (("two-sum", ("--n", 6, "--mod", 4)), ("recall", ("--pairs", 2, "--queries", 3)), ("khop", ("--n", 8,))):
+        r = good_json("train", "--task", name, *more, "--pattern", "F F", "--d-model", 16, "--steps", 5, "--batch", 4, "--eval-count", 64,
+                      "-o", name)
+        check(0 < r["chance"] < 1 if name == "khop" else 0 <= r["chance"] < 1, why=str(r))
+
+
+@case
+def linear_layers_only_are_shown_beside_p3s_ceiling():
+    r = good_json("train", "--pattern", "L", "--mixer", "retnet", "--d-model", 4, "--heads", 1, "--hops", 1, "--m", 512, "--steps", 2,
+                  "--batch", 2, "--eval-count", 16, "-o", "net")
+    check(0 < r["accuracy_ceiling"] < 1, why=str(r))
+
+
+@case
+def bad_recipes_are_one_line():
+    for args, pattern, code in (
+            (("--pattern", "Q"), "column 1", 2), (("--lr", -1), "--lr", 2), (("--beta1", 1), "--beta1", 2),
+            (("--mixer", "nope", "--pattern", "L"), "nope", 2), (("--steps", 0), "--steps", 2), (("--norm", "x"), "--norm", 2),
+            (("--d-model", 10), "head_dim", 2), (("--config", "none.json"), "none.json", 1), (("--config", "bad.json"), "stpes", 1),
+            (("--config", "list.json"), "object", 1), (("--supervise", "all"), "--supervise", 2)):
+        write("bad.json", '{"stpes": 3}')
+        write("list.json", "[1]")
+        one_line(hopbound("train", *args, "-o", "net"), code, pattern)
+        check(not os.path.exists("net"), why=str(args))
+    one_line(hopbound("train"), 2, "--output: missing")
+    one_line(hopbound("train", "--resume", "nothing"), 1, "nothing")
+    good("train", *TINY, "--steps", 3, "-o", "net", "--quiet")
+    before = read("net/checkpoint.safetensors")
+    one_line(hopbound("train", *TINY, "--steps", 3, "-o", "net"), 1, "holds the checkpoint of a training")
+    one_line(hopbound("train", "--resume", "net", "--lr", 1), 2, "--lr: not with --resume")
+    one_line(hopbound("train", "--resume", "net", "--m", 3), 2, "--task: not with --resume")
+    check(read("net/checkpoint.safetensors") == before)
+
+
+def start(*args):
+    return subprocess.Popen([harness.PROGRAM, "train", *map(str, args), "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def wait_for(path):
+    for _ in range(3000):
+        if os.path.exists(path):
+            return
+        time.sleep(0.01)
+    raise AssertionError(f"{path} did not come")
+
+
+@case
+def a_signal_keeps_a_checkpoint_that_resumes_to_the_same_bits():
+    good("train", *TINY, "--steps", 1500, "-o", "whole", "--quiet")
+    for number in (signal.SIGINT, signal.SIGTERM):
+        shutil.rmtree("net", ignore_errors=True)
+        p = start(*TINY, "--steps", 1500, "-o", "net")
+        wait_for("net/checkpoint.safetensors")
+        time.sleep(random.random() * 0.1)
+        p.send_signal(number)
+        err = p.communicate(timeout=60)[1].decode()
+        if p.returncode != 0:  # it may have been faster
+            check(p.returncode == 1 and err == "hopbound: train: stopped: by a signal; `hopbound train --resume net` continues\n",
+                  why=f"{p.returncode} {err!r}")
+        good("train", "--resume", "net", "--quiet")
+        check(same_network("whole", "net"))
+
+
+@case
+def kill_9_at_any_moment_loses_at_most_one_interval():
+    args = (*TINY, "--steps", 400)
+    good("train", *args, "-o", "whole", "--quiet")
+    took = time.time()
+    good("train", *args, "-o", "timed", "--quiet")
+    took = time.time() - took
+    dice = random.Random(11)
+    p = start(*args, "-o", "net")
+    for _ in range(50 if LONG else 8):
+        time.sleep(dice.random() * took / 4)
+        p.kill()
+        p.communicate()
+        if p.returncode == 0:  # it was done
+            check(same_network("whole", "net"))
+            shutil.rmtree("net")
+        resumes = os.path.exists("net/checkpoint.safetensors")
+        if not resumes:
+            shutil.rmtree("net", ignore_errors=True)
+        p = start("--resume", "net") if resumes else start(*args, "-o", "net")
+    err = p.communicate(timeout=120)[1].decode()
+    check(p.returncode == 0, why=f"{p.returncode} {err!r}")
+    check(same_network("whole", "net"))
+    check(lines_of(read("net/log.jsonl").decode())[-1]["last"])
+
+
+@case
+def a_full_disk_is_one_line_and_the_last_checkpoint_stands():
+    good("train", *TINY, "--steps", 60, "-o", "whole", "--quiet")
+    p = start(*TINY, "--steps", 60, "--checkpoint-every", 30, "-o", "net")
+    wait_for("net/checkpoint.safetensors")
+    p.kill()
+    p.communicate()
+    before, there = read("net/checkpoint.safetensors"), sorted(os.listdir("net"))
+
+    def small():  # files can grow to half a checkpoint; writing more fails, as on a full disk
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) // 2, len(before) // 2))
+
+    if b'"step":"60"' not in before:
+        one_line(hopbound("train", "--resume", "net", "--quiet", preexec_fn=small), 1, "checkpoint.safetensors: ")
+        check(read("net/checkpoint.safetensors") == before)
+        check(sorted(os.listdir("net")) == there)
+    good("train", "--resume", "net", "--quiet")
+    check(same_network("whole", "net"))
+    one_line(hopbound("train", *TINY, "-o", "new", "--quiet", preexec_fn=small), 1, "new/")
+    check(not os.path.exists("new"))
+
+
+@case
+def what_is_not_finite_stops_with_step_and_tensor():
+    one_line(hopbound("train", *TINY, "--steps", 50, "--lr", 1e30, "--clip", 0, "-o", "net", "--quiet"), 1, r"step \d+: .* is not finite")
+    good("run", "net", "--count", 5)
