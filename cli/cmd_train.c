@@ -129,41 +129,73 @@ static int find_recipe(hop_recipe *r, const train_args *a)
 
 /* ---- the verb ---------------------------------------------------------------------------------- */
 
-static int train(const train_args *a, const hop_recipe *r)
+/* Whether every rank comes to this end by itself: a loss that is not finite is everybody's, a full disk rank
+ * 0's. */
+static bool ends_together(hop_status s)
+{
+    return s == HOP_OK || s == HOP_ERANGE || s == HOP_ESTOPPED;
+}
+
+static int train(const train_args *a, trained *t, hop_transport *ranks, hop_status *s)
 {
     const common_args *c = &a->common;
-    trained t = {.common = c, .recipe = r, .dir = a->resume.given ? a->resume.text : a->output.text};
-    hop_model *m = NULL;
-    hop_error err = {0};
-    hop_status s =
-        hop_recipe_model(r, &m, &err); /* what it cannot be is wrong usage, before anything is written */
-    if (s != HOP_OK) return fail_given(c, "", &err, "");
-    t.parameters = hop_model_parameters(m);
-    t.ceiling = train_ceiling(hop_model_config(m), &r->task);
-    hop_model_free(m);
     hop_pool *pool;
+    hop_error err = {0};
     int code = pool_open(c, &pool);
+    *s = code == EXIT_DONE ? HOP_OK : HOP_ENOMEM;
     if (code != EXIT_DONE) return code;
     const hop_train_options o = {.pool = pool,
                                  .progress = &c->progress,
-                                 .dir = t.dir,
+                                 .dir = t->dir,
                                  .resume = a->resume.given,
                                  .measured = train_say_measure,
-                                 .ctx = &t};
-    s = hop_train_run(r, &o, &t.last, &err);
+                                 .ctx = t,
+                                 .ranks = ranks};
+    *s = hop_train_run(t->recipe, &o, &t->last, &err);
     hop_pool_free(pool);
-    if (s == HOP_ESTOPPED)
+    if (*s != HOP_OK && ranks->rank > 0 && ends_together(*s)) return EXIT_FAILED; /* rank 0 says why */
+    if (*s == HOP_ESTOPPED)
         return fail(c, EXIT_FAILED, "stopped: by a signal; `hopbound train --resume %.200s` continues",
-                    t.dir);
-    return s == HOP_OK ? train_report(&t) : fail_error(c, &err);
+                    t->dir);
+    if (*s != HOP_OK) return fail_error(c, &err);
+    return ranks->rank == 0 ? train_report(t) : EXIT_DONE;
+}
+
+/* What the recipe cannot be is wrong usage, said before anything is written. */
+static int prepare(const train_args *a, hop_recipe *r, trained *t)
+{
+    const common_args *c = &a->common;
+    int code = find_recipe(r, a);
+    if (code != EXIT_DONE) return code;
+    hop_model *m = NULL;
+    hop_error err = {0};
+    hop_status s = hop_recipe_model(t->recipe, &m, &err);
+    if (s != HOP_OK) return fail_given(c, "", &err, "");
+    t->parameters = hop_model_parameters(m);
+    t->ceiling = train_ceiling(hop_model_config(m), &t->recipe->task);
+    hop_model_free(m);
+    return EXIT_DONE;
 }
 
 static int cmd_train(common_args *common)
 {
     const train_args *a = (const train_args *)common;
     hop_recipe r;
-    int code = find_recipe(&r, a);
-    return code == EXIT_DONE ? train(a, &r) : code;
+    trained t = {.common = common, .recipe = &r, .dir = a->resume.given ? a->resume.text : a->output.text};
+    hop_transport *ranks;
+    hop_error err = {0};
+    hop_status s = HOP_OK;
+    if (hop_transport_open(&ranks, &err) != HOP_OK) return fail_error(common, &err);
+    if (ranks->rank > 0) terminal_mute();
+    t.silent = ranks->rank > 0 || common->quiet.flag || common->json.flag;
+    int64_t said =
+        ranks->rank == 0 ? prepare(a, &r, &t) : EXIT_DONE; /* what is wrong everywhere is said once */
+    if (ranks->broadcast(ranks, &said, &err) != HOP_OK) return fail_error(common, &err);
+    int code = (int)said;
+    if (code == EXIT_DONE && ranks->rank > 0) code = prepare(a, &r, &t);
+    if (code == EXIT_DONE) code = train(a, &t, ranks, &s);
+    hop_transport_close(ranks, s == HOP_ESTOPPED ? HOP_TRANSPORT_LEAVE : ends_together(s) ? 0 : code);
+    return code;
 }
 
 /* clang-format off */
@@ -183,6 +215,8 @@ static const example EXAMPLES[] = {
      "One linear layer and two full ones learn two hops."},
     {"hopbound train --resume net",
      "After a signal, a power cut or kill -9: goes on to the same bits."},
+    {"mpirun -n 4 hopbound train --groups 16 --batch 256 -o net",
+     "Four processes share a batch."},
     {"hopbound train --config recipe.json --lr 3e-4 -o net",
      "A recipe from a file, with another learning rate."},
     {0},
@@ -201,6 +235,8 @@ const verb verb_train = {
         "The directory is a network's, which `run`, `play`, `prove` take, with checkpoint.safetensors and log.jsonl "
         "beside it. A checkpoint is written at intervals and on SIGINT and SIGTERM; --resume continues to the bits of a "
         "training that was never stopped. kill -9 loses at most one interval. No bit depends on --threads.\n\n"
+        "Under mpirun the ranks share each batch, to the bits of one process, and rank 0 alone writes; --threads is each "
+        "rank's.\n\n"
         "Loss or gradient that is not finite ends the training with the step and the tensor; the checkpoint before "
         "stands.",
     .groups = GROUPS,

@@ -11,7 +11,8 @@ typedef struct trained {
     int64_t parameters;
     double ceiling; /* P3's; NaN where it says nothing */
     hop_measure last;
-    bool said; /* what is trained */
+    bool silent; /* nothing on stderr */
+    bool said;   /* what is trained */
 } trained;
 
 /* P3's ceiling for a network of linear layers only, states of 32-bit numbers; NaN for any other. */

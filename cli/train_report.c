@@ -32,11 +32,6 @@ bool train_above_ceiling(const hop_measure *m, double ceiling)
 
 /* ---- while it runs ------------------------------------------------------------------------------- */
 
-static bool silent(const trained *t)
-{
-    return t->common->quiet.flag || t->common->json.flag;
-}
-
 static void say_begin(const trained *t)
 {
     hop_text sizes = {0};
@@ -50,7 +45,7 @@ static void say_begin(const trained *t)
 void train_say_measure(void *ctx, const hop_measure *m)
 {
     trained *t = ctx;
-    if (silent(t) || m->last) return;
+    if (t->silent || m->last) return;
     terminal_clear();
     if (!t->said) say_begin(t); /* not before: what cannot begin says one line */
     t->said = true;

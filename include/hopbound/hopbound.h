@@ -18,6 +18,7 @@
 #include <hopbound/ops.h>
 #include <hopbound/protocol.h>
 #include <hopbound/prove.h>
+#include <hopbound/ranks.h>
 #include <hopbound/refute.h>
 #include <hopbound/report.h>
 #include <hopbound/scans.h>

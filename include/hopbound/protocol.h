@@ -24,6 +24,7 @@
 
 #include <hopbound/base.h>
 #include <hopbound/model.h>
+#include <hopbound/ranks.h>
 #include <hopbound/tasks.h>
 
 #ifdef __cplusplus
@@ -56,38 +57,6 @@ size_t hop_packed_size(int64_t count, int bits);
 /* Rounds as hop_round_float does; most significant bit first. */
 void hop_pack(unsigned char *out, const float *x, int64_t count, int bits);
 void hop_unpack(float *x, const unsigned char *in, int64_t count, int bits);
-
-/* ---- transports -------------------------------------------------------------------------------- */
-
-/* Who sends to whom: players by number, and the ranks (processes) that hold them. */
-typedef struct hop_route {
-    int from, to, from_rank, to_rank;
-    bool aside; /* not part of the game: not ordered with the messages that are */
-} hop_route;
-
-/* How messages travel. Those of one route arrive in the order in which they were sent; the receiver knows
- * their lengths. A send never waits for the receiver. A receive that fails no longer touches its buffer. */
-typedef struct hop_transport hop_transport;
-struct hop_transport {
-    const char *name; /* "in-process", "mpi" */
-    int rank, ranks;
-    bool (*stopped)(void); /* asked while waiting; NULL: nobody wants to stop */
-    hop_status (*send)(hop_transport *t, hop_route r, const void *bytes, size_t size, hop_error *err);
-    hop_status (*recv)(hop_transport *t, hop_route r, void *bytes, size_t size, hop_error *err);
-    /* Collectives: every rank calls them, and returns when all have. */
-    hop_status (*broadcast)(hop_transport *t, int64_t *x, hop_error *err); /* *x becomes rank 0's */
-    hop_status (*largest)(hop_transport *t, int64_t *x, hop_error *err);   /* *x becomes the largest of all */
-    void (*close)(hop_transport *t, int code);
-};
-
-/* Mailboxes in this process; or MPI, if an MPI launcher started it. HOP_EUNKNOWN: a launcher did, but the
- * library was built without MPI. */
-hop_status hop_transport_open(hop_transport **out, hop_error *err);
-hop_status hop_transport_in_process(hop_transport **out, hop_error *err);
-/* Code 0: all ranks close. A code above 0 ends the other ranks, too. HOP_TRANSPORT_LEAVE does not wait for
- * them, because the launcher is ending them. NULL is fine. */
-#define HOP_TRANSPORT_LEAVE (-1)
-void hop_transport_close(hop_transport *t, int code);
 
 /* ---- the transcript ------------------------------------------------------------------------------ */
 

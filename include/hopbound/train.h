@@ -18,6 +18,7 @@
 #include <hopbound/config.h>
 #include <hopbound/json.h>
 #include <hopbound/model.h>
+#include <hopbound/ranks.h>
 #include <hopbound/tasks.h>
 
 #ifdef __cplusplus
@@ -140,6 +141,9 @@ typedef struct hop_train_options {
     /* Called after every evaluation. NULL: nobody is told. */
     void (*measured)(void *ctx, const hop_measure *m);
     void *ctx;
+    /* Ranks that share each batch; all call with the same recipe, and rank 0 alone writes to `dir`, which all
+     * can read. NULL: this process alone. */
+    hop_transport *ranks;
 } hop_train_options;
 
 /* Trains. *last is the last measurement (step 0 and NaN when there was none). HOP_ESTOPPED: the progress said

@@ -14,22 +14,6 @@ void hop__transcript_query(hop_transcript *t, int64_t bits);
 /* All that was counted, as numbers that can be sent and summed. */
 int64_t *hop__transcript_counts(hop_transcript *t, int64_t *count);
 
-/* inproc.c: messages that wait in this process. */
-typedef struct hop__mail {
-    struct hop__mail *next;
-    int from, to;
-    bool aside;
-    size_t size;
-    unsigned char bytes[];
-} hop__mail;
-typedef struct hop__mailbox {
-    hop__mail *first, **end;
-} hop__mailbox;
-void hop__mailbox_init(hop__mailbox *b);
-hop_status hop__mailbox_put(hop__mailbox *b, hop_route r, const void *bytes, size_t size, hop_error *err);
-hop_status hop__mailbox_take(hop__mailbox *b, hop_route r, void *bytes, size_t size, hop_error *err);
-void hop__mailbox_free(hop__mailbox *b);
-
 /* players.c and referee.c */
 struct hop_game {
     const hop_model *model;
@@ -51,8 +35,5 @@ int hop__game_first(const hop_game *g, int rank); /* player of a rank; ranks bey
 bool hop__game_holds(const hop_game *g, int player);
 hop_status hop__game_send(hop_game *g, int from, int to, const void *bytes, size_t size, hop_error *err);
 hop_status hop__game_recv(hop_game *g, int from, int to, void *bytes, size_t size, hop_error *err);
-
-/* mpi.c, when there is MPI. */
-hop_status hop__transport_mpi(hop_transport **out, hop_error *err);
 
 #endif

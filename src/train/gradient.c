@@ -26,10 +26,8 @@ struct hop__gradient {
     hop_pool *pool;
     int workers;
     lane *lanes;
-    float **block;  /* [groups] */
-    double *loss;   /* [groups] */
-    double *square; /* [chunks]: of the gradient */
-    hop_status *status;
+    hop__share share;
+    hop_status *status; /* [groups] */
     const hop_task *task;
     int64_t step, pass; /* pass: sequences at a time */
 };
@@ -101,58 +99,64 @@ static hop_status run_pass(hop__gradient *g, lane *l, uint64_t number, int64_t s
     return HOP_OK;
 }
 
-static void group_job(void *ctx, int64_t group, int worker)
+static void group_job(void *ctx, int64_t task, int worker)
 {
     hop__gradient *g = ctx;
     const hop_recipe *r = g->recipe;
+    int64_t group = hop__share_groups(&g->share, g->share.rank) + task;
     int64_t from = r->batch * group / r->groups, to = r->batch * (group + 1) / r->groups;
-    memset(g->block[group], 0, sizeof(float) * (size_t)g->params.floats);
-    g->loss[group] = 0;
+    memset(g->share.block[group], 0, sizeof(float) * (size_t)g->params.floats);
+    g->share.loss[group] = 0;
     g->status[group] = HOP_OK;
     for (int64_t i = from; i < to && g->status[group] == HOP_OK; i += g->pass) {
         int64_t n = to - i < g->pass ? to - i : g->pass;
         uint64_t number = (uint64_t)g->step * (uint64_t)r->batch + (uint64_t)i;
-        g->status[group] = run_pass(g, &g->lanes[worker], number, n, g->block[group], &g->loss[group]);
+        g->status[group] =
+            run_pass(g, &g->lanes[worker], number, n, g->share.block[group], &g->share.loss[group]);
     }
 }
 
 /* ---- the groups' sum ---------------------------------------------------------------------------- */
 
-static void sum_job(void *ctx, int64_t chunk, int worker)
+static void sum_job(void *ctx, int64_t task, int worker)
 {
     hop__gradient *g = ctx;
-    int64_t from = chunk * HOP__CHUNK, n = g->params.floats - from;
-    if (n > HOP__CHUNK) n = HOP__CHUNK;
-    float *restrict sum = g->block[0] + from;
+    int64_t chunk = hop__share_chunks(&g->share, g->share.rank) + task, from = chunk * HOP__CHUNK;
+    int64_t n = g->params.floats - from < HOP__CHUNK ? g->params.floats - from : HOP__CHUNK;
+    float *restrict sum = g->share.block[0] + from;
     (void)worker;
     for (int64_t b = 1; b < g->recipe->groups; b++) {
-        const float *restrict x = g->block[b] + from;
+        const float *restrict x = g->share.block[b] + from;
         for (int64_t i = 0; i < n; i++) sum[i] += x[i];
     }
     double square = 0;
     for (int64_t i = 0; i < n; i++) square += (double)sum[i] * (double)sum[i];
-    g->square[chunk] = square;
+    g->share.square[chunk] = square;
 }
 
 hop_status hop__gradient_batch(hop__gradient *g, const hop_task *task, int64_t step, hop__batch_result *out,
                                hop_error *err)
 {
-    int64_t chunks = (g->params.floats + HOP__CHUNK - 1) / HOP__CHUNK;
+    hop__share *s = &g->share;
+    int64_t group = hop__share_groups(s, s->rank), groups = hop__share_groups(s, s->rank + 1) - group;
+    int64_t chunks = hop__share_chunks(s, s->rank + 1) - hop__share_chunks(s, s->rank);
     g->task = task;
     g->step = step;
-    hop_pool_run(g->pool, g->recipe->groups, group_job, g);
-    *out = (hop__batch_result){.sum = g->block[0]};
-    for (int64_t b = 0; b < g->recipe->groups; b++) {
+    hop_pool_run(g->pool, groups, group_job, g);
+    for (int64_t b = group; b < group + groups; b++)
         if (g->status[b] != HOP_OK)
             return hop_fail(err, g->status[b], "step %lld: %s", (long long)step,
                             hop_status_text(g->status[b]));
-        out->loss += g->loss[b];
-    }
+    hop_status got = hop__share_scatter(s, err);
+    if (got != HOP_OK) return got;
     hop_pool_run(g->pool, chunks, sum_job, g);
+    got = hop__share_gather(s, err);
     double square = 0;
-    for (int64_t c = 0; c < chunks; c++) square += g->square[c];
+    *out = (hop__batch_result){.sum = s->block[0]};
+    for (int64_t b = 0; b < s->groups; b++) out->loss += s->loss[b];
+    for (int64_t c = 0; c < s->chunks; c++) square += s->square[c];
     out->norm = sqrt(square);
-    return HOP_OK;
+    return got;
 }
 
 /* ---- making ----------------------------------------------------------------------------------- */
@@ -190,34 +194,26 @@ static void lane_close(lane *l)
     hop_free(l->scratch);
 }
 
-static hop_status make(hop__gradient *g, hop_error *err)
+static hop_status make(hop__gradient *g, hop_transport *t, hop_error *err)
 {
-    int64_t groups = g->recipe->groups, chunks = (g->params.floats + HOP__CHUNK - 1) / HOP__CHUNK;
-    hop_status s = HOP_OK;
+    hop_status s = hop__share_init(&g->share, t, g->recipe->groups, g->params.floats, err);
+    if (s != HOP_OK) return s;
     g->lanes = hop_alloc(sizeof *g->lanes * (size_t)g->workers);
-    g->block = hop_alloc(sizeof *g->block * (size_t)groups);
-    g->loss = hop_alloc(sizeof *g->loss * (size_t)groups);
-    g->status = hop_alloc(sizeof *g->status * (size_t)groups);
-    g->square = hop_alloc(sizeof *g->square * (size_t)chunks);
-    bool fits = g->lanes && g->block && g->loss && g->status && g->square;
-    for (int64_t b = 0; fits && b < groups; b++)
-        fits = (g->block[b] = hop_alloc(sizeof(float) * (size_t)g->params.floats)) != NULL;
-    if (!fits)
-        return hop_fail(err, HOP_ENOMEM, "%lld blocks of %lld gradients: out of memory", (long long)groups,
-                        (long long)g->params.floats);
+    g->status = hop_alloc(sizeof *g->status * (size_t)g->recipe->groups);
+    if (!g->lanes || !g->status) return hop_fail(err, HOP_ENOMEM, "out of memory");
     for (int i = 0; s == HOP_OK && i < g->workers; i++) s = lane_open(g, &g->lanes[i], err);
     return s;
 }
 
 hop_status hop__gradient_new(hop__gradient **out, const hop_recipe *r, hop_model *m, const hop__chain *chain,
-                             const hop__params *p, hop_pool *pool, hop_error *err)
+                             const hop__params *p, const hop_train_options *o, hop_error *err)
 {
     hop__gradient *g = *out = hop_alloc(sizeof *g);
     if (!g) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    *g = (hop__gradient){.recipe = r, .model = m, .chain = chain, .params = *p, .pool = pool};
-    g->workers = hop_pool_threads(pool);
+    *g = (hop__gradient){.recipe = r, .model = m, .chain = chain, .params = *p, .pool = o->pool};
+    g->workers = hop_pool_threads(o->pool);
     g->pass = pass_size(&r->task, r);
-    hop_status s = make(g, err);
+    hop_status s = make(g, o->ranks, err);
     if (s != HOP_OK) {
         hop__gradient_free(g);
         *out = NULL;
@@ -229,11 +225,8 @@ void hop__gradient_free(hop__gradient *g)
 {
     if (!g) return;
     for (int i = 0; g->lanes && i < g->workers; i++) lane_close(&g->lanes[i]);
-    for (int64_t b = 0; g->block && b < g->recipe->groups; b++) hop_free(g->block[b]);
+    hop__share_free(&g->share);
     hop_free(g->lanes);
-    hop_free(g->block);
-    hop_free(g->loss);
     hop_free(g->status);
-    hop_free(g->square);
     hop_free(g);
 }

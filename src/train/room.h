@@ -60,6 +60,25 @@ typedef struct hop__params {
     int64_t size[2], start[2], floats;
 } hop__params;
 
+/* share.c: the groups' gradients, on one rank or several. Rank r has groups and chunks from
+ * hop__share_groups(r), hop__share_chunks(r) on, up to those of r + 1. */
+typedef struct hop__share {
+    hop_transport *transport; /* NULL: one rank */
+    int rank;
+    int64_t groups, floats, chunks;
+    float **block;  /* [groups], each [floats] */
+    double *loss;   /* [groups] */
+    double *square; /* [chunks]: of the summed gradient */
+} hop__share;
+
+hop_status hop__share_init(hop__share *s, hop_transport *t, int64_t groups, int64_t floats, hop_error *err);
+void hop__share_free(hop__share *s);
+int64_t hop__share_groups(const hop__share *s, int64_t rank);
+int64_t hop__share_chunks(const hop__share *s, int64_t rank);
+/* Afterwards the rank has its columns of all groups; and, once these are summed into block 0, all columns. */
+hop_status hop__share_scatter(hop__share *s, hop_error *err);
+hop_status hop__share_gather(hop__share *s, hop_error *err);
+
 typedef struct hop__gradient hop__gradient;
 
 typedef struct hop__batch_result {
@@ -69,7 +88,7 @@ typedef struct hop__batch_result {
 } hop__batch_result;
 
 hop_status hop__gradient_new(hop__gradient **out, const hop_recipe *r, hop_model *m, const hop__chain *chain,
-                             const hop__params *p, hop_pool *pool, hop_error *err);
+                             const hop__params *p, const hop_train_options *o, hop_error *err);
 void hop__gradient_free(hop__gradient *g);
 /* Of the batch of a step, over instances of `task`. */
 hop_status hop__gradient_batch(hop__gradient *g, const hop_task *task, int64_t step, hop__batch_result *out,

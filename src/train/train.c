@@ -37,10 +37,22 @@ static bool tick(const training *t)
     return hop_progress_tick(t->o->progress, t->label, t->done, t->total);
 }
 
+static int ranks_of(const training *t)
+{
+    return t->o->ranks ? t->o->ranks->ranks : 1;
+}
+
+static bool writes(const training *t)
+{
+    return t->o->dir && (!t->o->ranks || t->o->ranks->rank == 0);
+}
+
+/* Ranks stop together, between steps: an evaluation, which each makes, ends. */
 static bool tick_exam(void *ctx, const char *what, double done, double total)
 {
+    const training *t = ctx;
     (void)what, (void)done, (void)total;
-    return tick(ctx);
+    return tick(t) || ranks_of(t) > 1;
 }
 
 /* ---- making ------------------------------------------------------------------------------------ */
@@ -71,8 +83,7 @@ static hop_status make(training *t, hop_error *err)
     if (s != HOP_OK) return s;
     hop__chain_init(&t->chain, r, hop_model_config(t->model));
     s = make_params(t, err);
-    if (s == HOP_OK)
-        s = hop__gradient_new(&t->gradient, r, t->model, &t->chain, &t->state.params, t->o->pool, err);
+    if (s == HOP_OK) s = hop__gradient_new(&t->gradient, r, t->model, &t->chain, &t->state.params, t->o, err);
     t->forward = (hop_progress){.tick = tick_exam, .ctx = t};
     if (s == HOP_OK) s = hop__exam_new(&t->exam, t->model, r, t->o->pool, &t->forward, err);
     hop_task any;
@@ -100,7 +111,7 @@ static void unmake(training *t)
 /* The checkpoint first: the network can be made again from it, and not the other way round. */
 static hop_status keep(training *t, hop_error *err)
 {
-    if (!t->o->dir) return HOP_OK;
+    if (!writes(t)) return HOP_OK;
     hop_status s = hop__checkpoint_save(&t->state, t->recipe, t->o->dir, err);
     return s == HOP_OK ? hop_model_save(t->model, t->o->dir, err) : s;
 }
@@ -115,10 +126,10 @@ static void forget(const char *dir)
     remove(dir);
 }
 
-static hop_status begin(training *t, hop_error *err)
+/* Rank 0's part, or that of one process. */
+static hop_status begin_first(training *t, hop_error *err)
 {
     const char *dir = t->o->dir;
-    if (!dir) return HOP_OK;
     bool there = hop__checkpoint_exists(dir);
     if (there && !t->o->resume)
         return hop_fail(err, HOP_EIO,
@@ -135,6 +146,26 @@ static hop_status begin(training *t, hop_error *err)
     if (s == HOP_OK) s = hop__log_begin(dir, -1, err);
     if (s == HOP_OK) s = hop__checkpoint_save(&t->state, t->recipe, dir, err);
     if (s != HOP_OK && new) forget(dir);
+    return s;
+}
+
+/* Other ranks go where the first is. */
+static hop_status begin(training *t, hop_error *err)
+{
+    hop_transport *ranks = t->o->ranks;
+    if (!t->o->dir) return HOP_OK;
+    if (ranks_of(t) == 1) return begin_first(t, err);
+    hop_error why = {0};
+    hop_status s = ranks->rank == 0 ? begin_first(t, &why) : HOP_OK;
+    int64_t at = s == HOP_OK ? t->state.step : -1;
+    hop_status told = ranks->broadcast(ranks, &at, err);
+    if (s != HOP_OK && err) *err = why;
+    if (s != HOP_OK || told != HOP_OK) return s != HOP_OK ? s : told;
+    if (ranks->rank == 0) return HOP_OK;
+    if (at < 0) return hop_fail(err, HOP_ESTOPPED, "rank 0 could not begin");
+    if (at > 0) s = hop__checkpoint_load(&t->state, t->recipe, t->o->dir, err);
+    if (s == HOP_OK && t->state.step != at)
+        s = hop_fail(err, HOP_EIO, "rank %d: reads another checkpoint than rank 0", ranks->rank);
     return s;
 }
 
@@ -158,7 +189,7 @@ static hop_status measure(training *t, bool last, hop_error *err)
     }
     *t->last = m;
     if (t->o->measured) t->o->measured(t->o->ctx, &m);
-    return t->o->dir ? hop__log_add(t->o->dir, &m, hop__learning_rate(t->recipe, s->step), err) : HOP_OK;
+    return writes(t) ? hop__log_add(t->o->dir, &m, hop__learning_rate(t->recipe, s->step), err) : HOP_OK;
 }
 
 /* ---- steps ---------------------------------------------------------------------------------------- */
@@ -198,7 +229,10 @@ static hop_status step(training *t, hop_error *err)
     s->tokens += (double)t->recipe->batch * (double)task.length;
     t->done = (double)s->step * (double)t->recipe->batch * (double)t->recipe->task.length;
     set_label(t, b.loss);
-    return tick(t) ? HOP_OK : hop_fail(err, HOP_ESTOPPED, "stopped on request");
+    int64_t stop = !tick(t);
+    if (ranks_of(t) > 1) got = t->o->ranks->largest(t->o->ranks, &stop, err);
+    if (got != HOP_OK) return got;
+    return stop ? hop_fail(err, HOP_ESTOPPED, "stopped on request") : HOP_OK;
 }
 
 static bool due(int64_t step, int64_t every)

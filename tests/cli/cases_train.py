@@ -2,6 +2,7 @@
 import json, os, random, resource, shutil, signal, subprocess, time
 import harness
 from harness import case, check, good, good_json, hopbound, lines_of, one_line, read, write
+from cases_play import MPI_QUIET, mpirun
 
 LONG = bool(os.environ.get("HOPBOUND_LONG"))
 TINY = ("--pattern", "F F", "--d-model", 16, "--heads", 2, "--hops", 1, "--m", 3, "--batch", 8, "--groups", 4, "--warmup", 5,
@@ -34,6 +35,25 @@ def the_number_of_threads_changes_no_bit():
     check(same_network("a", "b"))
     good("train", *TINY, "--steps", 30, "--seed", 1, "-o", "c", "--quiet")
     check(not same_network("a", "c"), why="another seed, the same bits")
+
+
+def over_ranks(ranks, verb, *args):
+    p = subprocess.run([*mpirun(ranks)[:-1], verb, *map(str, args)], capture_output=True, timeout=120, env={**os.environ, **MPI_QUIET})
+    return harness.Result([verb, *map(str, args)], p.returncode, p.stdout.decode(), p.stderr.decode())
+
+
+@case
+def the_number_of_ranks_changes_no_bit():
+    mpirun(1)
+    good("train", *TINY, "--steps", 30, "-o", "alone", "--quiet")
+    for ranks in (2, 3):
+        r = over_ranks(ranks, "train", *TINY, "--steps", 30, "--threads", 1, "-o", f"net{ranks}", "--json")
+        check(r.code == 0 and json.loads(r.out)["steps"] == 30, r)
+        check(same_network("alone", f"net{ranks}"), r)
+    r = over_ranks(2, "train", "--resume", "net3", "--json")
+    check(r.code == 0 and json.loads(r.out)["steps"] == 30, r)
+    r = over_ranks(2, "train", "--pattern", "Q", "-o", "bad")
+    check(r.code != 0 and r.err.count("hopbound: train:") == 1, r, "what is wrong is said once")
 
 
 @case

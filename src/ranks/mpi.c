@@ -1,4 +1,4 @@
-/* The transport of many processes: every message between players on different ranks is a message of MPI's.
+/* The transport of many processes: every message between different ranks is a message of MPI's.
  * The only file that sees mpi.h.
  *
  * Sends never wait, which is what the order of messages in players.c counts on; their copies are freed when
