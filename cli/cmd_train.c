@@ -172,7 +172,7 @@ static int prepare(const train_args *a, hop_recipe *r, trained *t)
     hop_status s = hop_recipe_model(t->recipe, &m, &err);
     if (s != HOP_OK) return fail_given(c, "", &err, "");
     t->parameters = hop_model_parameters(m);
-    t->ceiling = train_ceiling(hop_model_config(m), &t->recipe->task);
+    t->ceiling = hop_train_ceiling(hop_model_config(m), &t->recipe->task);
     hop_model_free(m);
     return EXIT_DONE;
 }

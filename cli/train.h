@@ -15,11 +15,6 @@ typedef struct trained {
     bool said;   /* what is trained */
 } trained;
 
-/* P3's ceiling for a network of linear layers only, states of 32-bit numbers; NaN for any other. */
-double train_ceiling(const hop_config *c, const hop_task *t);
-/* An accuracy above the ceiling by five standard deviations. */
-bool train_above_ceiling(const hop_measure *m, double ceiling);
-
 /* A line on stderr for every evaluation, unless --quiet or --json. */
 void train_say_measure(void *trained, const hop_measure *m);
 int train_report(const trained *t); /* the result; the exit code */

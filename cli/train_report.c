@@ -3,33 +3,6 @@
 
 #include <math.h>
 
-#define SURE 5 /* standard deviations: one in 3.5 million */
-
-double train_ceiling(const hop_config *c, const hop_task *t)
-{
-    hop_arch arch = {0};
-    double bits = 0, ceiling = NAN;
-    if (t->kind != HOP_TASK_FUNCCOMP ||
-        hop_arch_new(&arch, c, &(hop_arch_options){.number_bits = 32, .declared = true}, NULL) != HOP_OK)
-        return NAN;
-    bool linear = true;
-    for (int64_t i = 0; i < arch.count; i++) {
-        const hop_arch_layer *l = &arch.layers[i];
-        linear = linear && (l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_LOCAL);
-        bits += (double)l->repeat * (double)l->state_bits;
-    }
-    hop_arch_free(&arch);
-    if (!linear || hop_accuracy_ceiling(&ceiling, t->funccomp.vocab, bits, NULL) != HOP_OK) return NAN;
-    return ceiling;
-}
-
-bool train_above_ceiling(const hop_measure *m, double ceiling)
-{
-    double low, high;
-    hop_wilson(m->correct, m->instances, SURE, &low, &high);
-    return low > ceiling;
-}
-
 /* ---- while it runs ------------------------------------------------------------------------------- */
 
 static void say_begin(const trained *t)
@@ -108,7 +81,7 @@ int train_report(const trained *t)
     else
         write_text(&out, t);
     int code = t->common->json.flag ? print_json(t->common, &w) : print_text(t->common, &out);
-    if (code == EXIT_DONE && train_above_ceiling(&t->last, t->ceiling))
+    if (code == EXIT_DONE && hop_measure_above(&t->last, t->ceiling))
         code = fail(t->common, EXIT_FAILED,
                     "%.200s: the accuracy lies above P3's ceiling: one of the two is a bug", t->dir);
     return code;

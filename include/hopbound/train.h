@@ -129,6 +129,12 @@ typedef struct hop_measure {
 /* Wilson's score interval of `correct` of `count`, z standard deviations to each side. */
 void hop_wilson(int64_t correct, int64_t count, double z, double *low, double *high);
 
+/* P3's ceiling on the accuracy of a network of linear layers only, states of 32-bit numbers; NaN for any
+ * other network or task. */
+double hop_train_ceiling(const hop_config *c, const hop_task *t);
+/* The accuracy lies above it by five standard deviations: a bug. */
+bool hop_measure_above(const hop_measure *m, double ceiling);
+
 /* ---- training --------------------------------------------------------------------------------- */
 
 typedef struct hop_train_options {
