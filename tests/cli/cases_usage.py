@@ -36,8 +36,8 @@ def every_verb_has_a_man_page_that_renders_without_warnings():
         for section in ("NAME", "SYNOPSIS", "DESCRIPTION", "EXIT STATUS", "SEE ALSO"):
             check(f".SH {section}\n" in page, why=f"{verb}: no {section}")
         if verb:
-            options = set(re.findall(r"^  (?:-\w, |    )--([a-z-]+)", good(verb, "--help").out, re.M))
-            manned = {o.replace("\\-", "-") for o in re.findall(r"^(?:\\fB\\-\w\\fR, )?\\fB\\-\\-([a-z\\-]+)\\fR", page, re.M)}
+            options = set(re.findall(r"^  (?:-\w, |    )--([a-z0-9-]+)", good(verb, "--help").out, re.M))
+            manned = {o.replace("\\-", "-") for o in re.findall(r"^(?:\\fB\\-\w\\fR, )?\\fB\\-\\-([a-z0-9\\-]+)\\fR", page, re.M)}
             check(options == manned, why=f"{verb}: help and man differ in {options ^ manned}")
         if groff:
             p = subprocess.run([groff, "-ww", "-man", "-Tutf8"], input=page.encode(), capture_output=True)
