@@ -1,12 +1,13 @@
 /* hopbound separate: one length, one width, one precision: what is possible above, what is impossible below.
  */
 #include "cli.h"
+#include "hybrid_state.h"
 
 #include <math.h>
 
 typedef struct separate_args {
     common_args common;
-    opt_value hops, bits, linear, fewer, table;
+    opt_value hops, bits, linear, mixer, fewer, table;
 } separate_args;
 
 /* clang-format off */
@@ -16,6 +17,8 @@ static const opt OPTIONS[] = {
     {"bits", 0, OPT_INT, AT(bits), "P", "16", HOP_MIN_NUMBER_BITS, 32,
      .help = "bits of a number that crosses between players"},
     {"linear", 0, OPT_INT, AT(linear), "K", "1", 1, 1 << 20, .help = "linear layers in every gap of the row below"},
+    {"mixer", 0, OPT_TEXT, AT(mixer), "NAME", .initial_help = "the narrowest state of all: one code",
+     .help = "linear layers keep what `build hybrid --mixer NAME` keeps at these sizes"},
     {"fewer", 0, OPT_FLAG, AT(fewer), .help = "L full layers without a linear one must be impossible, too"},
     {"table", 0, OPT_FLAG, AT(table), .help = "the shortest n over linear layers a gap and bits, instead of one separation"},
     {0},
@@ -37,6 +40,7 @@ static void write_separation(hop_json_writer *w, const hop_separation *s)
     hop_json_integer(w, "hops", s->hops);
     hop_json_integer(w, "bits", s->bits);
     hop_json_integer(w, "linear", s->linear);
+    hop_json_string(w, "mixer", s->state_of);
     hop_json_integer(w, "n", s->n);
     hop_json_integer(w, "m", s->m);
     hop_json_key(w, "fan");
@@ -168,6 +172,7 @@ static hop_status find(const separate_args *a, int64_t bits, int64_t linear, hop
                        hop_error *err)
 {
     *s = (hop_separation){.hops = (int)a->hops.integer, .bits = (int)bits, .linear = linear};
+    if (a->mixer.text) separation_of_mixer(s, a->mixer.text);
     return hop_separation_find(s, a->fewer.flag, &a->common.progress, err);
 }
 
@@ -198,6 +203,11 @@ static int cmd_separate(common_args *common)
     hop_error err = {0};
     hop_separation s;
     int64_t found[LINES][COLUMNS] = {{0}};
+    if (a->mixer.text) {
+        const hop_mixer_ops *ops = hop_mixer_find(a->mixer.text);
+        if (!ops || ops->kind != HOP_MIXER_RECURRENT)
+            return fail(common, EXIT_USAGE, "--mixer: %.60s: is not a linear mixer", a->mixer.text);
+    }
     if (!a->table.flag) {
         hop_status got = find(a, a->bits.integer, a->linear.integer, &s, &err);
         if (got == HOP_EDOMAIN) return not_found(a, &err);
@@ -223,6 +233,7 @@ static const opt_group GROUPS[] = {
 static const example EXAMPLES[] = {
     {"hopbound separate --hops 2", "4,673 tokens: L F F is possible, L F L is not."},
     {"hopbound separate --hops 1 --bits 32", "One hop at float32."},
+    {"hopbound separate --hops 2 --mixer rwkv7", "The same with the larger states of RWKV-7."},
     {"hopbound separate --hops 2 --table", "How the length grows with linear layers and bits."},
     {0},
 };

@@ -97,6 +97,7 @@ typedef struct hop_bound {
      * it does not depend on the length. log10_n belongs to it; infinity when NULL. */
     const char *speaks_from;
     double log10_n;
+    double log10_up_to;      /* possible, and no length asked: up to here, P1's `why` in numbers; else NaN */
     const char *needs, *has; /* the inequality's two sides, with numbers and units */
     const char *why;         /* one sentence, plain words */
     /* The sizes that show `speaks_from` (or the asked length), as decimal integers, which may be long:
@@ -146,8 +147,8 @@ void hop_reach_free(hop_reach *r);
 /* ---- the separation at one length ------------------------------------------------------------ */
 
 /* One width for all rows: a head of the full network that is written down for these sizes, d = L+2+B numbers,
- * where B is the sum of the bits of m, n_1, ..; the state of its linear layer, B numbers; numbers of `bits`
- * bits. At one prompt, some layer plans are possible and others are not. */
+ * where B is the sum of the bits of m, n_1, ..; the state of its linear layer, B numbers or more; numbers of
+ * `bits` bits. At one prompt, some layer plans are possible and others are not. */
 typedef struct hop_separation_row {
     char pattern[96];     /* as hop_pattern_parse reads it, with F and L */
     int64_t full_layers;  /* in it */
@@ -169,10 +170,14 @@ enum {
 
 typedef struct hop_separation {
     int hops, bits;
-    int64_t linear;                   /* linear layers a gap */
+    int64_t linear; /* linear layers a gap */
+    /* Numbers that a linear layer keeps at these m and fan, of which `state_of` is told; NULL: B of them, the
+     * fewest with which the hybrids that are written down work. 0: it cannot be had at such sizes. */
+    int64_t (*state_numbers)(const struct hop_separation *s, const void *state_of);
+    const void *state_of;
     int64_t m, fan[HOP_MAX_HOPS], n;  /* the sizes; n tokens */
     int64_t code_bits, dim;           /* B, d */
-    int64_t message_bits, state_bits; /* M = (d+2) bits, S = B bits */
+    int64_t message_bits, state_bits; /* M = (d+2) bits; S = B bits, or what state_numbers says */
     int64_t width;                    /* of the residual stream of the networks that are written down */
     hop_separation_row rows[HOP_ROWS];
 } hop_separation;

@@ -49,6 +49,10 @@ typedef struct hop_construct_options {
 /* HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for this task or these sizes. `o` may be NULL. */
 hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task,
                          const hop_construct_options *o, hop_error *err);
+/* Numbers that the linear layer of `hybrid` keeps from token to token, of this mixer at these sizes; no
+ * weights are made. HOP_EUNKNOWN, HOP_EDOMAIN, HOP_ENOMEM. */
+hop_status hop_construct_hybrid_state(int64_t *numbers, const char *mixer, const hop_task *task,
+                                      hop_error *err);
 
 #ifdef __cplusplus
 }

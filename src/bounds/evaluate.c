@@ -113,6 +113,7 @@ static void evaluate_all(answer *a, hop__case *c)
                          .applies = true,
                          .answer = HOP_ANSWER_SILENT,
                          .log10_n = INFINITY,
+                         .log10_up_to = NAN,
                          .needs = "",
                          .has = "",
                          .why = ""};

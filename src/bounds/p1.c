@@ -253,6 +253,7 @@ static void answer_up_to(hop__case *c, hop_bound *b)
     hop__able_hops(c->q->arch, &need, &linear);
     set_needs(c, b, &need);
     b->answer = HOP_ANSWER_POSSIBLE;
+    b->log10_up_to = hop__log10(n);
     b->why = hop__say(c, "possible up to n = %s%s: %s", hop__say_integer(c, n), at_least ? " at least" : "",
                       way(c, linear));
     fmpz_clear(n), fmpz_clear(other);

@@ -2,8 +2,8 @@
  *
  * The width depends on the sizes (a head must hold an address of B bits), and the sizes at which a theorem
  * speaks depend on the width. So: start with B = 1, ask the theorems where they speak at that width, take the
- * B of these sizes, and so on. Both grow together, and where they meet the theorem speaks about the very
- * network that is written down. */
+ * B of these sizes and the state that a linear layer then has, and so on. Both grow together, and where they
+ * meet the theorem speaks about the very network that is written down. */
 #include "room.h"
 
 #include <hopbound/bounds.h>
@@ -121,12 +121,12 @@ static hop_status ask(hop_bounds **b, const hop_separation *s, const plan *p, bo
 
 /* ---- widths ------------------------------------------------------------------------------------- */
 
-static void take_width(hop_separation *s, int64_t code_bits)
+static void take_width(hop_separation *s, int64_t code_bits, int64_t state_numbers)
 {
     s->code_bits = code_bits;
     s->dim = s->hops + 2 + code_bits;
     s->message_bits = (s->dim + 2) * s->bits;
-    s->state_bits = code_bits * s->bits;
+    s->state_bits = state_numbers * s->bits;
 }
 
 static int64_t bits_of_size(int64_t x)
@@ -136,8 +136,9 @@ static int64_t bits_of_size(int64_t x)
     return b;
 }
 
-/* B and n of the sizes; false when the prompt has 2^62 tokens or more. */
-static bool measure(const hop_separation *s, int64_t *code_bits, int64_t *tokens)
+/* B, n and the numbers of a state at the sizes; false when the prompt has 2^62 tokens or more, or no state
+ * can be had. */
+static bool measure(const hop_separation *s, int64_t *code_bits, int64_t *tokens, int64_t *state)
 {
     int64_t table = s->m, n = s->m + 2, bits = bits_of_size(s->m);
     for (int l = 1; l < s->hops; l++) {
@@ -147,15 +148,17 @@ static bool measure(const hop_separation *s, int64_t *code_bits, int64_t *tokens
         bits += bits_of_size(s->fan[l]);
     }
     *code_bits = bits, *tokens = n;
-    return n < (int64_t)1 << 62;
+    if (n >= (int64_t)1 << 62) return false;
+    *state = s->state_numbers ? s->state_numbers(s, s->state_of) : bits;
+    return *state > 0;
 }
 
 hop_status hop_separation_at(hop_separation *s, const hop_progress *progress, hop_error *err)
 {
-    int64_t bits;
-    if (s->hops < 1 || s->hops >= HOP_MAX_HOPS || s->linear < 1 || !measure(s, &bits, &s->n))
+    int64_t bits, state;
+    if (s->hops < 1 || s->hops >= HOP_MAX_HOPS || s->linear < 1 || !measure(s, &bits, &s->n, &state))
         return hop_fail(err, HOP_EDOMAIN, "no such sizes");
-    take_width(s, bits);
+    take_width(s, bits, state);
     fmpz sizes[HOP_MAX_HOPS];
     for (int l = 0; l < s->hops; l++) fmpz_init_set_si(&sizes[l], l ? s->fan[l] : s->m);
     s->width = hop__need_of(s->hops, hop__bits_of(sizes, s->hops)).width;
@@ -275,12 +278,16 @@ static int64_t gather(const hop_separation *s, guess *out)
     hop_separation at = *s;
     int64_t count = 0;
     for (int64_t width = 2; width <= s->code_bits && width <= SHORT_CODES; width++) {
-        take_width(&at, width);
         for (int64_t bits = 1; bits < width; bits++) {
             guess best = {.n = s->n};
+            int64_t code, n, state; /* of all sizes with so many bits, these among them */
+            at.m = (int64_t)1 << (width - bits), at.fan[1] = (int64_t)1 << bits;
+            if (!measure(&at, &code, &n, &state)) continue;
+            take_width(&at, width, state);
             for (int64_t f = ((int64_t)1 << (bits - 1)) + 1; f <= (int64_t)1 << bits; f++) {
                 if (2 * f > best.n) break;
-                int64_t m = least_m(&at, width - bits, f), n = m * (f + 1) + 2;
+                int64_t m = least_m(&at, width - bits, f);
+                n = m * (f + 1) + 2;
                 if (m && n < best.n) best = (guess){n, m, f};
             }
             if (best.n < s->n && count < GUESSES) out[count++] = best;
@@ -311,15 +318,14 @@ hop_status hop_separation_find(hop_separation *s, bool fewer, const hop_progress
 {
     if (s->hops < 1 || s->hops >= HOP_MAX_HOPS || s->linear < 1 || s->bits < 10 || s->bits > 32)
         return hop_fail(err, HOP_EDOMAIN, "hops, bits (10 to 32) or linear layers out of range");
-    int64_t width = 1;
+    int64_t width = 1, kept = 1;
     for (int round = 0; round < MOST_ROUNDS; round++) {
-        int64_t bits, n;
-        take_width(s, width);
+        int64_t bits, n, state;
+        take_width(s, width, kept);
         hop_status got = hardest_sizes(s, fewer, progress, err);
         if (got != HOP_OK) return got;
-        if (!measure(s, &bits, &n))
-            return hop_fail(err, HOP_EDOMAIN, "the prompt would have 2^62 tokens or more");
-        if (bits <= width) {
+        if (!measure(s, &bits, &n, &state)) return hop_fail(err, HOP_EDOMAIN, "the prompt would be too long");
+        if (bits <= width && state <= kept) {
             got = hop_separation_at(s, progress, err);
             if (got != HOP_OK) return got;
             if (separates(s, fewer)) return shorten(s, fewer, progress, err);
@@ -328,7 +334,9 @@ hop_status hop_separation_find(hop_separation *s, bool fewer, const hop_progress
                                 "numbers of %d bits are too few for the networks that are written down",
                                 s->bits);
         }
-        width = bits > width ? bits : width + 1;
+        bool wider = bits > width || state > kept;
+        width = !wider ? width + 1 : bits > width ? bits : width;
+        kept = !wider ? kept + 1 : state > kept ? state : kept;
     }
     return hop_fail(err, HOP_EDOMAIN, "no sizes were found");
 }

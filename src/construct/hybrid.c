@@ -215,29 +215,63 @@ static void fill_linear(hop_model *m, const hop__fields *f, const wiring *w, boo
     if (w->special) w->special(m, f, w, tokens);
 }
 
+static hop_status find_parts(const char *mixer, const hop_mixer_ops **ops, const wiring **w, hop_error *err)
+{
+    *ops = hop_mixer_find(mixer), *w = find_wiring(mixer);
+    if (!*ops) return hop_fail(err, HOP_EUNKNOWN, "%.60s: unknown mixer", mixer);
+    if ((*ops)->kind != HOP_MIXER_RECURRENT || !*w)
+        return hop_fail(err, HOP_EDOMAIN, "%s: is not a linear mixer", mixer);
+    return HOP_OK;
+}
+
+/* The network before it has weights. */
+static hop_status make_config(hop_config *c, hop__fields *f, const hop_task *task, const hop_mixer_ops *ops,
+                              const wiring *w, hop_error *err)
+{
+    char pattern[64], construction[96];
+    hop__fields_init(f, &task->funccomp);
+    snprintf(pattern, sizeof pattern, "%s full^%d", ops->name, task->funccomp.hops);
+    snprintf(construction, sizeof construction, "{\"kind\": \"hybrid\", \"mixer\": \"%s\"}", ops->name);
+    hop_status s = hop__construct_config(c, pattern, task, construction, err);
+    if (s != HOP_OK) return s;
+    c->d_model = f->d_model;
+    c->head_dim = f->head_dim;
+    c->mlp_hidden = 2 * f->bits;
+    s = set_sizes(c, ops, f, w, err);
+    if (s != HOP_OK) hop_config_free(c);
+    return s;
+}
+
+hop_status hop_construct_hybrid_state(int64_t *numbers, const char *mixer, const hop_task *task,
+                                      hop_error *err)
+{
+    const hop_mixer_ops *ops;
+    const wiring *w;
+    hop__fields f;
+    hop_config c;
+    hop_mixer_config layer;
+    hop_status s = find_parts(mixer, &ops, &w, err);
+    if (s == HOP_OK) s = make_config(&c, &f, task, ops, w, err);
+    if (s != HOP_OK) return s;
+    s = hop_config_validate(&c, err);
+    if (s == HOP_OK) s = hop_config_mixer(&c, ops, 0, &layer, err);
+    if (s == HOP_OK) *numbers = hop_mixer_state_floats(ops, &layer, 1);
+    hop_config_free(&c);
+    return s;
+}
+
 hop_status hop__construct_hybrid(hop_model **out, const hop_task *task, const hop_construct_options *o,
                                  hop_error *err)
 {
-    const char *mixer = o->mixer ? o->mixer : "deltanet";
-    const hop_mixer_ops *ops = hop_mixer_find(mixer);
-    const wiring *w = find_wiring(mixer);
-    if (!ops) return hop_fail(err, HOP_EUNKNOWN, "%.60s: unknown mixer", mixer);
-    if (ops->kind != HOP_MIXER_RECURRENT || !w)
-        return hop_fail(err, HOP_EDOMAIN, "%s: is not a linear mixer", mixer);
+    const hop_mixer_ops *ops;
+    const wiring *w;
     hop__fields f;
     hop_config c;
-    char pattern[64], construction[96];
     int hops = task->funccomp.hops;
-    hop__fields_init(&f, &task->funccomp);
-    snprintf(pattern, sizeof pattern, "%s full^%d", mixer, hops);
-    snprintf(construction, sizeof construction, "{\"kind\": \"hybrid\", \"mixer\": \"%s\"}", mixer);
-    hop_status s = hop__construct_config(&c, pattern, task, construction, err);
+    hop_status s = find_parts(o->mixer ? o->mixer : "deltanet", &ops, &w, err);
+    if (s == HOP_OK) s = make_config(&c, &f, task, ops, w, err);
     if (s != HOP_OK) return s;
-    c.d_model = f.d_model;
-    c.head_dim = f.head_dim;
-    c.mlp_hidden = 2 * f.bits;
-    s = set_sizes(&c, ops, &f, w, err);
-    if (s == HOP_OK) s = hop_model_new(out, &c, err);
+    s = hop_model_new(out, &c, err);
     hop_config_free(&c);
     if (s != HOP_OK) return s;
 
