@@ -80,6 +80,7 @@ typedef struct audit_hops {
 
 /* Reads a config.json, a foreign one or one of this program's; PATH may be its directory. */
 hop_status audit_read(audit *u, const audit_args *a, hop_error *err);
+hop_status audit_of(audit *u, const hop_json *root, const audit_args *a, hop_error *err); /* parsed already */
 void audit_free(audit *u);
 /* Bytes that a layer keeps after n tokens; -1: not known. Saturates. */
 int64_t audit_layer_bytes(const audit *u, const audit_layer *l, int64_t n);

@@ -183,32 +183,37 @@ static void note_precisions(audit *u)
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-hop_status audit_read(audit *u, const audit_args *a, hop_error *err)
+hop_status audit_of(audit *u, const hop_json *root, const audit_args *a, hop_error *err)
 {
-    const char *path = a->common.operand, *type = NULL;
-    hop_json_doc doc;
+    const char *type = NULL;
+    hop_status s;
     *u = (audit){0};
-    hop_status s = hop_hf_open(&doc, path, err);
-    if (s != HOP_OK) return s;
-    hop_json_read_string(doc.root, "model_type", &type, NULL);
+    hop_json_read_string(root, "model_type", &type, NULL);
     if (type && strcmp(type, "hopbound") == 0) {
-        s = own_model(u, doc.root, err);
+        s = own_model(u, root, err);
     } else {
-        s = hop_hf_read(&u->plan, doc.root, err);
+        s = hop_hf_read(&u->plan, root, err);
         if (s == HOP_OK) s = size_layers(u, err);
     }
-    hop_json_free(&doc);
     if (s == HOP_OK) {
         set_precisions(u, a);
         note_precisions(u);
         hop_hf_short(u->plan.pattern, &u->compressed);
         if (u->compressed.failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     }
-    if (s != HOP_OK) {
-        hop_fail_in(err, s, path);
-        audit_free(u);
-    }
+    if (s != HOP_OK) audit_free(u);
     return s;
+}
+
+hop_status audit_read(audit *u, const audit_args *a, hop_error *err)
+{
+    hop_json_doc doc;
+    *u = (audit){0};
+    hop_status s = hop_hf_open(&doc, a->common.operand, err);
+    if (s != HOP_OK) return s;
+    s = audit_of(u, doc.root, a, err);
+    hop_json_free(&doc);
+    return s == HOP_OK ? s : hop_fail_in(err, s, a->common.operand);
 }
 
 void audit_free(audit *u)

@@ -6,11 +6,36 @@
 
 #define MOST_RUNGS  16
 #define MOST_OTHERS 32 /* a rung */
+#define MOST_MODELS 24
+#define STAIRWAYS   2
+#define STAIRS_DIR  "exact" /* proofs, below the directory that is written */
 
 typedef struct ladder_args {
     common_args common;
     opt_value output, rungs, m, fan, bits, count, precision, brief;
 } ladder_args;
+
+/* What the page's other sections show, and what belongs to it. */
+typedef struct ladder_walk {
+    hop_walk page;
+    hop_walk_step steps[3];
+    int32_t *tokens;
+    int *players;
+    int64_t *indices;
+} ladder_walk;
+
+typedef struct ladder_map {
+    hop_map page;
+    hop_map_row *rows;
+    hop_map_model models[MOST_MODELS];
+} ladder_map;
+
+typedef struct ladder_stairs {
+    hop_stairs page[STAIRWAYS];
+    hop_stair *cells[STAIRWAYS];
+    int count;
+    char solver[64], missing[400]; /* missing: why there are none */
+} ladder_stairs;
 
 typedef struct ladder {
     const ladder_args *args;
@@ -20,12 +45,18 @@ typedef struct ladder {
     hop_rung others[MOST_RUNGS * MOST_OTHERS];
     int64_t rung_count, layer_count, other_count;
     hop_verdict worst;
+    ladder_walk walk;
+    ladder_map map;
+    ladder_stairs stairs;
 } ladder;
 
 /* Climbs one rung: the full network into rungs and layers, unless --brief the others too. */
 hop_status ladder_climb(ladder *l, int hops, hop_error *err);
 /* ladder_others.c, ladder_known.c */
 hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err);
+/* Of the others from number `from` on, hybrids with larger states than the rows below count with: from which
+ * length on these rows are impossible with their states. */
+hop_status ladder_own_lengths(ladder *l, const hop_separation *s, int64_t from, hop_error *err);
 hop_status ladder_known(ladder *l, const hop_separation *s, hop_error *err);
 /* Sizes for a rung: those given; else the shortest at which both halves speak; else ones that run. */
 hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err);
@@ -42,5 +73,20 @@ typedef struct ladder_job {
 /* Instances to run: what --count says, or `most`, fewer of long ones. */
 int64_t ladder_count(const ladder *l, int64_t tokens, int64_t most);
 hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_job *job, hop_error *err);
+
+/* ---- the page's other sections: a file each ------------------------------------------------------ */
+
+hop_status ladder_walk_make(ladder *l, hop_error *err);
+void ladder_walk_free(ladder *l);
+hop_status ladder_map_make(ladder *l, hop_error *err);
+void ladder_map_free(ladder *l);
+hop_status ladder_models(hop_map_model *out, int64_t *count, hop_error *err); /* [MOST_MODELS] */
+hop_status ladder_stairs_make(ladder *l, hop_error *err);
+void ladder_stairs_free(ladder *l);
+
+/* ---- ladder_show.c ------------------------------------------------------------------------------- */
+
+/* Writes the page, its drawing and the JSON into the directory, and prints the table or the JSON. */
+int ladder_show(const ladder *l);
 
 #endif

@@ -1,6 +1,7 @@
 /* The lower half of a rung: plans that are not built, because theorems say that no weights make them work at
  * this width. A full layer fewer, with and without linear ones; linear layers only; and the hybrid with
  * 2^(3L^2) of them in every gap. */
+#include "hybrid_state.h"
 #include "ladder.h"
 
 #include <math.h>
@@ -29,13 +30,14 @@ hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err)
 static hop_rung *next_row(ladder *l, const hop_separation *s, const char *kind)
 {
     hop_rung *r = &l->others[l->other_count++];
-    *r = (hop_rung){.hops = s->hops, .m = s->m, .tokens = s->n, .head_dim = s->dim};
+    *r = (hop_rung){.hops = s->hops, .m = s->m, .tokens = s->n, .head_dim = s->dim, .message_bits = s->bits};
     snprintf(r->kind, sizeof r->kind, "%s", kind);
+    memcpy(r->sizes, l->rungs[l->rung_count - 1].sizes, sizeof r->sizes);
     return r;
 }
 
 /* "P4: needs ..; has ..", or from which length on, or that nothing is known. */
-static void say(hop_rung *r, const hop_separation_row *x)
+static void say(hop_rung *r, const hop_separation_row *x, int64_t state_bits)
 {
     bool impossible = x->answer == HOP_ANSWER_IMPOSSIBLE, later = !impossible && x->speaks_from[0];
     snprintf(r->verdict, sizeof r->verdict, "%s", impossible ? "impossible" : later ? "from_n" : "silent");
@@ -43,6 +45,8 @@ static void say(hop_rung *r, const hop_separation_row *x)
     snprintf(r->theorem, sizeof r->theorem, "%s", x->theorem);
     snprintf(r->speaks_from, sizeof r->speaks_from, "%s", x->speaks_from);
     r->full_layers = x->full_layers;
+    r->layers = x->linear_layers < 0 ? 0 : x->full_layers + x->linear_layers;
+    r->state_bits = x->linear_layers < 0 ? NAN : (double)x->linear_layers * (double)state_bits;
     if (impossible)
         snprintf(r->why, sizeof r->why, "%s, for any weights: it needs %s; it has %s", x->theorem, x->needs,
                  x->has);
@@ -100,7 +104,9 @@ static hop_status extremal(ladder *l, const hop_separation *s, hop_error *err)
     hop_bounds *b;
     hop_status got = hop_bounds_new(&b, &(hop_question){.arch = &arch, .hops = hops, .n = s->n}, err);
     if (got != HOP_OK) return got;
-    hop_separation_row x = {.full_layers = hops - 1, .answer = HOP_ANSWER_SILENT};
+    hop_separation_row x = {.full_layers = hops - 1,
+                            .linear_layers = counted ? layers[0].repeat * hops : -1,
+                            .answer = HOP_ANSWER_SILENT};
     const hop_bound *first = first_to_speak(b, counted ? NULL : "T2");
     extremal_pattern(x.pattern, sizeof x.pattern, hops);
     if (first) {
@@ -111,7 +117,7 @@ static hop_status extremal(ladder *l, const hop_separation *s, hop_error *err)
         snprintf(x.needs, sizeof x.needs, "%s", first->needs ? first->needs : "");
         snprintf(x.has, sizeof x.has, "%s", first->has ? first->has : "");
     }
-    say(r, &x);
+    say(r, &x, layers[0].state_bits);
     size_t used = strlen(r->why);
     snprintf(r->why + used, sizeof r->why - used, "; with the paper's states of d^2+d numbers");
     hop_bounds_free(b);
@@ -120,8 +126,44 @@ static hop_status extremal(ladder *l, const hop_separation *s, hop_error *err)
 
 hop_status ladder_known(ladder *l, const hop_separation *s, hop_error *err)
 {
-    say(next_row(l, s, s->hops > 1 ? "linear layers in the gaps" : "linear layers"), &s->rows[HOP_ROW_GAPS]);
-    if (s->hops > 1) say(next_row(l, s, "linear layers only"), &s->rows[HOP_ROW_LINEAR]);
-    say(next_row(l, s, "full, one layer fewer"), &s->rows[HOP_ROW_FEWER]);
+    say(next_row(l, s, s->hops > 1 ? "linear layers in the gaps" : "linear layers"), &s->rows[HOP_ROW_GAPS],
+        s->state_bits);
+    if (s->hops > 1) say(next_row(l, s, "linear layers only"), &s->rows[HOP_ROW_LINEAR], s->state_bits);
+    say(next_row(l, s, "full, one layer fewer"), &s->rows[HOP_ROW_FEWER], s->state_bits);
     return extremal(l, s, err);
+}
+
+/* ---- mixers with larger states ------------------------------------------------------------------ */
+
+typedef struct own_work {
+    hop_rung *rows[MOST_OTHERS];
+    const hop_separation *rung;
+} own_work;
+
+static void find_own(void *ctx, int64_t task, int worker)
+{
+    const own_work *w = ctx;
+    hop_rung *r = w->rows[task];
+    hop_separation s = {.hops = w->rung->hops, .bits = w->rung->bits, .linear = w->rung->linear};
+    (void)worker;
+    separation_of_mixer(&s, r->mixer);
+    if (hop_separation_find(&s, false, NULL, NULL) != HOP_OK) return; /* none is told */
+    snprintf(r->own_from, sizeof r->own_from, "%lld", (long long)s.n);
+    snprintf(r->own_theorem, sizeof r->own_theorem, "%s", s.rows[HOP_ROW_GAPS].theorem);
+}
+
+hop_status ladder_own_lengths(ladder *l, const hop_separation *s, int64_t from, hop_error *err)
+{
+    own_work w = {.rung = s};
+    int64_t count = 0;
+    if (s->rows[HOP_ROW_GAPS].answer != HOP_ANSWER_IMPOSSIBLE)
+        return HOP_OK; /* the rung itself needs longer n */
+    for (int64_t i = from; i < l->other_count; i++) {
+        hop_rung *r = &l->others[i];
+        if (r->built && r->mixer[0] && r->state_bits > (double)s->state_bits) w.rows[count++] = r;
+    }
+    hop_pool_run(l->pool, count, find_own, &w);
+    return hop_progress_tick(&l->args->common.progress, "own lengths", (double)count, (double)count)
+               ? HOP_OK
+               : hop_fail(err, HOP_ESTOPPED, "stopped");
 }

@@ -6,6 +6,7 @@
 
 #define MANY        200  /* instances of a rung's main network .. */
 #define MEAN_TOKENS 1000 /* .. of so many tokens; longer ones are fewer */
+#define FLOAT_BITS  32.0
 
 static hop_status build_network(const ladder *l, const hop_task *t, const ladder_job *job, hop_model **out,
                                 hop_error *err)
@@ -27,7 +28,8 @@ static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const l
     hop_text sizes = {0}, pattern = {0};
     sizes_print(&sizes, t);
     hop_pattern_print(&c->pattern, &pattern);
-    *r = (hop_rung){.hops = t->funccomp.hops,
+    *r = (hop_rung){.built = true,
+                    .hops = t->funccomp.hops,
                     .m = t->funccomp.m,
                     .tokens = t->length,
                     .layers = c->pattern.layers,
@@ -35,11 +37,12 @@ static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const l
                     .head_dim = c->head_dim,
                     .parameters = hop_model_parameters(m)};
     snprintf(r->kind, sizeof r->kind, job->mixer ? "%s, %s" : "%s", job->kind, job->mixer);
+    if (job->mixer) snprintf(r->mixer, sizeof r->mixer, "%s", job->mixer);
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
         hop_mixer_config mixer = hop_model_mixer_config(m, i);
         if (ops->kind == HOP_MIXER_RECURRENT)
-            r->state_bits += 32.0 * (double)hop_mixer_state_floats(ops, &mixer, 1);
+            r->state_bits += FLOAT_BITS * (double)hop_mixer_state_floats(ops, &mixer, 1);
         else
             r->full_layers++;
     }
@@ -98,7 +101,10 @@ static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, cons
     }
     if (s != HOP_OK) return s;
     keep_proof(l, r, &p, job->margins);
-    if (p.verdict == HOP_PROVED) r->message_bits = o.message_bits;
+    if (p.verdict == HOP_PROVED && o.message_bits) {
+        r->message_bits = o.message_bits;
+        r->state_bits *= o.message_bits / FLOAT_BITS;
+    }
     if (p.verdict != HOP_PROVED && l->worst != HOP_REFUTED) l->worst = p.verdict;
     if (p.verdict == HOP_PROVED && job->messages && !o.message_bits) {
         snprintf(r->why, sizeof r->why, "in float32; not proved with %d-bit messages",
@@ -170,5 +176,7 @@ hop_status ladder_climb(ladder *l, int hops, hop_error *err)
     l->rungs[l->rung_count].state_limit = (double)sizes.state_bits;
     l->rung_count++;
     s = ladder_known(l, &sizes, err);
-    return s == HOP_OK && !l->args->brief.flag ? ladder_others(l, &t, err) : s;
+    int64_t from = l->other_count;
+    if (s == HOP_OK && !l->args->brief.flag) s = ladder_others(l, &t, err);
+    return s == HOP_OK ? ladder_own_lengths(l, &sizes, from, err) : s;
 }

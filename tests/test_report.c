@@ -25,8 +25,12 @@ static sample *sample_new(int rungs)
     int64_t layers = 0;
     for (int hops = 1; hops <= rungs; hops++) {
         hop_rung *r = &s->rungs[hops - 1];
-        *r = (hop_rung){
-            .hops = hops, .m = 16, .tokens = 1000 + hops, .layers = hops + 1, .full_layers = hops + 1};
+        *r = (hop_rung){.built = true,
+                        .hops = hops,
+                        .m = 16,
+                        .tokens = 1000 + hops,
+                        .layers = hops + 1,
+                        .full_layers = hops + 1};
         snprintf(r->sizes, sizeof r->sizes, "m=16, fan %d", hops);
         snprintf(r->kind, sizeof r->kind, "full");
         snprintf(r->pattern, sizeof r->pattern, "full^%d", hops + 1);
@@ -194,14 +198,15 @@ static void both_halves_are_drawn_with_their_theorems(void **state)
 {
     (void)state;
     sample *s = sample_new(1);
-    hop_rung below[2] = {{.hops = 1, .tokens = 37, .pattern = "L F L", .verdict = "impossible", .theorem = "P4"},
-                         {.hops = 1, .tokens = 37, .pattern = "F^2", .verdict = "from_n", .theorem = "P7"}};
+    hop_rung below[2] = {
+        {.hops = 1, .tokens = 37, .pattern = "L F L", .verdict = "impossible", .theorem = "P4"},
+        {.hops = 1, .tokens = 37, .pattern = "F^2", .verdict = "from_n", .theorem = "P7"}};
     snprintf(below[1].speaks_from, sizeof below[1].speaks_from, "1149185");
     s->page.others = below, s->page.other_count = 2;
     hop_text t = render_drawing(&s->page);
     assert_has(&t, ">impossible</text>");
     assert_has(&t, "for any weights: theorem P4");
-    assert_has(&t, "= 1149185 on: theorem P7");
+    assert_has(&t, "= 1,149,185 on: theorem P7");
     assert_has(&t, ">proved</text>");
     assert_int_equal(count(&t, "class=\"onfull mid\""), 2 + 1 + 2); /* F F above; L F L and F F below */
     assert_balanced(t.s);
@@ -317,9 +322,8 @@ static void why_a_network_is_not_proved_is_said_in_full(void **state)
     memset(r->why, 'w', sizeof r->why - 1);
     hop_text t = render(&s->page);
     assert_has(&t, r->why);
-    assert_has(&t, "1&#160;<span class=\"mark v-proved\">");
-    assert_has(&t, "1&#160;<span class=\"mark v-refuted\">");
-    assert_lacks(&t, "1&#160;<span class=\"mark v-undecided\">");
+    assert_has(&t, "<li class=\"v-refuted\"><var>L</var> = 2");
+    assert_lacks(&t, "<li class=\"v-proved\"><var>L</var>"); /* nothing is to be said of the other */
     hop_text_free(&t);
     free(s);
 }
@@ -401,41 +405,207 @@ static void the_same_numbers_give_the_same_bytes(void **state)
     free(s);
 }
 
-static void other_networks_have_a_table_of_their_own(void **state)
+static void hybrids_share_a_row_and_what_was_not_built_has_its_theorem(void **state)
 {
     (void)state;
-    hop_rung others[2] = {
-        {.hops = 2,
+    hop_rung others[4] = {
+        {.built = true,
+         .hops = 2,
          .kind = "hybrid, <gdn>",
-         .pattern = "gdn full^2",
-         .layers = 3,
-         .full_layers = 2,
-         .parameters = 10,
+         .mixer = "<gdn>",
          .state_bits = 128,
          .verdict = "proved",
          .instances = 5,
          .correct = 5},
-        {.hops = 2, .kind = "extremal hybrid", .pattern = "L^9", .verdict = "silent", .why = "theorem T2"}};
-    hop_rung one = {.hops = 2, .layers = 3, .full_layers = 3, .pattern = "full^3", .verdict = "proved"};
-    hop_ladder_page page = {.rungs = &one,
-                            .rung_count = 1,
-                            .others = others,
-                            .other_count = 2,
-                            .version = "1",
-                            .isa = "x",
-                            .command = "y"};
-    hop_text out = {0};
-    assert_int_equal(hop_report_ladder(&out, &page), HOP_OK);
-    assert_non_null(strstr(out.s, "Table 3"));
-    assert_non_null(strstr(out.s, "hybrid, &lt;gdn&gt;"));
-    assert_non_null(strstr(out.s, "silent<small>theorem T2</small>"));
-    hop_text_free(&out);
+        {.built = true,
+         .hops = 2,
+         .kind = "hybrid, rwkv7",
+         .mixer = "rwkv7",
+         .state_bits = 976,
+         .own_from = "28578",
+         .own_theorem = "P4'",
+         .verdict = "proved",
+         .instances = 7,
+         .correct = 7},
+        {.hops = 2, .kind = "extremal", .pattern = "L^9", .verdict = "silent", .why = "theorem T2"},
+        {.hops = 2, .kind = "fewer", .pattern = "F^2", .verdict = "from_n", .theorem = "P7"}};
+    hop_rung one = {
+        .built = true, .hops = 2, .layers = 3, .full_layers = 3, .pattern = "full^3", .verdict = "proved"};
+    one.state_limit = 208;
+    snprintf(others[3].speaks_from, sizeof others[3].speaks_from, "10^36.5");
+    hop_ladder_page page = {.rungs = &one, .rung_count = 1, .others = others, .other_count = 4};
+    hop_text t = render(&page);
+    assert_has(&t, "Table 3");
+    assert_has(&t, "<b>&lt;gdn&gt;</b> 128</span>");
+    assert_int_equal(count(&t, "hybrids: one linear layer"), 1);
+    assert_has(&t, "12\u2009/\u200912"); /* both together */
+    assert_has(&t, "for 2 linear mixers, 1 of them with states of at most 208 bits");
+    assert_has(&t, "<b>rwkv7</b> 976 bits, impossible below from <var>n</var> = 28,578</li>");
+    assert_has(&t, "</svg>open</span><small>theorem T2</small>");
+    assert_has(&t, "impossible from <var>n</var> = 10<sup>36.5</sup> on: theorem P7");
+    assert_lacks(&t, "from_n<"); /* a word for programs */
+    assert_balanced(t.s);
+    hop_text_free(&t);
+}
+
+static void plans_are_drawn_as_chips_or_written_out(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern;
+        int full, linear;
+        const char *power;
+    } cases[] = {{"L F L", 1, 2, NULL},
+                 {"(L F)^2 L", 2, 3, NULL},
+                 {"L^(2^12) F L^(2^12)", 1, 2, "<sup>2^12</sup>"},
+                 {"(L^(2^27) F)^2 L^(2^27)", 2, 3, "<sup>2^27</sup>"},
+                 {"F^3", 3, 0, NULL},
+                 {"L^16 F", 1, 1, "<sup>16</sup>"},
+                 {"F^2 full", 0, 0, NULL},
+                 {"(F", 0, 0, NULL},
+                 {"F)", 0, 0, NULL},
+                 {"((F)^2)^2", 0, 0, NULL},
+                 {"F^", 0, 0, NULL},
+                 {"(F)^0", 0, 0, NULL},
+                 {"(L F)^9 L", 0, 0, NULL},
+                 {"F^(2^3", 0, 0, NULL},
+                 {"()^3", 0, 0, NULL}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        hop_rung below = {.hops = 1, .verdict = "impossible", .theorem = "P4"};
+        hop_rung one = {.built = true, .hops = 1, .verdict = "undecided"};
+        snprintf(below.pattern, sizeof below.pattern, "%s", cases[i].pattern);
+        hop_ladder_page page = {.rungs = &one, .rung_count = 1, .others = &below, .other_count = 1};
+        hop_text t = render(&page);
+        int fulls = 2 + 1, linears = 1; /* the rung's own plan, and the caption */
+        assert_int_equal(count(&t, "chip f\">F"), fulls + cases[i].full);
+        assert_int_equal(count(&t, "chip l\">L"), linears + cases[i].linear);
+        if (cases[i].power) assert_has(&t, cases[i].power);
+        assert_balanced(t.s);
+        hop_text_free(&t);
+        t = render_drawing(&page);
+        assert_balanced(t.s);
+        hop_text_free(&t);
+    }
+}
+
+/* ---- the other sections ------------------------------------------------------------------------- */
+
+/* Two hops, m = 2, n_1 = 2: z_2 = 3 1 0 2, z_1 = 1 0, z_0 = 1, w = 1: i_0 = 1, i_1 = 0, the answer is 0. */
+static const int32_t walk_tokens[] = {3, 1, 0, 2, 1, 0, 1, 1};
+static const int walk_players[] = {2, 2, 2, 2, 1, 1, 0, -1};
+static const int64_t walk_indices[] = {0, 1, 2, 3, 0, 1, 0, 0};
+static const hop_walk_step walk_steps[] = {{6, -1, -1, 1}, {5, -1, 1, 0}, {2, 1, 0, 0}};
+static const hop_walk walk = {.hops = 2,
+                              .m = 2,
+                              .fan = 2,
+                              .tokens = walk_tokens,
+                              .players = walk_players,
+                              .indices = walk_indices,
+                              .length = 8,
+                              .steps = walk_steps,
+                              .upper = "F^3",
+                              .lower = "L F L",
+                              .theorem = "P4",
+                              .lower_tokens = 4673,
+                              .log10_inputs = 4,
+                              .verdict = "proved",
+                              .right = true,
+                              .dir = "play-2"};
+
+static void an_instance_is_played_to_where_the_smaller_network_lacks_an_entry(void **state)
+{
+    (void)state;
+    sample *s = sample_new(2);
+    s->page.walk = &walk;
+    hop_text t = render(&s->page);
+    assert_int_equal(count(&t, "<li class=\"step\">"), 3 + 3);
+    assert_has(
+        &t, "<var>z</var><sub>2</sub> at (<var>w</var><sub>1</sub>, <var>i</var><sub>1</sub>) = (1, 0) and "
+            "finds <var>i</var><sub>2</sub> = 0, the answer");
+    assert_int_equal(count(&t, "tok asked\">"), 3 + 2 + 1);   /* a look-up each; one in the legend */
+    assert_int_equal(count(&t, "tok lacking\">0</span>"), 1); /* the entry that nobody can ask for */
+    assert_int_equal(count(&t, "tok maybe\">"), 1 + 1);       /* the other entry of w's row; the legend */
+    assert_has(&t, "at <var>n</var> = 4,673, in Figure 1, theorem P4 leaves no way");
+    assert_has(&t, "<script>");
+    hop_text_free(&t);
+    free(s);
+}
+
+static void the_map_shows_its_first_setting_and_carries_all_of_them(void **state)
+{
+    (void)state;
+    enum { FULLS = HOP_MAP_HOPS + 2 };
+    hop_map_row rows[HOP_MAP_HOPS * FULLS];
+    for (int i = 0; i < HOP_MAP_HOPS * FULLS; i++)
+        rows[i] = (hop_map_row){.possible_to = NAN, .impossible_from = INFINITY};
+    hop_map_row *two = &rows[1 * FULLS]; /* two hops */
+    two[2].possible_to = 4, two[1].impossible_from = 3.67;
+    snprintf(two[2].to, sizeof two[2].to, "10000");
+    snprintf(two[1].from, sizeof two[1].from, "4673");
+    snprintf(two[1].theorem, sizeof two[1].theorem, "P4");
+    hop_map_model model = {.name = "</script><b>", .plan = "(LLLF)x12", .context = 262144, .full = 12};
+    for (int h = 0; h < HOP_MAP_HOPS; h++) snprintf(model.verdict[h], sizeof model.verdict[h], "possible");
+    hop_map map = {.linear = {1},
+                   .dims = {32},
+                   .bits = {16},
+                   .linear_count = 1,
+                   .dim_count = 1,
+                   .bit_count = 1,
+                   .rows = rows,
+                   .row_count = HOP_MAP_HOPS * FULLS,
+                   .models = &model,
+                   .model_count = 1,
+                   .hops = 2};
+    sample *s = sample_new(2);
+    s->page.map = &map;
+    hop_text t = render(&s->page);
+    assert_has(&t, "proved possible up to <var>n</var> = 10,000</p>");
+    assert_has(&t, "proved impossible from <var>n</var> = 4,673 on (P4)</p>");
+    assert_int_equal(count(&t, "open at every length</p>"), 2); /* 0 and 3 full layers */
+    assert_has(&t, "data-full=\"4\" hidden>");                  /* more than these hops can use */
+    assert_has(&t, "[4.0,\"10000\",null,\"\",\"\"]");
+    assert_has(&t, "\"\\u003c/script>\\u003cb>\"");
+    assert_int_equal(count(&t, "</script>"), 2); /* the data's and the script's */
+    hop_text_free(&t);
+    free(s);
+}
+
+static void stairs_link_their_proofs_and_their_absence_is_said(void **state)
+{
+    (void)state;
+    const hop_stair cells[] = {
+        {.message = 0, .after = 0, .verdict = "impossible", .theorems = "P2 P4", .proof = "exact/a.drat"},
+        {.message = 1, .after = 0, .verdict = "possible"},
+        {.message = 0, .after = 1, .verdict = "undecided"},
+        {.message = 1, .after = 1, .verdict = "possible"}};
+    const hop_stairs stairs = {
+        .hops = 2, .m = 2, .fan = 2, .most_message = 1, .most_after = 1, .cells = cells, .cell_count = 4};
+    sample *s = sample_new(1);
+    s->page.stairs = &stairs, s->page.stairs_count = 1, s->page.solver = "cadical 1";
+    hop_text t = render(&s->page);
+    assert_has(&t, "<td class=\"no said\"><a href=\"exact/a.drat\">no</a><small>P2 P4</small></td>");
+    assert_has(&t, "<td class=\"open\">?</td>");
+    assert_int_equal(count(&t, "<td class=\"yes\">yes</td>"), 2);
+    assert_has(&t, "cadical 1");
+    assert_lacks(&t, "<script");
+    assert_balanced(t.s);
+    hop_text_free(&t);
+    s->page.stairs_count = 0, s->page.no_stairs = "no solver <here>";
+    t = render(&s->page);
+    assert_has(&t, "no solver &lt;here&gt;");
+    assert_lacks(&t, "class=\"stairs\"");
+    hop_text_free(&t);
+    free(s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(other_networks_have_a_table_of_their_own),
+        cmocka_unit_test(hybrids_share_a_row_and_what_was_not_built_has_its_theorem),
+        cmocka_unit_test(plans_are_drawn_as_chips_or_written_out),
+        cmocka_unit_test(an_instance_is_played_to_where_the_smaller_network_lacks_an_entry),
+        cmocka_unit_test(the_map_shows_its_first_setting_and_carries_all_of_them),
+        cmocka_unit_test(stairs_link_their_proofs_and_their_absence_is_said),
         cmocka_unit_test(every_rung_appears_in_the_drawing_and_in_the_table),
         cmocka_unit_test(a_layer_with_a_margin_gets_a_solid_arrow_and_one_without_a_dashed_one),
         cmocka_unit_test(both_halves_are_drawn_with_their_theorems),

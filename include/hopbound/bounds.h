@@ -97,7 +97,8 @@ typedef struct hop_bound {
      * it does not depend on the length. log10_n belongs to it; infinity when NULL. */
     const char *speaks_from;
     double log10_n;
-    double log10_up_to;      /* possible, and no length asked: up to here, P1's `why` in numbers; else NaN */
+    const char *up_to;  /* possible, and no length asked: up to here, written as speaks_from; else NULL */
+    double log10_up_to; /* NaN then */
     const char *needs, *has; /* the inequality's two sides, with numbers and units */
     const char *why;         /* one sentence, plain words */
     /* The sizes that show `speaks_from` (or the asked length), as decimal integers, which may be long:
@@ -151,7 +152,7 @@ void hop_reach_free(hop_reach *r);
  * `bits` bits. At one prompt, some layer plans are possible and others are not. */
 typedef struct hop_separation_row {
     char pattern[96];     /* as hop_pattern_parse reads it, with F and L */
-    int64_t full_layers;  /* in it */
+    int64_t full_layers, linear_layers; /* in it */
     hop_answer answer;    /* at these sizes */
     char theorem[8];      /* that says so; when silent, the one that speaks first. "": none */
     char speaks_from[32]; /* impossible at this width from here on; "": not known */

@@ -1,5 +1,6 @@
-/* hopbound/report.h - pages for people: self-contained HTML with drawings, no script and no network needed.
- * Numbers come in as plain structs; this room computes nothing. */
+/* hopbound/report.h - pages for people: self-contained HTML with drawings; a small script of its own moves
+ * what is on the page, which is complete without it, and nothing is loaded from anywhere. Numbers come in as
+ * plain structs; this room computes nothing. */
 #ifndef HOPBOUND_REPORT_H
 #define HOPBOUND_REPORT_H
 
@@ -9,22 +10,32 @@
 extern "C" {
 #endif
 
-/* One network's row of a rung. */
+/* ---- rungs --------------------------------------------------------------------------------- */
+
+/* One network's row of a rung: one that was built, or a plan of which only theorems speak. */
 typedef struct hop_rung {
+    bool built;
     int hops;
     int64_t m, tokens;
     char sizes[64];   /* "m=16, fan 8,8" */
     char kind[32];    /* "full" */
+    char mixer[24];   /* of a hybrid's linear layer; "" */
     char pattern[64]; /* "full^4" */
-    int64_t layers, full_layers, d_model, head_dim, parameters;
+    int64_t layers;   /* 0: more than can be counted */
+    int64_t full_layers, d_model, head_dim, parameters;
     char verdict[16];     /* "proved"; of a plan that was not built "impossible", "from_n" or "silent" */
     char why[400];        /* when not proved; or, of a plan that was not built, what is known */
     char theorem[8];      /* of a plan that was not built: who says so */
     char speaks_from[32]; /* impossible at this width from here on; "": not known */
-    double state_limit;   /* bits of a state that the theorems' rows of this rung count with; 0: none */
-    int message_bits;     /* proved under messages of so many bits, too; 0: not asked */
-    double state_bits;    /* of all recurrent layers together; 0: there are none */
-    double log10_inputs;  /* inputs the verdict speaks of */
+    /* A hybrid's, where its states are larger than state_limit: one full layer fewer, with this mixer in
+     * every gap, is impossible at this length, where the hybrid itself is possible. "": not looked for, or
+     * not found */
+    char own_from[32], own_theorem[8];
+    double state_limit; /* bits of a state that the theorems' rows of this rung count with; 0: none */
+    int message_bits;   /* proved, or said by a theorem, with messages of so many bits; 0: not asked */
+    double
+        state_bits; /* of all recurrent layers together, at message_bits a number, or 32; 0: there are none */
+    double log10_inputs; /* inputs the verdict speaks of */
     int64_t enumerated;
     double score_gap, wrong_mass, clip_margin, readout_margin; /* smallest / largest over layers */
     int64_t instances, correct;                                /* run in float32 */
@@ -41,13 +52,103 @@ typedef struct hop_rung_layer {
     double score_gap, wrong_mass, clip_margin;
 } hop_rung_layer;
 
+/* ---- one instance, played -------------------------------------------------------------------- */
+
+/* Step l is the look-up of i_l: in z_0, or in z_l at the address (digit, before). */
+typedef struct hop_walk_step {
+    int64_t position; /* of the token that is asked */
+    int64_t digit;    /* w_{l-1}; -1: the address has none, l < 2 */
+    int64_t before;   /* i_{l-1}; -1: l = 0 */
+    int64_t found;    /* i_l */
+} hop_walk_step;
+
+typedef struct hop_walk {
+    int hops;
+    int64_t m, fan;         /* every n_l is `fan` */
+    const int32_t *tokens;  /* [length], the prompt */
+    const int *players;     /* [length]: whose token it is; -1: w */
+    const int64_t *indices; /* [length]: its place in the player's table */
+    int64_t length;
+    const hop_walk_step *steps; /* [hops + 1] */
+    char upper[32], lower[32];  /* patterns: the network that was built, and the one that cannot be */
+    char theorem[8];            /* who says so, at the rung's sizes; "": nobody at this run's */
+    int64_t lower_tokens;       /* and at which length */
+    double log10_inputs;
+    char verdict[16]; /* of the network that was built */
+    bool right;       /* what it answered here */
+    char dir[64];     /* where it is, beside the page */
+} hop_walk;
+
+/* ---- the map ------------------------------------------------------------------------------- */
+
+#define HOP_MAP_STOPS 8 /* of a slider, at most */
+
+/* What is known of `full` full layers with linear ones in every gap: log10 of lengths. */
+typedef struct hop_map_row {
+    double possible_to;     /* proved possible up to here; NaN: not known to be */
+    double impossible_from; /* proved impossible from here on; infinity: at no length */
+    char from[32];          /* the same length as it is written */
+    char to[32];            /* and the one up to which it is possible */
+    char theorem[8];        /* who says impossible */
+} hop_map_row;
+
+#define HOP_MAP_HOPS 3 /* 1, 2, 3 hops */
+
+/* A model as its config.json describes it, judged at its own widths. */
+typedef struct hop_map_model {
+    char name[48], plan[64];
+    int64_t context; /* 0: the file gives none */
+    int64_t layers, full, linear;
+    double state_bits; /* of all its recurrent layers and windows */
+    char verdict[HOP_MAP_HOPS][16], theorem[HOP_MAP_HOPS][8], from[HOP_MAP_HOPS][32];
+    double log10_from[HOP_MAP_HOPS]; /* infinity: at no length */
+} hop_map_model;
+
+/* rows: [hops - 1][linear][dims][bits][full layers 0 .. HOP_MAP_HOPS + 1]; those above hops + 1 are unused.
+ */
+typedef struct hop_map {
+    int64_t linear[HOP_MAP_STOPS], dims[HOP_MAP_STOPS], bits[HOP_MAP_STOPS];
+    int linear_count, dim_count, bit_count;
+    const hop_map_row *rows;
+    int64_t row_count;
+    const hop_map_model *models;
+    int64_t model_count;
+    int hops, linear_at, dim_at, bit_at; /* what is shown first: hops, and which stops */
+} hop_map;
+
+/* ---- tiny sizes, decided ------------------------------------------------------------------- */
+
+typedef struct hop_stair {
+    int message, after; /* bits */
+    char verdict[16];   /* "impossible", "possible", "undecided" */
+    char theorems[16];  /* that say impossible: "P2 P4"; "": none */
+    char proof[96];     /* its DRAT file, beside the page; "": none */
+} hop_stair;
+
+/* All message bits 0 .. most_message for all state bits 0 .. most_after, in that order. */
+typedef struct hop_stairs {
+    int hops;
+    int64_t m, fan;
+    int most_message, most_after;
+    const hop_stair *cells;
+    int64_t cell_count;
+} hop_stairs;
+
+/* ---- the page ------------------------------------------------------------------------------ */
+
 typedef struct hop_ladder_page {
     const hop_rung *rungs;
     int64_t rung_count;
     const hop_rung_layer *layers;
     int64_t layer_count;
-    const hop_rung *others; /* other networks on the same rungs: a table, no drawing */
+    const hop_rung *others; /* other networks on the same rungs, and plans that were not built */
     int64_t other_count;
+    const hop_walk *walk; /* NULL: no such section; so for the next two */
+    const hop_map *map;
+    const hop_stairs *stairs;
+    int64_t stairs_count;
+    const char *solver;    /* that decided the stairs */
+    const char *no_stairs; /* why there are none; NULL: they were not asked for */
     const char *version, *isa;
     const char *command; /* what made it */
 } hop_ladder_page;

@@ -253,8 +253,9 @@ static void answer_up_to(hop__case *c, hop_bound *b)
     hop__able_hops(c->q->arch, &need, &linear);
     set_needs(c, b, &need);
     b->answer = HOP_ANSWER_POSSIBLE;
+    b->up_to = hop__say_integer(c, n);
     b->log10_up_to = hop__log10(n);
-    b->why = hop__say(c, "possible up to n = %s%s: %s", hop__say_integer(c, n), at_least ? " at least" : "",
+    b->why = hop__say(c, "possible up to n = %s%s: %s", b->up_to, at_least ? " at least" : "",
                       way(c, linear));
     fmpz_clear(n), fmpz_clear(other);
 }

@@ -18,7 +18,7 @@
 
 typedef struct plan {
     hop_arch_layer layers[2 * HOP_MAX_HOPS + 1];
-    int64_t count, full;
+    int64_t count, full, linear;
     char pattern[96];
 } plan;
 
@@ -76,6 +76,8 @@ static plan plan_of(const hop_separation *s, int row)
         p.layers[0] = layer_of(s, HOP_LAYER_LINEAR, s->linear * L + L - 1);
         power(p.pattern, sizeof p.pattern, "L", s->linear * L + L - 1);
     }
+    for (int64_t i = 0; i < p.count; i++)
+        if (p.layers[i].kind == HOP_LAYER_LINEAR) p.linear += p.layers[i].repeat;
     return p;
 }
 
@@ -168,7 +170,7 @@ hop_status hop_separation_at(hop_separation *s, const hop_progress *progress, ho
         hop_bounds *b;
         hop_status got = ask(&b, s, &p, true, progress, err);
         if (got != HOP_OK) return got;
-        s->rows[row] = (hop_separation_row){.full_layers = p.full};
+        s->rows[row] = (hop_separation_row){.full_layers = p.full, .linear_layers = p.linear};
         memcpy(s->rows[row].pattern, p.pattern, sizeof p.pattern);
         say_row(&s->rows[row], b);
         hop_bounds_free(b);

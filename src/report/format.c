@@ -176,3 +176,16 @@ hop__number hop__number_seconds(double s)
     snprintf(n.rich, sizeof n.rich, "%.*f", s < 10 ? 2 : s < 100 ? 1 : 0, s);
     return n;
 }
+
+hop__number hop__number_digits(const char *text)
+{
+    hop__number n;
+    size_t digits = strspn(text, "0123456789");
+    if (digits > 0 && digits < 19 && !text[digits]) return hop__number_count(strtoll(text, NULL, 10));
+    const char *power = strstr(text, "10^");
+    if (power == text && text[3] != '(')
+        snprintf(n.rich, sizeof n.rich, "10^{%.40s}", text + 3);
+    else
+        snprintf(n.rich, sizeof n.rich, "%.60s", text);
+    return n;
+}

@@ -1,171 +1,155 @@
-/* Both halves of the hierarchy in one drawing: for each number of hops, at one length, the layer plans that
- * are proved to work above a line, and below it those that no weights make work. */
+/* Both halves of the hierarchy: for each number of hops, at one length, the layer plans that are proved to
+ * work above a line, and below it those that no weights make work. The rows are made here once, for the
+ * page's panels, which stand here, and for the drawing, halves_draw.c. */
 #include "page.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
-#define WIDTH      700.0
-#define LEFT       2.0
-#define HEAD       50.0
-#define ROW        26.0
-#define GAP        14.0
-#define CHIP       22.0 /* a layer */
-#define MOST_CHIPS 9
-
-/* The mixers whose hybrids are proved on this rung. */
-static int64_t proved_hybrids(const hop_ladder_page *page, int hops, const hop_rung **first)
+bool hop__is_hybrid(const hop_rung *r, int hops)
 {
-    int64_t n = 0;
-    for (int64_t i = 0; i < page->other_count; i++) {
-        const hop_rung *r = &page->others[i];
-        if (r->hops != hops || strncmp(r->kind, "hybrid, ", 8) != 0 || strcmp(r->verdict, "proved") != 0)
-            continue;
-        if (n++ == 0) *first = r;
-    }
-    return n;
+    return r->hops == hops && r->built && *r->mixer && strcmp(r->verdict, "proved") == 0;
 }
 
-static bool lower(const hop_rung *r, int hops)
+static bool narrow(const hop_rung *r, const hop_rung *rung)
 {
-    return r->hops == hops && r->layers == 0;
+    return r->state_bits <= rung->state_limit;
 }
 
-static int64_t lower_rows(const hop_ladder_page *page, int hops)
+/* ---- rows -------------------------------------------------------------------------------------- */
+
+static void add_full(hop__half_row *row, const hop_rung *r)
 {
-    int64_t n = 0;
-    for (int64_t i = 0; i < page->other_count; i++) n += lower(&page->others[i], hops);
-    return n;
+    char messages[48] = "";
+    *row = (hop__half_row){.verdict = r->verdict};
+    if (r->message_bits) snprintf(messages, sizeof messages, ", with %d-bit messages too", r->message_bits);
+    snprintf(row->plan, sizeof row->plan, "F^%d", r->hops + 1);
+    if (strcmp(r->verdict, "proved") == 0)
+        snprintf(row->note, sizeof row->note, "on all %s inputs%s", hop__number_power(r->log10_inputs).rich,
+                 messages);
 }
 
-static double panel_height(const hop_ladder_page *page, const hop_rung *r)
+static bool add_hybrids(hop__half_row *row, const hop_ladder_page *page, const hop_rung *r)
 {
-    const hop_rung *first = NULL;
-    int64_t above = 1 + (proved_hybrids(page, r->hops, &first) > 0);
-    return HEAD + (double)(above + lower_rows(page, r->hops)) * ROW + GAP;
-}
-
-/* Layers as chips, F dark and L light; a plan with powers of powers is written out. */
-static void draw_plan(hop_text *out, const char *pattern, double y)
-{
-    double x = LEFT + 26;
-    char layers[MOST_CHIPS + 1];
-    int count = 0;
-    const char *p = pattern;
-    for (; *p && count <= MOST_CHIPS; p++) {
-        if (*p == ' ') continue;
-        if ((*p != 'F' && *p != 'L') || p[1] == '(') break;
-        int repeat = 1;
-        char kind = *p;
-        if (p[1] == '^') {
-            if (p[2] < '0' || p[2] > '9') break;
-            repeat = 0;
-            for (p += 2; *p >= '0' && *p <= '9' && repeat <= MOST_CHIPS; p++)
-                repeat = 10 * repeat + (*p - '0');
-            p--;
-        }
-        if (count + repeat > MOST_CHIPS) break;
-        for (int i = 0; i < repeat; i++) layers[count++] = kind;
-    }
-    if (*p) {
-        hop__svg_plain(out, "math", x, y + 4.5, pattern, 30);
-        return;
-    }
-    for (int i = 0; i < count; i++) {
-        char name[2] = {layers[i], 0};
-        bool full = layers[i] == 'F';
-        hop__svg_box(out, full ? "full" : "other", x, y - 9, CHIP - 3, 18);
-        hop__svg_plain(out, full ? "onfull mid" : "onother mid", x + (CHIP - 3) / 2, y + 4, name, 0);
-        x += CHIP;
-    }
-}
-
-static void draw_row(hop_text *out, const char *verdict, const char *pattern, const char *word,
-                     const char *text, double y)
-{
-    hop__svg_mark(out, verdict, LEFT + 10, y);
-    draw_plan(out, pattern, y);
-    hop_text_printf(out, "<g class=\"%s\">", hop__svg_mark_class(verdict));
-    hop__svg_plain(out, "word", LEFT + 236, y + 4.5, word, 0);
-    hop_text_add(out, "</g>\n");
-    hop__svg_rich(out, "small", LEFT + 330, y + 4, text);
-}
-
-static void draw_above(hop_text *out, const hop_ladder_page *page, const hop_rung *r, double *y)
-{
-    const hop_rung *first = NULL;
-    char plan[32], text[320], messages[48] = "";
-    int64_t mixers = proved_hybrids(page, r->hops, &first);
-    if (r->message_bits) snprintf(messages, sizeof messages, ", %d-bit messages", r->message_bits);
-    snprintf(plan, sizeof plan, "F^%d", r->hops + 1);
-    snprintf(text, sizeof text, "on all %s inputs%s", hop__number_power(r->log10_inputs).rich, messages);
-    draw_row(out, r->verdict, plan, r->verdict, strcmp(r->verdict, "proved") == 0 ? text : "", *y);
-    *y += ROW;
-    if (!mixers) return;
-    snprintf(plan, sizeof plan, "L F^%d", r->hops);
-    int64_t narrow = 0;
+    int64_t mixers = 0, few = 0;
     for (int64_t i = 0; i < page->other_count; i++) {
         const hop_rung *x = &page->others[i];
-        bool hybrid =
-            x->hops == r->hops && strncmp(x->kind, "hybrid, ", 8) == 0 && strcmp(x->verdict, "proved") == 0;
-        narrow += hybrid && x->state_bits / 32 * x->message_bits <= r->state_limit;
+        mixers += hop__is_hybrid(x, r->hops);
+        few += hop__is_hybrid(x, r->hops) && narrow(x, r);
     }
-    snprintf(text, sizeof text, "for %s linear mixers, %s of them with states of at most %s bits",
-             hop__number_count(mixers).rich, hop__number_count(narrow).rich,
+    if (!mixers) return false;
+    *row = (hop__half_row){.verdict = "proved", .hybrids = true};
+    snprintf(row->plan, sizeof row->plan, "L F^%d", r->hops);
+    snprintf(row->note, sizeof row->note, "for %s linear mixers, %s of them with states of at most %s bits",
+             hop__number_count(mixers).rich, hop__number_count(few).rich,
              hop__number_count((int64_t)r->state_limit).rich);
-    draw_row(out, "proved", plan, "proved", text, *y);
-    *y += ROW;
+    return true;
 }
 
-static void draw_below(hop_text *out, const hop_ladder_page *page, int hops, double *y)
+static void add_lower(hop__half_row *row, const hop_rung *r)
 {
+    bool impossible = strcmp(r->verdict, "impossible") == 0, later = strcmp(r->verdict, "from_n") == 0;
+    *row = (hop__half_row){.verdict = r->verdict, .pattern = r->pattern};
+    if (impossible)
+        snprintf(row->note, sizeof row->note, "for any weights: theorem %s", r->theorem);
+    else if (later)
+        snprintf(row->note, sizeof row->note, "impossible from /{n} = %s on: theorem %s",
+                 hop__number_digits(r->speaks_from).rich, r->theorem);
+    else
+        snprintf(row->note, sizeof row->note, "no theorem speaks at any length");
+}
+
+int hop__half_rows(hop__half_row rows[HOP__MOST_HALF_ROWS], const hop_ladder_page *page, const hop_rung *r,
+                   int *above)
+{
+    int n = 0;
+    add_full(&rows[n++], r);
+    n += add_hybrids(&rows[n], page, r);
+    *above = n;
+    for (int64_t i = 0; i < page->other_count && n < HOP__MOST_HALF_ROWS; i++)
+        if (page->others[i].hops == r->hops && !page->others[i].built)
+            add_lower(&rows[n++], &page->others[i]);
+    for (int i = 0; i < n; i++)
+        if (!rows[i].pattern) rows[i].pattern = rows[i].plan;
+    return n;
+}
+
+/* ---- panels ------------------------------------------------------------------------------------ */
+
+static void add_mixers(hop_text *out, const hop_ladder_page *page, const hop_rung *rung)
+{
+    hop_text_add(out,
+                 "<details class=\"mixers\"><summary>the mixers, and their own lengths</summary>\n<ul>\n");
     for (int64_t i = 0; i < page->other_count; i++) {
         const hop_rung *r = &page->others[i];
-        char text[160] = "no theorem speaks at any length";
-        if (!lower(r, hops)) continue;
-        bool impossible = strcmp(r->verdict, "impossible") == 0, later = strcmp(r->verdict, "from_n") == 0;
-        if (impossible) snprintf(text, sizeof text, "for any weights: theorem %s", r->theorem);
-        if (later)
-            snprintf(text, sizeof text, "impossible from /{n} = %s on: theorem %s", r->speaks_from,
-                     r->theorem);
-        draw_row(out, r->verdict, r->pattern,
-                 impossible ? "impossible"
-                 : later    ? "longer n"
-                            : "open",
-                 text, *y);
-        *y += ROW;
+        if (!hop__is_hybrid(r, rung->hops)) continue;
+        bool wide = !narrow(r, rung);
+        hop_text_printf(out, "<li class=\"mixer%s\"><b>", wide ? " wide" : "");
+        hop__escape(out, r->mixer, 0);
+        hop_text_printf(out, "</b> %s bits", hop__number_count((int64_t)r->state_bits).rich);
+        if (wide && *r->own_from) {
+            hop_text_add(out, ", impossible below from <var>n</var> = ");
+            hop__html_rich(out, hop__number_digits(r->own_from).rich);
+        }
+        hop_text_add(out, "</li>\n");
     }
+    hop_text_add(
+        out, "</ul>\n<p>Bits of the state that one linear layer keeps from token to token. For those with "
+             "larger states than the rows below are counted with, the plan with a full layer fewer is "
+             "impossible from their own length on.</p></details>\n");
 }
 
-static void draw_panel(hop_text *out, const hop_ladder_page *page, const hop_rung *r, double y)
+static void add_row(hop_text *out, const hop_ladder_page *page, const hop_rung *rung,
+                    const hop__half_row *row)
 {
-    char text[200];
-    hop__svg_line(out, "hair", LEFT, y + 0.5, WIDTH - LEFT, y + 0.5);
-    snprintf(text, sizeof text, "%d hop%s", r->hops, r->hops == 1 ? "" : "s");
-    hop__svg_plain(out, "math rung", LEFT, y + 29, text, 0);
-    snprintf(text, sizeof text, "/{n} = %s tokens, one head of %s numbers", hop__number_count(r->tokens).rich,
-             hop__number_count(r->head_dim).rich);
-    hop__svg_rich(out, "small", LEFT + 90, y + 28, text);
-    double at = y + HEAD;
-    draw_above(out, page, r, &at);
-    hop__svg_line(out, "rail", LEFT, at - ROW / 2, WIDTH - LEFT, at - ROW / 2);
-    draw_below(out, page, r->hops, &at);
+    hop_text_printf(out, "<li class=\"%s\">", hop__svg_mark_class(row->verdict));
+    hop_text_add(out, "<svg class=\"sign\" viewBox=\"-10 -10 20 20\" aria-hidden=\"true\">");
+    hop__svg_mark(out, row->verdict, 0, 0);
+    hop_text_add(out, "</svg>");
+    hop__plan_html(out, row->pattern);
+    hop_text_add(out, " <span class=\"word\">");
+    hop__escape(out, hop__svg_mark_word(row->verdict), 0);
+    hop_text_add(out, "</span> <span class=\"note\">");
+    hop__html_rich(out, row->note);
+    hop_text_add(out, "</span>");
+    if (row->hybrids) add_mixers(out, page, rung);
+    hop_text_add(out, "</li>\n");
 }
 
-void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone)
+static void add_panel(hop_text *out, const hop_ladder_page *page, const hop_rung *r)
 {
-    double height = 2;
-    for (int64_t i = 0; i < page->rung_count; i++) height += panel_height(page, &page->rungs[i]);
-    hop__svg_open(out, WIDTH, fmax(height, 40),
-                  "Both halves: for each number of hops, layer plans that are proved to work above the line, "
-                  "and below it "
-                  "those that no weights make work at this width",
-                  standalone);
-    double y = 1;
-    for (int64_t i = 0; i < page->rung_count; i++) {
-        draw_panel(out, page, &page->rungs[i], y);
-        y += panel_height(page, &page->rungs[i]);
-    }
-    hop__svg_close(out);
+    hop__half_row rows[HOP__MOST_HALF_ROWS];
+    int above, count = hop__half_rows(rows, page, r, &above);
+    hop_text_printf(out,
+                    "<div class=\"panel\">\n<h3>%d hop%s</h3>\n<p class=\"at\"><var>n</var> = %s tokens, one "
+                    "head of %s numbers</p>\n<ul class=\"above\">\n",
+                    r->hops, r->hops == 1 ? "" : "s", hop__number_count(r->tokens).rich,
+                    hop__number_count(r->head_dim).rich);
+    for (int i = 0; i < above; i++) add_row(out, page, r, &rows[i]);
+    hop_text_add(out, "</ul>\n");
+    if (count > above) hop_text_add(out, "<ul class=\"below\">\n");
+    for (int i = above; i < count; i++) add_row(out, page, r, &rows[i]);
+    hop_text_add(out, count > above ? "</ul>\n</div>\n" : "</div>\n");
+}
+
+void hop__halves_html(hop_text *out, const hop_ladder_page *page)
+{
+    hop_text_add(out, "<figure class=\"halves\">\n<div class=\"panels\">\n");
+    for (int64_t i = 0; i < page->rung_count; i++) add_panel(out, page, &page->rungs[i]);
+    hop_text_add(out, "</div>\n<figcaption><b>Figure 1.</b> Both halves, each panel at one length "
+                      "<var>n</var>, one width and one "
+                      "precision. A hop is a look-up whose address comes from the look-up before it. "
+                      "<span class=\"chip f\">F</span> is a full-attention layer, <span class=\"chip "
+                      "l\">L</span> a linear one of "
+                      "any kind, first layer left; a raised number says how many there are in a row. "
+                      "<i>Proved</i>: built, and shown "
+                      "from the weights in the file to answer every input rightly. <i>Impossible</i>: no "
+                      "weights make it work with "
+                      "heads and states of these widths; the theorems, P2 to P9 and T2, are derived in "
+                      "docs/BOUNDS.md. <i>Longer "
+                      "n</i>: the theorem is silent at this length, that is, it says nothing here, neither "
+                      "way, and speaks from the "
+                      "length given on. <i>Open</i>: nothing is known. Messages are what crosses from one "
+                      "part of the prompt to "
+                      "another.</figcaption>\n</figure>\n");
 }

@@ -194,7 +194,8 @@ void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page)
     hop__html_table_close(out);
 }
 
-/* "hybrid, gdn" */
+/* ---- the other plans of a rung --------------------------------------------------------------------- */
+
 static void other_row(hop_text *out, const hop_rung *r, bool first)
 {
     hop_text_add(out, first ? "<tr class=\"first\">\n" : "<tr>\n");
@@ -207,12 +208,9 @@ static void other_row(hop_text *out, const hop_rung *r, bool first)
     hop_text_add(out, "</td>\n");
     hop__html_cell(out, "full layers", hop__number_count(r->full_layers).rich);
     hop__html_cell(out, "state bits",
-                   r->state_bits > 0 ? hop__number_count((int64_t)r->state_bits).rich : HOP__DASH);
+                   r->state_bits > 0 ? hop__number_real(r->state_bits, HOP__NEAREST).rich : HOP__DASH);
     hop__html_cell_open(out, "verdict", false);
-    if (r->layers > 0 && r->parameters > 0)
-        hop__html_mark(out, r->verdict);
-    else
-        hop__escape(out, r->verdict, 0);
+    hop__html_mark(out, r->verdict);
     if (*r->why) {
         hop_text_add(out, "<small>");
         hop__escape(out, r->why, 0);
@@ -224,22 +222,74 @@ static void other_row(hop_text *out, const hop_rung *r, bool first)
     hop_text_add(out, "</td>\n</tr>\n");
 }
 
+/* All proved hybrids of a rung in one row, their mixers as chips. */
+static void hybrids_row(hop_text *out, const hop_ladder_page *page, int64_t at)
+{
+    int hops = page->others[at].hops;
+    int64_t instances = 0, correct = 0;
+    char power[16];
+    for (int64_t i = at; i < page->other_count; i++) {
+        const hop_rung *r = &page->others[i];
+        if (hop__is_hybrid(r, hops)) instances += r->instances, correct += r->correct;
+    }
+    hop_text_add(out, at == 0 || page->others[at - 1].hops != hops ? "<tr class=\"first\">\n" : "<tr>\n");
+    hop__html_cell(out, "hops", hop__number_count(hops).rich);
+    hop__html_cell_open(out, "network", false);
+    hop_text_add(out, "hybrids: one linear layer, then full ones</td>\n");
+    hop__html_cell_open(out, "pattern", false);
+    snprintf(power, sizeof power, hops > 1 ? "L full^%d" : "L full", hops);
+    hop_text_printf(out, "<code>%s</code></td>\n", power);
+    hop__html_cell(out, "full layers", hop__number_count(hops).rich);
+    hop__html_cell(out, "state bits", "see mixers");
+    hop__html_cell_open(out, "verdict", false);
+    hop__html_mark(out, "proved");
+    hop_text_add(out, "<span class=\"mixers\">");
+    for (int64_t i = at; i < page->other_count; i++) {
+        const hop_rung *r = &page->others[i];
+        if (!hop__is_hybrid(r, hops)) continue;
+        hop_text_add(out, "<span class=\"mixer\"><b>");
+        hop__escape(out, r->mixer, 0);
+        hop_text_printf(out, "</b> %s</span> ", hop__number_count((int64_t)r->state_bits).rich);
+    }
+    hop_text_add(out, "</span></td>\n");
+    hop__html_cell_open(out, "right in float32", true);
+    right_of(out, correct, instances);
+    hop_text_add(out, "</td>\n</tr>\n");
+}
+
+static bool first_hybrid(const hop_ladder_page *page, int64_t at)
+{
+    int hops = page->others[at].hops;
+    if (!hop__is_hybrid(&page->others[at], hops)) return false;
+    for (int64_t i = 0; i < at; i++)
+        if (hop__is_hybrid(&page->others[i], hops)) return false;
+    return true;
+}
+
 void hop__ladder_others_table(hop_text *out, const hop_ladder_page *page)
 {
     static const char *const heads[] = {"hops",       "network", "pattern",         "full layers",
                                         "state bits", "verdict", "right in float32"};
-    hop__html_table_open(
-        out,
-        "<b>Table 3.</b> Other networks on the same rungs, at the same sizes. Those that are not built have "
-        "what the published theorems say of them; state bits count all recurrent layers, at 32 bits a "
-        "number.",
-        false);
+    hop__html_table_open(out,
+                         "<b>Table 3.</b> The other plans of each rung. Those that were built were proved "
+                         "and run as in Table 1; of "
+                         "those that were not, the verdict is what a theorem says, with what it needs and "
+                         "what the plan has. State bits "
+                         "count all recurrent layers together: at the bits of a message where messages are "
+                         "counted, else at 32 bits a "
+                         "number; beside a mixer, those of its one layer.",
+                         true);
     hop_text_add(out, "<thead>\n<tr>\n");
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
         hop__html_head(out, heads[i], i == 0 || i == 3 || i == 4 || i == 6);
     hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
-    for (int64_t i = 0; i < page->other_count; i++)
-        other_row(out, &page->others[i], i == 0 || page->others[i - 1].hops != page->others[i].hops);
+    for (int64_t i = 0; i < page->other_count; i++) {
+        const hop_rung *r = &page->others[i];
+        if (first_hybrid(page, i))
+            hybrids_row(out, page, i);
+        else if (!hop__is_hybrid(r, r->hops))
+            other_row(out, r, i == 0 || page->others[i - 1].hops != r->hops);
+    }
     hop_text_add(out, "</tbody>\n");
     hop__html_table_close(out);
 }

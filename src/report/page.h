@@ -23,6 +23,7 @@ hop__number hop__number_real(double x, hop__round round); /* three digits; NaN a
 hop__number hop__number_count(int64_t n);                 /* 1,170 */
 hop__number hop__number_power(double log10_n);            /* 10^log10_n, as 3.0 × 10^{20} */
 hop__number hop__number_seconds(double s);
+hop__number hop__number_digits(const char *text); /* "38215" as 38,215; "10^22.1" as 10^{22.1} */
 
 /* Any bytes (NULL: a dash) as text of HTML or XML: markup is escaped; what is not UTF-8, or may not stand in
  * XML, becomes U+FFFD. At most max_chars characters, the last an ellipsis if some were left out; 0: all. */
@@ -53,16 +54,23 @@ void hop__svg_plain(hop_text *out, const char *class_name, double x, double y, c
  * mark; a square for any other word. Told apart without colour. */
 void hop__svg_mark(hop_text *out, const char *verdict, double x, double y);
 const char *hop__svg_mark_class(const char *verdict); /* gives its colour to what stands in it */
+const char *hop__svg_mark_word(const char *verdict);  /* "from_n" as people read it */
 const char *hop__svg_style(void); /* colours, in light and dark, and the classes of drawings */
 
 /* ---- html.c -------------------------------------------------------------------------------- */
 
+const char *hop__asset(const char *name); /* the text of page.css, page.js, drawing.css */
 void hop__html_open(hop_text *out, const char *title);
-void hop__html_close(hop_text *out);
+void hop__html_close(hop_text *out, bool moves); /* `moves`: with the script */
+/* A part of the page with a heading, which a link can name. */
+void hop__section_open(hop_text *out, const char *id, const char *title);
+void hop__section_close(hop_text *out);
+void hop__fold_open(hop_text *out, const char *summary); /* what a reader may skip */
+void hop__fold_close(hop_text *out);
 void hop__html_rich(hop_text *out, const char *rich);
-void hop__html_mark(hop_text *out, const char *verdict); /* the mark and the word */
-/* A table in a frame that scrolls sideways. A `cards` table turns its rows into cards where it is too wide.
- */
+void hop__html_mark(hop_text *out, const char *verdict);                  /* the mark and the word */
+void hop__html_data(hop_text *out, const char *id, const hop_text *json); /* for the script to read */
+/* A table whose rows turn into cards where it is too wide; a slim one only on a phone. */
 void hop__html_table_open(hop_text *out, const char *caption, bool cards);
 void hop__html_table_close(hop_text *out);
 /* A cell names its column, which a card shows before the value: cell_open, content, then "</td>". */
@@ -70,10 +78,45 @@ void hop__html_head(hop_text *out, const char *rich, bool number);
 void hop__html_cell_open(hop_text *out, const char *label, bool number);
 void hop__html_cell(hop_text *out, const char *label, const char *rich); /* a number, whole */
 
-/* ---- ladder_draw.c, ladder_tables.c -------------------------------------------------------- */
+/* ---- plan.c: layers as chips, F dark and L light ---------------------------------------------- */
 
-/* halves.c: what works above, what cannot below, rung by rung. */
+#define HOP__MOST_CHIPS 9
+
+typedef struct hop__chip {
+    char letter;
+    char power[8]; /* of a run that is drawn as one chip: "16", "2^27"; "" */
+} hop__chip;
+
+/* Chips of a pattern of F and L; 0: it is not one, or has too many. */
+int hop__plan_chips(hop__chip chips[HOP__MOST_CHIPS], const char *pattern);
+void hop__plan_html(hop_text *out, const char *pattern);
+void hop__plan_svg(hop_text *out, const char *pattern, double x, double y);
+
+/* ---- halves.c: what works above, what cannot below, rung by rung ------------------------------- */
+
+typedef struct hop__half_row {
+    const char *verdict, *pattern;
+    char plan[32];  /* where pattern points to, if the row is not a network's own */
+    char note[320]; /* rich */
+    bool hybrids;   /* it stands for all of them */
+} hop__half_row;
+
+#define HOP__MOST_HALF_ROWS 12
+
+/* Rows of a rung, those above the line first; *above: how many these are. Returns how many there are. */
+int hop__half_rows(hop__half_row rows[HOP__MOST_HALF_ROWS], const hop_ladder_page *page, const hop_rung *r,
+                   int *above);
+bool hop__is_hybrid(const hop_rung *r, int hops); /* proved, of that rung */
+void hop__halves_html(hop_text *out, const hop_ladder_page *page);
 void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
+
+/* ---- sections: one file each, listed in ladder.c; each is silent where it has nothing to show ----- */
+
+typedef void hop__section(hop_text *out, const hop_ladder_page *page);
+hop__section hop__walk_section, hop__map_section, hop__stairs_section, hop__details_section;
+
+/* ---- ladder_draw.c, ladder_tables.c: parts of the details -------------------------------------- */
+
 void hop__ladder_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
 void hop__ladder_main_table(hop_text *out, const hop_ladder_page *page);
 void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page);

@@ -276,6 +276,7 @@ def wrong_questions_are_one_line():
         one_line(hopbound("bound", "--pattern", bad), 2, r"bound: --pattern: ")
 
 
+@case
 def separate_finds_one_length_where_both_halves_speak():
     got = good_json("separate", "--hops", 2, keys=["n", "m", "fan", "dim", "message_bits", "state_bits", "rows"])
     check((got["n"], got["m"], got["fan"], got["dim"]) == (4673, 173, [26], 17), why=str(got))
@@ -299,3 +300,21 @@ def separate_finds_one_length_where_both_halves_speak():
     none = hopbound("separate", "--hops", 5, "--table")
     check(none.code == 30 and "none" in none.out, why=none.out)
     one_line(hopbound("separate", "--bits", 9), 2, r"--bits: 9 is outside")
+
+
+@case
+def a_mixer_with_a_larger_state_has_its_own_length():
+    for mixer, n in {"deltanet": 4673, "rglru": 5102, "mlstm": 5552, "lightning": 12602, "based": 21377, "rwkv7": 28578}.items():
+        got = good_json("separate", "--hops", 2, "--mixer", mixer)
+        check((got["n"], got["mixer"]) == (n, mixer), why=str(got))
+        verdicts = [r["verdict"] for r in got["rows"]]
+        check(verdicts[:2] == ["possible"] * 2 and verdicts[3:] == ["impossible"] * 2, why=str(got["rows"]))
+        # its state is the one of the network that `build` makes at these sizes
+        m, fan, p, S, M = got["m"], got["fan"][0], 16, got["state_bits"], got["message_bits"]
+        good("build", "hybrid", "--mixer", mixer, "--hops", 2, "--m", m, "--fan", fan, "-o", "net", "--quiet")
+        check(good_json("audit", "net", "--plan-only")["linear"]["recurrent_elems"] * p == S, why=str(got))
+        if got["rows"][3]["theorem"] == "P4":  # once more, by its inequality
+            v = -(-m // 2 ** (S / m))
+            check(any(fan * V * log2(m * fan) > fan * M + V * S + S for V in (1, v)), why=str(got))
+    for bad in ("full", "apple"):
+        one_line(hopbound("separate", "--mixer", bad), 2, rf"separate: --mixer: {bad}: is not a linear mixer")

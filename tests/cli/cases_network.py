@@ -175,7 +175,9 @@ def the_ladder_is_built_proved_run_and_reported():
     main = [r for r in got["rungs"] if r["kind"] == "full"]
     check([r["hops"] for r in main] == [1, 2] and all(r["verdict"] == "proved" for r in main), why=str(main))
     others = [r for r in got["rungs"] if r["kind"] != "full"]
-    known = [r for r in others if r["parameters"] == 0]  # not built: what theorems say
+    known = [r for r in others if not r["built"]]  # what theorems say
+    check(all(r["sizes"] and r["layers"] and r["message_bits"] == 16 and "parameters" not in r for r in known), why=str(known))
+    check(all((r["state_bits"] > 0) == (r["layers"] > r["full_layers"]) for r in known), why=str(known))
     check(all(r["verdict"] == "from_n" and r["theorem"] and r["speaks_from_n"] for r in known), why=str(known))
     check(len(known) == 7 and all(r["verdict"] == "proved" for r in others if r not in known), why=str(others))
     hybrids = [r for r in others if r["kind"].startswith("hybrid, ")]
@@ -184,19 +186,29 @@ def the_ladder_is_built_proved_run_and_reported():
     page = read("lad/report.html").decode()
     check("<svg" in page and "</html>" in page and not re.search(r'(src|href)="https?:', page), why="not self-contained")
     check(json.loads(read("lad/ladder.json"))["rungs"] == got["rungs"], why="ladder.json differs")
+    # The page's table: as many rows as its sliders have settings, and every proof that it links is there.
+    data = json.loads(re.search(r'id="map-data">(.*?)</script>', page, re.S)[1])
+    check(len(data["rows"]) == 3 * len(data["linear"]) * len(data["dims"]) * len(data["bits"]) * 5, why=str(len(data["rows"])))
+    proofs = re.findall(r'href="(exact/[^"]+[.]drat)"', page)
+    check(len(proofs) == 11 + 4 and all(read("lad/" + p) and read("lad/" + p[:-4] + "cnf") for p in proofs), why=str(proofs))
+    # Today's models, as the fixtures that they are have them.
+    expected = json.loads(read(os.path.join(os.environ["HOPBOUND_TEST_DATA"], "configs/expected.json")))
+    for name, file in {"Qwen3-Next 80B-A3B": "qwen3-next-80b-a3b", "Jamba v0.1": "jamba-v0.1", "xLSTM 7B": "xlstm-7b"}.items():
+        model = [m for m in got["models"] if m["name"] == name][0]
+        check(model["layers"] == len(expected[file]["pattern"]), why=f"{model} {expected[file]}")
     check(good_json("prove", "lad/full-2")["verdict"] == "proved")
     both = good_json("ladder", "--rungs", 2, "--brief", "--count", 2, "-o", "lad")["rungs"]
     said = {(r["hops"], r["pattern"]): (r["n"], r["verdict"], r["theorem"], r["message_bits"]) for r in both}
-    for key, what in {(1, "full^2"): (37, "proved", "", 16), (1, "F"): (37, "impossible", "P5", 0),
-                      (1, "L"): (37, "impossible", "P2", 0), (2, "full^3"): (4673, "proved", "", 16),
-                      (2, "L F L"): (4673, "impossible", "P4", 0), (2, "L^3"): (4673, "impossible", "P2", 0)}.items():
+    for key, what in {(1, "full^2"): (37, "proved", "", 16), (1, "F"): (37, "impossible", "P5", 16),
+                      (1, "L"): (37, "impossible", "P2", 16), (2, "full^3"): (4673, "proved", "", 16),
+                      (2, "L F L"): (4673, "impossible", "P4", 16), (2, "L^3"): (4673, "impossible", "P2", 16)}.items():
         check(said[key] == what, why=f"{key}: {said[key]}")
-    r = good("ladder", "--rungs", 1, "--m", 3, "--count", 5, "-o", "lad", "--quiet")
+    r = good("ladder", "--rungs", 1, "--m", 3, "--count", 5, "--brief", "-o", "lad", "--quiet")
     check("proved" in r.out and "lad/report.html" in r.out and r.err == "", r)
     write("file", "x")
     one_line(hopbound("ladder", "--rungs", 1, "-o", "file"), 1, r"ladder: file")
     with open("/dev/full", "wb") as full:
-        one_line(hopbound("ladder", "--rungs", 1, "--m", 3, "--count", 5, "-o", "lad", "--quiet", stdout=full), 1, r"standard output")
+        one_line(hopbound("ladder", "--rungs", 1, "--m", 3, "--count", 5, "--brief", "-o", "lad", "--quiet", stdout=full), 1, r"standard output")
 
 
 @case

@@ -1,0 +1,111 @@
+/* Today's models on the map: their config.json, as it stands in the program, read by `audit` and judged by
+ * the theorems at the model's own widths, states and context. */
+#include "audit.h"
+#include "ladder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NUMBER_BITS 32  /* of the accumulator, as `audit` has it */
+#define FARTHEST    100 /* log10 of a length that is still told */
+
+extern const char *const ladder_configs[]; /* file name and text, by tools/embed.c */
+
+/* As their makers write them, in the order of the table. */
+static const struct known {
+    const char *file, *name;
+} known[] = {
+    {"llama-3.1-8b.json", "Llama 3.1 8B"},
+    {"gemma-3-27b-it.json", "Gemma 3 27B"},
+    {"minimax-text-01.json", "MiniMax-Text-01"},
+    {"qwen3-next-80b-a3b.json", "Qwen3-Next 80B-A3B"},
+    {"qwen3.5-27b.json", "Qwen3.5 27B"},
+    {"kimi-linear-48b-a3b.json", "Kimi Linear 48B-A3B"},
+    {"nemotron-nano-9b-v2.json", "Nemotron Nano 9B v2"},
+    {"granite-4.0-h-tiny.json", "Granite 4.0 H Tiny"},
+    {"jamba-v0.1.json", "Jamba v0.1"},
+    {"falcon-h1-7b.json", "Falcon-H1 7B"},
+    {"olmo-hybrid-7b.json", "OLMo Hybrid 7B"},
+    {"phi-4-mini-flash-reasoning.json", "Phi-4-mini-flash"},
+    {"lfm2-2.6b.json", "LFM2 2.6B"},
+    {"recurrentgemma-2b-it.json", "RecurrentGemma 2B"},
+    {"mamba-codestral-7b.json", "Mamba Codestral 7B"},
+    {"rwkv7-0.4b-world.json", "RWKV-7 0.4B"},
+    {"xlstm-7b.json", "xLSTM 7B"},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+_Static_assert(KNOWN <= MOST_MODELS, "more models than there is room for");
+
+static const char *config_of(const char *file)
+{
+    const char *const *c = ladder_configs;
+    while (*c && strcmp(*c, file) != 0) c += 2;
+    return *c ? c[1] : NULL;
+}
+
+/* What the theorems say of so many hops: at the model's context, or, if it has none, at any length. P1 gives
+ * each layer weights of its own, so it says nothing where layers share them. */
+static hop_status judge(hop_map_model *out, const hop_arch *arch, bool tied, int hops, hop_error *err)
+{
+    int h = hops - 1;
+    hop_bounds *b;
+    const hop_bound *able = NULL, *first = NULL;
+    hop_status s = hop_bounds_new(&b, &(hop_question){.arch = arch, .hops = hops, .n = out->context}, err);
+    if (s != HOP_OK) return s;
+    for (int i = 0; i < b->count; i++) {
+        const hop_bound *x = &b->results[i];
+        if (x->answer == HOP_ANSWER_POSSIBLE && out->context && !tied) able = x;
+        if (x->applies && x->answer != HOP_ANSWER_POSSIBLE && x->speaks_from && x->log10_n < FARTHEST &&
+            (!first || x->log10_n < first->log10_n))
+            first = x;
+    }
+    bool fails = first && out->context && first->answer == HOP_ANSWER_IMPOSSIBLE;
+    out->log10_from[h] = first ? first->log10_n : INFINITY;
+    if (first && !able) snprintf(out->from[h], sizeof out->from[h], "%s", first->speaks_from);
+    snprintf(out->theorem[h], sizeof out->theorem[h], "%s", able ? able->id : first ? first->id : "");
+    snprintf(out->verdict[h], sizeof out->verdict[h], "%s",
+             able    ? "possible"
+             : fails ? "impossible"
+             : first ? "from_n"
+                     : "silent");
+    hop_bounds_free(b);
+    return HOP_OK;
+}
+
+static hop_status place(hop_map_model *out, const audit *u, const audit_args *a, hop_error *err)
+{
+    audit_hops h;
+    hop_status s = audit_hops_find(&h, u, a, err);
+    if (s != HOP_OK) return s;
+    out->context = u->n, out->layers = u->plan.count, out->full = h.full, out->linear = h.linear;
+    for (int64_t i = 0; i < h.arch.count; i++) out->state_bits += (double)h.arch.layers[i].state_bits;
+    snprintf(out->plan, sizeof out->plan, "%.63s", u->compressed.s);
+    for (int hops = 1; hops <= HOP_MAP_HOPS && s == HOP_OK; hops++)
+        s = judge(out, &h.arch, u->plan.tied, hops, err);
+    audit_hops_free(&h);
+    return s;
+}
+
+hop_status ladder_models(hop_map_model *out, int64_t *count, hop_error *err)
+{
+    const audit_args args = {.bits = {.integer = NUMBER_BITS}};
+    hop_status s = HOP_OK;
+    for (int i = 0; i < KNOWN && s == HOP_OK; i++) {
+        const char *text = config_of(known[i].file);
+        hop_json_doc doc = {0};
+        audit u;
+        if (!text) return hop_fail(err, HOP_EUNKNOWN, "%s: not in the program", known[i].file);
+        s = hop_json_parse(&doc, text, strlen(text), err);
+        if (s == HOP_OK) s = audit_of(&u, doc.root, &args, err);
+        if (s == HOP_OK) {
+            hop_map_model *m = &out[(*count)++];
+            snprintf(m->name, sizeof m->name, "%s", known[i].name);
+            s = place(m, &u, &args, err);
+            audit_free(&u);
+        }
+        hop_json_free(&doc);
+        if (s != HOP_OK) hop_fail_in(err, s, known[i].file);
+    }
+    return s;
+}

@@ -1,0 +1,290 @@
+/* The map: length against number of full layers. The rows of one setting are printed; the table of all
+ * settings stands in the page as JSON, and the script shows others of it. Positions are percentages, so that
+ * the map fits any width. */
+#include "page.h"
+
+#include <hopbound/json.h>
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* The axis: log10 of lengths. page.js has the same two. */
+#define AXIS_FROM 1.0
+#define AXIS_TO   14.0
+#define NEAR      0.14 /* dots that are nearer stand above each other */
+#define FULL_ROWS (HOP_MAP_HOPS + 2)
+
+static double percent(double log10_n)
+{
+    double at = (log10_n - AXIS_FROM) / (AXIS_TO - AXIS_FROM);
+    return 100 * fmin(fmax(at, 0), 1);
+}
+
+static const hop_map_row *row_at(const hop_map *m, int full)
+{
+    int64_t at = m->hops - 1;
+    at = at * m->linear_count + m->linear_at;
+    at = at * m->dim_count + m->dim_at;
+    at = at * m->bit_count + m->bit_at;
+    return &m->rows[at * FULL_ROWS + full];
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------- */
+
+static void add_plan(hop_text *out, int full, int64_t linear)
+{
+    char gap[48] = "";
+    if (linear == 1) snprintf(gap, sizeof gap, "<span class=\"chip l\">L</span> ");
+    if (linear > 1) snprintf(gap, sizeof gap, "<span class=\"chip l\">L<sup>%d</sup></span> ", (int)linear);
+    hop_text_add(out, "<span class=\"plan\">");
+    for (int i = 0; i < full; i++) hop_text_printf(out, "%s<span class=\"chip f\">F</span> ", gap);
+    hop_text_printf(out, "%s</span>", gap);
+}
+
+static void add_note(hop_text *out, const hop_map_row *r)
+{
+    bool possible = isfinite(r->possible_to), impossible = isfinite(r->impossible_from);
+    if (possible) {
+        hop_text_add(out, "proved possible up to <var>n</var> = ");
+        hop__html_rich(out, hop__number_digits(r->to).rich);
+    }
+    if (possible && impossible) hop_text_add(out, "; ");
+    if (impossible) {
+        hop_text_add(out, "proved impossible from <var>n</var> = ");
+        hop__html_rich(out, hop__number_digits(r->from).rich);
+        hop_text_printf(out, " on (%s)", r->theorem);
+    }
+    if (!possible && !impossible) hop_text_add(out, "open at every length");
+}
+
+/* Where a model stands: at its context, or, where its file gives none, where it begins to fail. */
+static double model_at(const hop_map_model *x, int hops)
+{
+    return x->context ? log10((double)x->context) : x->log10_from[hops - 1];
+}
+
+static int model_row(const hop_map_model *x, int hops)
+{
+    return x->full > hops + 1 ? hops + 1 : (int)x->full;
+}
+
+static void add_dots(hop_text *out, const hop_map *m, int full)
+{
+    for (int64_t i = 0; i < m->model_count; i++) {
+        const hop_map_model *x = &m->models[i];
+        double at = model_at(x, m->hops);
+        int above = 0;
+        if (model_row(x, m->hops) != full) continue;
+        for (int64_t k = 0; k < i; k++)
+            above += model_row(&m->models[k], m->hops) == full &&
+                     fabs(model_at(&m->models[k], m->hops) - at) < NEAR;
+        hop_text_printf(out, "<span class=\"dot %s\" style=\"left:%.2f%%;--up:%d\" title=\"",
+                        x->verdict[m->hops - 1], percent(at), above);
+        hop__escape(out, x->name, 0);
+        hop_text_add(out, "\"></span>");
+    }
+}
+
+static void add_row(hop_text *out, const hop_map *m, int full)
+{
+    const hop_map_row *r = row_at(m, full);
+    double yes = isfinite(r->possible_to) ? percent(r->possible_to) : 0;
+    double no = isfinite(r->impossible_from) ? percent(r->impossible_from) : 100;
+    bool unused = full > m->hops + 1, none = full == 0 && m->linear[m->linear_at] == 0;
+    hop_text_printf(out, "<div class=\"map-row\" data-full=\"%d\"%s>\n<p class=\"map-head\"><b>%d full</b> ",
+                    full, unused || none ? " hidden" : "", full);
+    add_plan(out, full, m->linear[m->linear_at]);
+    hop_text_printf(
+        out,
+        "</p>\n<div class=\"track\" aria-hidden=\"true\"><span class=\"bar yes\" style=\"width:%.2f%%\">"
+        "</span><span class=\"bar no\" style=\"left:%.2f%%\"></span><span class=\"dots\">",
+        yes, no);
+    if (!unused) add_dots(out, m, full);
+    hop_text_add(out, "</span></div>\n<p class=\"map-note\">");
+    if (!unused && !none) add_note(out, r);
+    hop_text_add(out, "</p>\n</div>\n");
+}
+
+static void add_axis(hop_text *out)
+{
+    static const struct tick {
+        double at;
+        const char *text;
+    } ticks[] = {
+        {1, "10"}, {3, "1,000"}, {6, "10<sup>6</sup>"}, {9, "10<sup>9</sup>"}, {12, "10<sup>12</sup>"}};
+    hop_text_add(out, "<div class=\"map-axis\" aria-hidden=\"true\"><span class=\"axis-name\">prompt length "
+                      "<var>n</var>, tokens</span><div class=\"ticks\">");
+    for (size_t i = 0; i < sizeof ticks / sizeof *ticks; i++)
+        hop_text_printf(out, "<span style=\"left:%.2f%%\">%s</span>", percent(ticks[i].at), ticks[i].text);
+    hop_text_add(out, "</div></div>\n");
+}
+
+/* ---- controls and data ----------------------------------------------------------------------------- */
+
+static void add_slider(hop_text *out, const char *name, const char *label, int count, int at, int64_t value)
+{
+    hop_text_printf(
+        out,
+        "<p class=\"slider\"><label for=\"map-%s\">%s</label> <output for=\"map-%s\" id=\"map-%s-now\">"
+        "%d</output>\n<input type=\"range\" id=\"map-%s\" min=\"0\" max=\"%d\" step=\"1\" value=\"%d\">"
+        "</p>\n",
+        name, label, name, name, (int)value, name, count - 1, at);
+}
+
+static void put_list(hop_json_writer *w, const char *key, const int64_t *list, int count)
+{
+    hop_json_integers(w, key, list, count);
+}
+
+static void put_model(hop_json_writer *w, const hop_map_model *x)
+{
+    hop_json_begin_object(w);
+    hop_json_string(w, "name", x->name);
+    hop_json_integer(w, "full", x->full);
+    hop_json_number(w, "context", x->context ? log10((double)x->context) : NAN);
+    hop_json_key(w, "verdict");
+    hop_json_begin_array(w);
+    for (int h = 0; h < HOP_MAP_HOPS; h++) hop_json_put_string(w, x->verdict[h]);
+    hop_json_end_array(w);
+    hop_json_key(w, "from");
+    hop_json_begin_array(w);
+    for (int h = 0; h < HOP_MAP_HOPS; h++) hop_json_put_real(w, x->log10_from[h]);
+    hop_json_end_array(w);
+    hop_json_end_object(w);
+}
+
+static void add_data(hop_text *out, const hop_map *m)
+{
+    hop_json_writer w = {0};
+    hop_json_begin_object(&w);
+    put_list(&w, "linear", m->linear, m->linear_count);
+    put_list(&w, "dims", m->dims, m->dim_count);
+    put_list(&w, "bits", m->bits, m->bit_count);
+    hop_json_key(&w, "rows");
+    hop_json_begin_array(&w);
+    for (int64_t i = 0; i < m->row_count; i++) {
+        const hop_map_row *r = &m->rows[i];
+        hop_json_begin_array(&w);
+        hop_json_put_real(&w, r->possible_to);
+        hop_json_put_string(&w, r->to);
+        hop_json_put_real(&w, r->impossible_from);
+        hop_json_put_string(&w, r->from);
+        hop_json_put_string(&w, r->theorem);
+        hop_json_end_array(&w);
+    }
+    hop_json_end_array(&w);
+    hop_json_key(&w, "models");
+    hop_json_begin_array(&w);
+    for (int64_t i = 0; i < m->model_count; i++) put_model(&w, &m->models[i]);
+    hop_json_end_array(&w);
+    hop_json_end_object(&w);
+    if (w.text.failed) out->failed = true;
+    hop__html_data(out, "map-data", &w.text);
+    hop_text_free(&w.text);
+}
+
+/* ---- models ---------------------------------------------------------------------------------------- */
+
+static void add_verdict(hop_text *out, const hop_map_model *x, int h)
+{
+    hop__html_mark(out, x->verdict[h]);
+    if (!*x->theorem[h]) return;
+    hop_text_add(out, "<small>");
+    if (*x->from[h]) {
+        hop_text_add(out, "from <var>n</var> = ");
+        hop__html_rich(out, hop__number_digits(x->from[h]).rich);
+        hop_text_add(out, ", ");
+    }
+    hop_text_printf(out, "%s</small>", x->theorem[h]);
+}
+
+static void add_models(hop_text *out, const hop_map *m)
+{
+    static const char *const heads[] = {"model", "plan",   "full layers", "context",
+                                        "1 hop", "2 hops", "3 hops"};
+    hop__fold_open(out, "Table: the models on the map");
+    hop__html_table_open(
+        out,
+        "<b>Today\u2019s models</b> as their config.json describes them, at their own widths, states and "
+        "context. F full attention, L recurrent, S a sliding window, H full and recurrent in one layer, C "
+        "cross-attention, G and - no mixing. Possible: weights exist (P1) with which it makes so many hops, "
+        "positions read from tables; nothing is said about those that it has. Open: no theorem speaks.",
+        true);
+    hop_text_add(out, "<thead>\n<tr>\n");
+    for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++)
+        hop__html_head(out, heads[i], i == 2 || i == 3);
+    hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
+    for (int64_t i = 0; i < m->model_count; i++) {
+        const hop_map_model *x = &m->models[i];
+        hop_text_add(out, "<tr>\n");
+        hop__html_cell_open(out, heads[0], false);
+        hop__escape(out, x->name, 0);
+        hop_text_add(out, "</td>\n");
+        hop__html_cell_open(out, heads[1], false);
+        hop_text_add(out, "<code>");
+        hop__escape(out, x->plan, 0);
+        hop_text_add(out, "</code></td>\n");
+        hop__html_cell(out, heads[2], hop__number_count(x->full).rich);
+        hop__html_cell(out, heads[3], x->context ? hop__number_count(x->context).rich : HOP__DASH);
+        for (int h = 0; h < HOP_MAP_HOPS; h++) {
+            hop__html_cell_open(out, heads[4 + h], false);
+            add_verdict(out, x, h);
+            hop_text_add(out, "</td>\n");
+        }
+        hop_text_add(out, "</tr>\n");
+    }
+    hop_text_add(out, "</tbody>\n");
+    hop__html_table_close(out);
+    hop__fold_close(out);
+}
+
+/* ---- the section ----------------------------------------------------------------------------------- */
+
+static void add_legend(hop_text *out)
+{
+    hop_text_add(
+        out,
+        "<p class=\"legend\"><span class=\"swatch yes\"></span>proved possible <span class=\"swatch\"></span>"
+        "open <span class=\"swatch no\"></span>proved impossible <span class=\"dot possible\"></span>"
+        "<span class=\"dot silent\"></span><span class=\"dot from_n\"></span>a model at its context length: "
+        "possible, open; or, where its file gives none, the length from which it fails</p>\n");
+}
+
+void hop__map_section(hop_text *out, const hop_ladder_page *page)
+{
+    const hop_map *m = page->map;
+    if (!m) return;
+    hop__section_open(out, "map", "The map");
+    hop_text_add(
+        out,
+        "<p>How far does a plan reach? Each row is a number of full layers with as many linear layers in "
+        "every gap, "
+        "before the first and after the last. Along it: the lengths at which every task of so many hops is "
+        "proved "
+        "possible, those at which some task is proved impossible, and between them those where neither is "
+        "known. A "
+        "head has the width that is chosen, a linear layer the least state with which the networks that are "
+        "written down work: the width less the hops less 2, in numbers. The dots are today\u2019s models, "
+        "each "
+        "judged at its own widths.</p>\n");
+    hop_text_printf(out, "<div class=\"controls sliders\" id=\"map-controls\" hidden>\n");
+    add_slider(out, "hops", "hops", HOP_MAP_HOPS, m->hops - 1, m->hops);
+    add_slider(out, "linear", "linear layers a gap", m->linear_count, m->linear_at, m->linear[m->linear_at]);
+    add_slider(out, "dims", "width of a head", m->dim_count, m->dim_at, m->dims[m->dim_at]);
+    add_slider(out, "bits", "bits of a number", m->bit_count, m->bit_at, m->bits[m->bit_at]);
+    hop_text_printf(out,
+                    "</div>\n<p class=\"setting\" id=\"map-setting\" role=\"status\">%d hop%s, %d linear "
+                    "layer%s a gap, heads "
+                    "of %d numbers, %d bits a number</p>\n<div class=\"map\" id=\"map-rows\">\n",
+                    m->hops, m->hops == 1 ? "" : "s", (int)m->linear[m->linear_at],
+                    m->linear[m->linear_at] == 1 ? "" : "s", (int)m->dims[m->dim_at],
+                    (int)m->bits[m->bit_at]);
+    for (int full = FULL_ROWS - 1; full >= 0; full--) add_row(out, m, full);
+    add_axis(out);
+    hop_text_add(out, "</div>\n");
+    add_legend(out);
+    add_models(out, m);
+    add_data(out, m);
+    hop__section_close(out);
+}

@@ -1,0 +1,86 @@
+/* Tiny sizes, decided by a SAT solver, beside what the theorems say: a staircase of message bits against
+ * state bits. Cells are told apart by words and marks as well as by colour. */
+#include "page.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static void add_cell(hop_text *out, const hop_stair *c)
+{
+    bool possible = strcmp(c->verdict, "possible") == 0, impossible = strcmp(c->verdict, "impossible") == 0;
+    hop_text_printf(out, "<td class=\"%s%s\">",
+                    possible     ? "yes"
+                    : impossible ? "no"
+                                 : "open",
+                    *c->theorems ? " said" : "");
+    if (impossible && *c->proof) {
+        hop_text_add(out, "<a href=\"");
+        hop__escape(out, c->proof, 0);
+        hop_text_add(out, "\">");
+    }
+    hop_text_add(out, possible ? "yes" : impossible ? "no" : "?");
+    if (impossible && *c->proof) hop_text_add(out, "</a>");
+    if (*c->theorems) {
+        hop_text_add(out, "<small>");
+        hop__escape(out, c->theorems, 0);
+        hop_text_add(out, "</small>");
+    }
+    hop_text_add(out, "</td>\n");
+}
+
+static void add_stairs(hop_text *out, const hop_stairs *s)
+{
+    char sizes[96];
+    snprintf(sizes, sizeof sizes,
+             s->hops > 1 ? "<var>m</var> = %d, <var>n</var><sub>1</sub> = %d" : "<var>m</var> = %d",
+             (int)s->m, (int)s->fan);
+    hop_text_printf(
+        out,
+        "<table class=\"stairs\">\n<caption>%d hop%s, %s, one full layer</caption>\n<thead>\n<tr><td></td>"
+        "<th scope=\"colgroup\" colspan=\"%d\">bits of a message</th></tr>\n<tr>"
+        "<th scope=\"col\">state bits after it</th>",
+        s->hops, s->hops == 1 ? "" : "s", sizes, s->most_message + 1);
+    for (int m = 0; m <= s->most_message; m++) hop_text_printf(out, "<th scope=\"col\">%d</th>", m);
+    hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
+    for (int64_t i = 0; i < s->cell_count; i++) {
+        const hop_stair *c = &s->cells[i];
+        if (c->message == 0) hop_text_printf(out, "<tr><th scope=\"row\">%d</th>\n", c->after);
+        add_cell(out, c);
+        if (c->message == s->most_message) hop_text_add(out, "</tr>\n");
+    }
+    hop_text_add(out, "</tbody>\n</table>\n");
+}
+
+void hop__stairs_section(hop_text *out, const hop_ladder_page *page)
+{
+    if (!page->stairs_count && !page->no_stairs) return;
+    hop__section_open(out, "stairs", "The exact staircase");
+    if (!page->stairs_count) {
+        hop_text_add(out,
+                     "<p>At tiny sizes the question is finite, and a SAT solver decides it; this run has no "
+                     "staircase: ");
+        hop__escape(out, page->no_stairs, 0);
+        hop_text_add(out, ".</p>\n");
+        hop__section_close(out);
+        return;
+    }
+    hop_text_add(out, "<p>At tiny sizes the question is finite: is there <i>any</i> protocol, and so any "
+                      "network, with so few bits? "
+                      "A SAT solver answers, and the theorems can be held against the truth. <b>yes</b>: a "
+                      "protocol was found, and "
+                      "played on all inputs. <b>no</b>: there is none; the link is the proof that the "
+                      "formula has no solution, in "
+                      "the format DRAT, with the formula beside it (.cnf). Below a <b>no</b> stand the "
+                      "theorems that say so, too: "
+                      "P2 counts states, P4 and P5 also what a message can bring. Where none stands, the "
+                      "truth is stricter than "
+                      "they are.</p>\n<div class=\"stairway\">\n");
+    for (int64_t i = 0; i < page->stairs_count; i++) add_stairs(out, &page->stairs[i]);
+    hop_text_add(
+        out,
+        "</div>\n<p class=\"legend\">A message is what a token hears from each earlier part of the prompt "
+        "in the full layer; the state is what a linear layer after it hands on. Decided by ");
+    hop__escape(out, page->solver, 0);
+    hop_text_add(out, ".</p>\n");
+    hop__section_close(out);
+}
