@@ -1,4 +1,5 @@
-/* The layers of the decay core: linear, retnet, lightning, gla, hgrn2, mamba2, rwkv6, mlstm, based. */
+/* The layers of the decay core: linear, retnet, lightning, gla, hgrn2, mamba2, mlstm, based (rwkv6 is in
+ * rwkv.c). */
 #include "room.h"
 
 /* o times act(W x), with the option `gate`. */
@@ -264,85 +265,6 @@ const double *hop__mix_mamba2(hop__pass *p, const double *x)
         o = hop__multiply(p, o, gate, T * inner);
     }
     return output(p, hop__rms_heads(p, o, 1, inner, "norm.weight"), "out_proj.weight", inner);
-}
-
-/* ---- rwkv6 --------------------------------------------------------------------------------------- */
-
-static double minus_exp(double x)
-{
-    return -fmin(exp(x), 1000); /* e^-1000 is 0 as e^-inf is */
-}
-
-/* x + delta ⊙ (weights + more); more [T, d], or NULL. */
-static double *moved(hop__pass *p, const double *x, const double *delta, const double *more,
-                     const double *weights)
-{
-    int64_t d = p->net->d, n = p->tokens * d;
-    double *y = hop__rows(p, n);
-    for (int64_t i = 0; p->failed == HOP_OK && i < n; i++) {
-        double by = more ? hop__keep(p, more[i] + weights[i % d]) : weights[i % d];
-        y[i] = hop__keep(p, x[i] + hop__keep(p, delta[i] * by));
-    }
-    return hop__done(p, y, n);
-}
-
-/* The row before minus this one. */
-static double *to_the_row_before(hop__pass *p, const double *x)
-{
-    int64_t d = p->net->d, n = p->tokens * d;
-    double *y = hop__rows(p, n);
-    for (int64_t i = 0; y && i < n; i++)
-        y[i] = hop__keep(p, (i < d ? 0 : hop__remembered(p, x[i - d], i / d - 1, i / d)) - x[i]);
-    if (y) hop__past_collect(p, x, d, 1);
-    return hop__done(p, y, n);
-}
-
-const double *hop__mix_rwkv6(hop__pass *p, const double *x)
-{
-    enum { R, W, K_, V_, G, LERPS };
-    static const char *const norm[] = {"g_norm.weight", "g_norm.bias"};
-    const hop__layer *l = p->layer;
-    int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], T = p->tokens, d = p->net->d;
-    int64_t rank = l->option[HOP__rank], half = (rank + 1) / 2, kw = H * K, vw = H * V;
-    const double *mu = hop__mixer_tensor(p, "x_proj.0.mu", d, 0),
-                 *bias = hop__mixer_tensor(p, "x_bias", LERPS, d);
-    const double *up = hop__mixer_tensor(p, "x_proj.2.weight", d, LERPS * half), *lerped[LERPS] = {0};
-    const double *delta = to_the_row_before(p, x), *low = moved(p, x, delta, NULL, mu);
-    low = hop__apply(p, hop__project(p, low, "x_proj.0.linear.weight", LERPS * half), T * LERPS * half, tanh);
-    if (p->failed != HOP_OK) return NULL;
-    for (int i = 0; i < (l->option[HOP__gate] ? LERPS : G); i++) {
-        const double *mine = hop__columns(p, low, LERPS * half, i * half, half);
-        const double *by = hop__affine(p, mine, T, half, up + i * half, LERPS * half, NULL, d);
-        lerped[i] = moved(p, x, delta, by, bias + i * d);
-    }
-    const double *w =
-        hop__apply(p, hop__project(p, lerped[W], "w_proj.linear.lora.0.weight", rank), T * rank, tanh);
-    const double *w2 = hop__mixer_tensor(p, "w_proj.linear.lora.2.weight", kw, rank);
-    w = hop__affine(p, w, T, rank, w2, rank, hop__mixer_tensor(p, "w_proj.linear.lora.2.bias", kw, 0), kw);
-    w = hop__apply(p, w, T * kw, minus_exp);
-    double *o = hop__recur(p, &(hop__recurrence){.q = hop__project(p, lerped[R], "r_proj.linear.weight", kw),
-                                                 .k = hop__project(p, lerped[K_], "k_proj.linear.weight", kw),
-                                                 .v = hop__project(p, lerped[V_], "v_proj.linear.weight", vw),
-                                                 .g = w,
-                                                 .u = hop__mixer_tensor(p, "bonus", H, K),
-                                                 .heads = H,
-                                                 .key_heads = H,
-                                                 .K = K,
-                                                 .V = V,
-                                                 .gates = K,
-                                                 .steps = 1,
-                                                 .scale = hop__layer_scale(p, 1)});
-    if (l->option[HOP__norm]) {
-        const hop__norm_shape z = {.rows = T, .groups = H, .dim = V, .eps = 1e-5, .centred = true};
-        const double *weight = hop__mixer_tensor(p, norm[0], vw, 0),
-                     *shift = hop__mixer_tensor(p, norm[1], vw, 0);
-        o = hop__normalise_rows(p, o, weight, shift, &z);
-    }
-    if (l->option[HOP__gate])
-        o = hop__multiply(
-            p, o, hop__apply(p, hop__project(p, lerped[G], "g_proj.linear.weight", vw), T * vw, hop__silu),
-            T * vw);
-    return output(p, o, "o_proj.weight", vw);
 }
 
 /* ---- mlstm --------------------------------------------------------------------------------------- */

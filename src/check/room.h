@@ -5,7 +5,7 @@
  * error there cannot repeat itself here. Everything is plain loops over doubles; speed is not an aim.
  *
  * Reading order: arith.c (what a number is), parts.c (what layers are made of), attend.c, recur.c, decay.c,
- * delta.c, diagonal.c (the mixers), forward.c (a pass), config.c and tensors.c (files), task.c (right
+ * delta.c, rwkv.c, diagonal.c (the mixers), forward.c (a pass), config.c and tensors.c (files), task.c (right
  * answers), witness.c and check.c (claims and verdicts). drat.c stands alone. */
 #ifndef HOP_CHECK_ROOM_H
 #define HOP_CHECK_ROOM_H
