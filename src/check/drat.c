@@ -3,12 +3,9 @@
  * (RAT); the proof must reach the empty clause. Deletions are done, but for clauses that are unit under the
  * top-level assignment, as every checker in use does. It shares no code with what writes formulas or proofs.
  * Text form only. */
-#include <hopbound/check.h>
+#include "room.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum { BUCKETS = 1 << 20, MOST_VARS = 1 << 26 };
 
@@ -252,14 +249,15 @@ static void check_addition(checker *c, long line)
 /* The literals up to a 0; false at the end of the file, and when it has failed. */
 static bool read_clause(checker *c, FILE *f, long line)
 {
-    int lit, got;
+    long lit; /* wider than a literal, so that none that is too large is taken for another */
+    int got;
     c->lits.count = 0;
-    while (c->failed == HOP_OK && (got = fscanf(f, "%d", &lit)) == 1) {
+    while (c->failed == HOP_OK && (got = fscanf(f, "%ld", &lit)) == 1) {
         if (lit == 0) return true;
         if (lit > c->vars || lit < -c->vars)
-            c->failed = hop_fail(&c->err, HOP_EFORMAT, "line %ld: literal %d is out of range", line, lit);
+            c->failed = hop_fail(&c->err, HOP_EFORMAT, "line %ld: literal %ld is out of range", line, lit);
         else
-            push(c, &c->lits, lit);
+            push(c, &c->lits, (int)lit);
     }
     if (c->failed != HOP_OK) return false;
     if (got == 0)
@@ -330,37 +328,37 @@ static void checker_free(checker *c)
         free(c->sorted.v);
 }
 
-/* Opens a file for `work`; its name stands before what went wrong in it. */
-static hop_status with_file(checker *c, const char *path, FILE **f)
+hop_status hop__drat_judge(hop_check *out, FILE *formula, FILE *proof, const hop_progress *progress,
+                           hop_error *err)
 {
-    *f = fopen(path, "r");
-    if (!*f) c->failed = hop_fail(&c->err, HOP_EIO, "%.200s: cannot be read", path);
-    return c->failed;
+    checker c = {0};
+    const char *in = "the formula";
+    *out = (hop_check){.margin = NAN, .spread = NAN, .kind = "drat"};
+    read_formula(&c, formula);
+    if (c.failed == HOP_OK) {
+        in = "the proof";
+        out->passes = check_proof(&c, proof, progress);
+    }
+    out->valid = c.failed == HOP_OK;
+    if (out->valid)
+        snprintf(out->why, sizeof out->why, "the formula has no solution: %d clauses, %lld lines of proof",
+                 c.clause_count, (long long)out->passes);
+    else
+        snprintf(out->why, sizeof out->why, "%s: %.300s", in, c.err.text);
+    hop_status s = c.failed == HOP_EFORMAT ? HOP_OK : c.failed;
+    if (s != HOP_OK && err) *err = c.err;
+    checker_free(&c);
+    return s;
 }
 
 hop_status hop_check_drat(hop_check *out, const char *proof, const char *formula, const hop_check_options *o,
                           hop_error *err)
 {
-    checker c = {0};
-    FILE *f = NULL;
-    *out = (hop_check){.margin = NAN, .spread = NAN, .kind = "drat"};
-    if (with_file(&c, formula, &f) == HOP_OK) {
-        read_formula(&c, f);
-        fclose(f);
-        if (c.failed == HOP_EFORMAT) hop_fail_in(&c.err, c.failed, formula);
-    }
-    if (c.failed == HOP_OK && with_file(&c, proof, &f) == HOP_OK) {
-        out->passes = check_proof(&c, f, o ? o->progress : NULL);
-        fclose(f);
-        if (c.failed == HOP_EFORMAT) hop_fail_in(&c.err, c.failed, proof);
-    }
-    out->valid = c.failed == HOP_OK;
-    snprintf(out->why, sizeof out->why, "%s", c.err.text);
-    if (out->valid)
-        snprintf(out->why, sizeof out->why, "the formula has no solution: %d clauses, %lld lines of proof",
-                 c.clause_count, (long long)out->passes);
-    hop_status s = c.failed == HOP_EFORMAT ? HOP_OK : c.failed;
-    if (s != HOP_OK && err) *err = c.err;
-    checker_free(&c);
+    FILE *cnf = fopen(formula, "r"), *drat = cnf ? fopen(proof, "r") : NULL;
+    *out = (hop_check){.margin = NAN, .spread = NAN, .kind = "drat", .why = "not checked"};
+    hop_status s = cnf && drat ? hop__drat_judge(out, cnf, drat, o ? o->progress : NULL, err)
+                               : hop_fail(err, HOP_EIO, "%.200s: cannot be read", cnf ? proof : formula);
+    if (cnf) fclose(cnf);
+    if (drat) fclose(drat);
     return s;
 }

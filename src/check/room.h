@@ -14,17 +14,19 @@
 #include <hopbound/json.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
-#define HOP__OPTION_LIST(X)                                                                               \
-    X(value_dim)                                                                                          \
-    X(conv)                                                                                               \
-    X(gate)                                                                                               \
-    X(norm)                                                                                               \
-    X(rope) X(normalise) X(feature) X(window) X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) \
-        X(groups) X(dt_rank) X(rank) X(steps) X(negative)
+#define HOP__OPTION_LIST(X)                                                                                 \
+    X(value_dim)                                                                                            \
+    X(conv)                                                                                                 \
+    X(gate)                                                                                                 \
+    X(norm)                                                                                                 \
+    X(rope)                                                                                                 \
+    X(normalise) X(feature) X(window) X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) \
+        X(dt_rank) X(rank) X(steps) X(negative)
 
 typedef enum hop__option {
 #define HOP__OPTION_ENUM(name) HOP__##name,
@@ -228,5 +230,10 @@ typedef struct hop__claim {
 /* Reads and checks all that can be checked without the network. HOP_EFORMAT says what is wrong. */
 hop_status hop__claim_parse(hop__claim *w, const char *text, size_t size, hop_error *err);
 void hop__claim_free(hop__claim *w);
+
+/* ---- drat.c -------------------------------------------------------------------------------- */
+
+hop_status hop__drat_judge(hop_check *out, FILE *formula, FILE *proof, const hop_progress *progress,
+                           hop_error *err);
 
 #endif

@@ -3,6 +3,7 @@ been, or it says why not in one line; nothing is half-written. The program given
 in the sanitizer build a leak or a bad access fails the test, too."""
 import concurrent.futures, os, re, shutil, subprocess, tempfile
 import harness
+from cases_check import broken, witness
 from harness import DATA, case, check, good, read, write
 
 WORKERS = 2
@@ -148,3 +149,12 @@ def no_fault_harms_core():
     for core, name in (("attention", "attention"), ("delta", "delta_plain"), ("selective", "selective")):
         shutil.copy(os.path.join(DATA, f"cores/{name}.safetensors"), "in")
         every_fault("core", core, "--input", "in", "-o", "out", "--json", outputs=["out"])
+
+
+@case
+def no_fault_harms_check():
+    write("w.json", witness("net", *broken()))
+    every_fault("check", "w.json", "net", "--json", every=FEW)
+    write("p.cnf", "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n")
+    write("p.drat", "2 0\n0\n")
+    every_fault("check", "p.drat", every=FEW)

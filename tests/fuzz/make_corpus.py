@@ -355,8 +355,19 @@ WITNESS = {
         ("found", {}), ("trace", {}), ("extra", 1), ("network", {"config_hash": 1}))},
 }
 
+square = "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n"
+pigeons = "c three pigeons, two holes\np cnf 6 9\n1 2 0 3 4 0 5 6 0\n-1 -3 0 -1 -5 0 -3 -5 0\n-2 -4 0 -2 -6 0 -4 -6 0\n"
+DRAT = {
+    "proof": square + "\0" + "2 0\n0\n", "empty-clause": square + "\0" + "0\n", "short": square + "\0" + "2 0\n", "unit": "p cnf 1 2\n1 0\n-1 0\n\0\n",
+    "pigeons": pigeons + "\0" + "1 0\n2 0\n0\n", "delete": square + "\0" + "2 0\nd 1 2 0\n0\n", "delete-none": square + "\0" + "d 1 0\n0\n",
+    "satisfiable": "p cnf 2 1\n1 2 0\n\0" + "1 0\n0\n", "rat": "p cnf 3 2\n1 2 0\n-1 3 0\n\0" + "-2 1 0\n0\n", "range": square + "\0" + "7 0\n",
+    "huge": square + "\0" + "4294967297 0\n", "huge-formula": "p cnf 1 1\n4294967297 0\n\0" + "0\n", "text": square + "\0x", "cut": square + "\0" + "1 2",
+    "no-header": "1 2 0\n\0" + "0\n", "few": "p cnf 2 9\n1 0\n\0" + "0\n", "many-vars": "p cnf 99999999 1\n1 0\n\0" + "0\n", "negative": "p cnf -1 0\n\0" + "0\n",
+    "twice": "p cnf 2 3\n1 1 0\n-1 -1 0\n2 -2 0\n\0" + "0\n", "none": "p cnf 0 1\n0\n\0\n", "comment": "c\nc x\n" + square + "\0" + "1 0 0",
+}
+
 for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN),
-                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS)):
+                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS), ("drat", DRAT)):
     for name, content in seeds.items():
         save(kind, name, content)
     print(f"{kind}: {len(seeds)} seeds")
