@@ -173,7 +173,7 @@ static void add_trace(scene *s)
     double logits[64];
     assert_int_equal(hop_truth_open(&t, s->dir, NULL), HOP_OK);
     for (int i = 0; i < 2; i++) {
-        p[i] = (hop__pass){.net = t, .arith = &a, .watch = s->prefix};
+        p[i] = (hop__pass){.net = t, .arith = &a, .watch = s->prefix, .traces = true};
         p[i].streams = calloc((size_t)(t->layer_count * s->length * t->d), sizeof(double));
         p[i].state_ends = calloc((size_t)t->layer_count, sizeof(int64_t));
         assert_int_equal(hop__pass_run(&p[i], s->tokens[i], s->length, s->length - 1, logits), HOP_OK);

@@ -64,8 +64,7 @@ static hop_status answer_of(outcome *r, const hop__prompt *p)
         if (made) tokens[count++] = (int32_t)r->answer;
         s = hop__pass_run(&r->pass, tokens, count, n->generate ? count - 1 : p->position, r->logits);
         if (s == HOP_OK) r->answer = largest(r->logits, n->vocab);
-        r->pass.watch = -1; /* states and streams are of the prompt */
-        if (made == 0 && wanted > 1 && r->pass.streams) break;
+        r->pass.watch = -1, r->pass.traces = false; /* states and streams are of the prompt */
     }
     free(tokens);
     return s;
@@ -149,43 +148,55 @@ static bool collides(hop_check *c, const session *z)
 /* ---- the trace
  * --------------------------------------------------------------------------------------------- */
 
+/* The norm of a - b; *size is raised to the norms of a and b together. */
 static double distance(const double *a, const double *b, int64_t n, double *size)
 {
-    double sum = 0;
-    for (int64_t i = 0; i < n; i++) sum += (a[i] - b[i]) * (a[i] - b[i]), *size += fabs(a[i]) + fabs(b[i]);
+    double sum = 0, left = 0, right = 0;
+    for (int64_t i = 0; i < n; i++)
+        sum += (a[i] - b[i]) * (a[i] - b[i]), left += a[i] * a[i], right += b[i] * b[i];
+    *size = fmax(*size, sqrt(left) + sqrt(right));
     return sqrt(sum);
 }
 
 /* A number of the trace against ours; null stands for what is not finite, or, if it may, for nothing. */
-static bool traced(const hop_json *row, const char *key, double ours, double size, bool may_be_null,
-                   double tolerance)
+static bool traced(hop_check *c, const hop_json *row, const char *key, double ours, double tolerance,
+                   bool null)
 {
     double said = NAN;
-    if (!hop_json_get(row, key)) return may_be_null || !isfinite(ours);
-    return hop_json_read_real(row, key, &said, NULL) == HOP_OK && fabs(said - ours) <= tolerance * size;
+    int64_t layer = 0;
+    const hop_json *v = hop_json_get(row, key);
+    bool holds =
+        v ? hop_json_read_real(row, key, &said, NULL) == HOP_OK && fabs(said - ours) <= tolerance + 1e-6
+          : null || !isfinite(ours);
+    hop_json_int(hop_json_get(row, "layer"), 0, INT32_MAX, &layer);
+    return holds || settle(c, false, false, "trace: layer %lld: %s is %.4g, not %.4g", (long long)layer, key,
+                           ours, said);
 }
 
-static bool trace_row_holds(const session *z, const hop_json *row, int64_t layer, double tolerance)
+/* Row `layer`, from the token on at which it is asked, or which is behind the prefix, whichever is first. */
+static bool trace_row_holds(hop_check *c, const session *z, const hop_json *row, int64_t layer,
+                            double tolerance)
 {
     const hop__pass *a = &z->of[0][0].pass, *b = &z->of[0][1].pass;
     const hop_truth *n = z->net;
-    int64_t T = z->w->prompt[0].count, at = layer * T * n->d, said;
     const hop__mixer *m = n->layers[layer].mixer;
+    const int64_t T = z->w->prompt[0].count, at = layer * T * n->d, asked = z->w->prompt[0].position;
+    int64_t said;
     if (!hop_json_int(hop_json_get(row, "layer"), layer, layer, &said) ||
         strcmp(hop_json_get(row, "mixer")->string, m->name) != 0)
-        return false;
-    double most = 0, size = 0, state_size = 0, last = 0;
-    for (int64_t t = z->w->prefix; t < T; t++) {
+        return settle(c, false, false, "trace: layer %lld: not there, or of another mixer", (long long)layer);
+    double most = 0, last = 0, size = 0, state_size = 0;
+    for (int64_t t = asked < z->w->prefix ? asked : z->w->prefix; t < T; t++) {
         double off = distance(a->streams + at + t * n->d, b->streams + at + t * n->d, n->d, &size);
         if (!(off <= most)) most = off;
-        if (t == z->w->prompt[0].position) last = off;
+        if (t == asked) last = off;
     }
-    int64_t first = layer ? a->state_ends[layer - 1] : 0, count = a->state_ends[layer] - first;
-    double state = distance(a->states + first, b->states + first, count, &state_size);
-    return traced(row, "last_token", last, size, z->w->prompt[0].position < z->w->prefix, tolerance) &&
-           traced(row, "stream", most, size, false, tolerance) &&
-           traced(row, "state", state, state_size, !m->recurrent || n->bidirectional, tolerance) &&
-           (m->recurrent || !hop_json_get(row, "state"));
+    const int64_t first = layer ? a->state_ends[layer - 1] : 0, count = a->state_ends[layer] - first;
+    double state = m->recurrent ? distance(a->states + first, b->states + first, count, &state_size) : NAN;
+    return traced(c, row, "last_token", last, tolerance * size, false) &&
+           traced(c, row, "stream", most, tolerance * size, false) &&
+           traced(c, row, "state", state, tolerance * state_size,
+                  n->bidirectional || z->w->arith.significant_bits); /* it could not be taken */
 }
 
 /* One row a layer; of deep networks the first and the last 64. */
@@ -201,8 +212,7 @@ static bool trace_holds(hop_check *c, const session *z)
         return settle(c, false, false, "trace: not %lld layers", (long long)rows);
     for (const hop_json *row = z->w->trace->child; row; row = row->next, i++) {
         int64_t layer = i < 64 || rows == layers ? i : layers - 128 + i;
-        if (!trace_row_holds(z, row, layer, tolerance))
-            return settle(c, false, false, "trace: layer %lld: the differences are others", (long long)layer);
+        if (!trace_row_holds(c, z, row, layer, tolerance)) return false;
     }
     return true;
 }
@@ -240,6 +250,7 @@ static hop_status open_passes(session *z, hop_error *err)
             r->pass = (hop__pass){.net = n, .arith = &z->w->arith, .seed = (uint64_t)i * 0x2545f4914f6cdd1du};
             r->pass.how = i < 2 ? (hop__how)i : HOP__SHAKEN;
             r->pass.watch = z->w->prompts == 2 ? z->w->prefix : -1;
+            r->pass.traces = traces;
             r->logits = malloc(sizeof(double) * (size_t)n->vocab);
             size_t rows = (size_t)n->layer_count * (size_t)z->w->prompt[k].count, numbers;
             if (traces && hop_mul_size(rows, sizeof(double) * (size_t)n->d, &numbers)) {

@@ -93,7 +93,7 @@ static void run(hop__pass *p, double *x, int64_t count, int64_t position)
 {
     const hop_truth *n = p->net;
     for (int64_t i = 0; p->failed == HOP_OK && i < n->layer_count; i++) {
-        const bool last = i + 1 == n->layer_count && !p->streams;
+        const bool last = i + 1 == n->layer_count && !p->traces;
         char norm[64];
         p->layer = &n->layers[i];
         p->only = last ? position : -1;
@@ -105,11 +105,11 @@ static void run(hop__pass *p, double *x, int64_t count, int64_t position)
         add(p, x, last ? y + position * n->d : y, (last ? 1 : count) * n->d);
         mlp(p, x, last ? 1 : count);
         hop__rows_free(p);
-        if (!p->streams) continue;
+        if (!p->traces) continue;
         memcpy(p->streams + i * count * n->d, x, sizeof *x * (size_t)(count * n->d));
         p->state_ends[i] = p->state_count;
     }
-    if (p->streams) memmove(x, x + position * n->d, sizeof *x * (size_t)n->d);
+    if (p->traces) memmove(x, x + position * n->d, sizeof *x * (size_t)n->d);
 }
 
 hop_status hop__pass_run(hop__pass *p, const int32_t *tokens, int64_t count, int64_t position, double *logits)

@@ -109,8 +109,9 @@ typedef struct hop__pass {
     /* States of recurrent layers as token `watch` finds them are collected; -1: none are. */
     int64_t watch, state_count, state_room;
     double *states;
-    /* With room for it: the residual stream behind every layer, [layers, tokens, d], and how many numbers of
-     * states there are up to then. Then the last layer computes all rows. */
+    /* If it traces: the residual stream behind every layer, [layers, tokens, d], and how many numbers of states
+     * there are up to then. The last layer then computes all rows. */
+    bool traces;
     double *streams;
     int64_t *state_ends;
     struct hop__block *blocks; /* memory of the layer at hand */

@@ -1,6 +1,8 @@
 /* The witness file. docs/FORMATS.md, "Witnesses", is its description. */
 #include "room.h"
 
+#include <hopbound/check.h>
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,6 +178,7 @@ void hop_witness_write(const hop_witness *w, const hop_task *task, const char co
     hop_json_integer(out, "tried", w->tried);
     hop_json_end_object(out);
     hop_witness_trace_write(w, out);
+    hop_check_seal(out);
     hop_json_end_object(out);
 }
 

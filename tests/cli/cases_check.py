@@ -118,3 +118,32 @@ def a_declared_precision_is_run_at_that_precision():
         arithmetic = {"significant_bits": 0, "state_bits": 0, "message_bits": bits, "cuts": [0, 5, 6]}
         write("w.json", witness("net", instance, answer, arithmetic=arithmetic))
         check(good_json("check", "w.json", "net")["valid"], why=f"messages of {bits} bits")
+
+
+@case
+def what_refute_finds_is_confirmed():
+    for kind in ("full", "hybrid", "cot", "encoder", "linear"):
+        good("build", kind, "--hops", 1, "--m", 4, "-o", kind)
+        for seed in (3, 4):
+            good("damage", kind, "-o", f"{kind}{seed}", "--flip", 4, "--seed", seed)
+            r = hopbound("refute", f"{kind}{seed}", "--budget", 2, "-o", "w.json")
+            check(r.code in (10, 20, 30), r)
+            if r.code == 10:
+                check(good_json("check", "w.json", f"{kind}{seed}")["valid"], r)
+
+
+@case
+def collisions_that_refute_finds_are_confirmed_and_others_are_not():
+    good("build", "random", "--pattern", "L", "--mixer", "deltanet", "--d-model", 8, "--heads", 1, "--head-dim", 2, "--hops", 1,
+         "--m", 16, "-o", "net")
+    for bits in (("--state-bits", 8), ("--message-bits", 10)):
+        good("refute", "net", *bits, "--by", "collision", "--budget", 60, "-o", "w.json", code=10)
+        r = good_json("check", "w.json", "net")
+        check(r["valid"] and r["kind"] == "collision" and "leave the same states" in r["why"], why=str(r))
+    w = json.loads(read("w.json"))
+    at, tokens = w["prefix"] - 1, [p["tokens"] for p in w["prompts"]]  # what came last is in the state for sure
+    tokens[0][at] = (tokens[1][at] + 3) % 16
+    w["differences"] = [i for i in range(len(tokens[0])) if tokens[0][i] != tokens[1][i]]
+    text = json.dumps({k: v for k, v in w.items() if k != "seal"})[:-1] + ","
+    write("other.json", text + f'"seal":"{xxh64(text.encode())}"}}')
+    one_line(hopbound("check", "other.json", "net"), 1, "the two prefixes leave different states|the network answers")
