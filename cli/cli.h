@@ -110,7 +110,8 @@ const verb *const *all_verbs(size_t *count);
     X(task)                                                                                               \
     X(build)                                                                                              \
     X(run)                                                                                                \
-    X(prove) X(damage) X(refute) X(bound) X(separate) X(audit) X(play) X(train) X(exact) X(check) X(core) \
+    X(prove)                                                                                              \
+    X(damage) X(refute) X(bound) X(separate) X(audit) X(play) X(train) X(sweep) X(exact) X(check) X(core) \
         X(mixers) X(bench) X(completion)
 #define VERB_DECLARE(name) extern const verb verb_##name;
 VERB_LIST(VERB_DECLARE)

@@ -4,7 +4,7 @@
 set -eu
 
 want="meson ninja-build pkg-config gcc libc6-dev libflint-dev libflint-arb-dev cadical"
-[ "${1:-build}" = check ] && want="$want libcmocka-dev python3 libopenmpi-dev openmpi-bin"
+[ "${1:-build}" = check ] && want="$want libcmocka-dev python3 libopenmpi-dev openmpi-bin libsqlite3-dev"
 
 # Present: by command or header, so that a hand-installed tool counts too.
 have() {
@@ -16,6 +16,7 @@ have() {
     libflint-arb-dev) echo '#include <arb.h>' | cc -E - || echo '#include <flint/arb.h>' | cc -E - ;;
     libopenmpi-dev) pkg-config --exists ompi-c || pkg-config --exists mpich ;;
     openmpi-bin) command -v mpirun ;;
+    libsqlite3-dev) echo '#include <sqlite3.h>' | cc -E - ;;
     libcmocka-dev) [ -f /usr/include/cmocka.h ] || pkg-config --exists cmocka ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1

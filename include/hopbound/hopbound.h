@@ -22,6 +22,7 @@
 #include <hopbound/refute.h>
 #include <hopbound/report.h>
 #include <hopbound/scans.h>
+#include <hopbound/sweep.h>
 #include <hopbound/tasks.h>
 #include <hopbound/train.h>
 #include <hopbound/version.h>

@@ -15,10 +15,12 @@
 extern "C" {
 #endif
 
-/* Who sends to whom: players by number, and the ranks (processes) that hold them. */
+/* Who sends to whom: parties by number (players of a game; else ranks), and the ranks (processes) that hold
+ * them.
+ */
 typedef struct hop_route {
     int from, to, from_rank, to_rank;
-    bool aside; /* not part of the game: not ordered with the messages that are */
+    bool aside; /* not ordered with the messages that are not */
 } hop_route;
 
 /* How messages travel. Those of one route arrive in the order in which they were sent; the receiver knows
@@ -30,6 +32,9 @@ struct hop_transport {
     bool (*stopped)(void); /* asked while waiting; NULL: nobody wants to stop */
     hop_status (*send)(hop_transport *t, hop_route r, const void *bytes, size_t size, hop_error *err);
     hop_status (*recv)(hop_transport *t, hop_route r, void *bytes, size_t size, hop_error *err);
+    /* The next message that any other rank sent here aside, which is of that size, below 2^30. NULL: there is
+     * but one rank. */
+    hop_status (*recv_any)(hop_transport *t, int *from_rank, void *bytes, size_t size, hop_error *err);
     /* Collectives: every rank calls them, and returns when all have. */
     hop_status (*broadcast)(hop_transport *t, int64_t *x, hop_error *err); /* *x becomes rank 0's */
     hop_status (*largest)(hop_transport *t, int64_t *x, hop_error *err);   /* *x becomes the largest of all */

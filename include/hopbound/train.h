@@ -121,6 +121,7 @@ typedef struct hop_measure {
     double accuracy, low, high; /* correct of instances, and Wilson's interval of 95 % */
     double answers;             /* part of single answers that are right, where an instance asks several */
     double chance;              /* accuracy of whoever has not read the input */
+    double ceiling;             /* P3's, hop_train_ceiling; NaN: it says nothing here */
     double seconds;             /* of steps alone, those of earlier processes counted */
     double tokens_per_second;   /* trained, over that time */
     bool last;                  /* the one at the end, on instances of its own */

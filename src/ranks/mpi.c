@@ -28,16 +28,13 @@ typedef struct mpi {
     int count, room;
 } mpi;
 
-/* Until the request is done; `bytes` (may be NULL) receives how many came. Looks often at first, then every
- * fifth of a millisecond. */
-static hop_status finish(mpi *t, MPI_Request *request, int *bytes, hop_error *err)
+/* Until the request is done. Looks often at first, then every fifth of a millisecond. */
+static hop_status finish(mpi *t, MPI_Request *request, MPI_Status *status, hop_error *err)
 {
-    MPI_Status status;
     for (int looks = 0;; looks++) {
         int done = 0;
-        if (MPI_Test(request, &done, &status) != MPI_SUCCESS)
+        if (MPI_Test(request, &done, status) != MPI_SUCCESS)
             return hop_fail(err, HOP_EIO, "rank %d: MPI lost a message", t->base.rank);
-        if (done && bytes) MPI_Get_count(&status, MPI_BYTE, bytes);
         if (done) return HOP_OK;
         if (t->base.stopped && t->base.stopped()) return hop_fail(err, HOP_ESTOPPED, "stopped on request");
         if (looks > 1000) nanosleep(&(struct timespec){.tv_nsec = 200000}, NULL);
@@ -107,28 +104,43 @@ static hop_status mpi_send(hop_transport *base, hop_route r, const void *bytes, 
     return s;
 }
 
+/* `n` bytes from a rank, or from MPI_ANY_SOURCE; *from becomes whose they are. */
+static hop_status recv_chunk(mpi *t, int *from, int tag, void *bytes, int n, hop_error *err)
+{
+    MPI_Request request;
+    MPI_Status status;
+    if (MPI_Irecv(bytes, n, MPI_BYTE, *from, tag, MPI_COMM_WORLD, &request) != MPI_SUCCESS)
+        return hop_fail(err, HOP_EIO, "rank %d: MPI could not receive a message", t->base.rank);
+    hop_status s = finish(t, &request, &status, err);
+    if (s != HOP_OK && request != MPI_REQUEST_NULL) { /* the caller's memory is his again */
+        MPI_Cancel(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    if (s != HOP_OK) return s;
+    int came = 0;
+    MPI_Get_count(&status, MPI_BYTE, &came);
+    *from = status.MPI_SOURCE;
+    if (came == n) return HOP_OK;
+    return hop_fail(err, HOP_EFORMAT, "rank %d waits for %d bytes of rank %d, %d came", t->base.rank, n,
+                    *from, came);
+}
+
 static hop_status mpi_recv(hop_transport *base, hop_route r, void *bytes, size_t size, hop_error *err)
 {
     mpi *t = (mpi *)base;
     if (r.from_rank == base->rank) return hop__mailbox_take(&t->box, r, bytes, size, err);
     hop_status s = HOP_OK;
     for (size_t at = 0; s == HOP_OK && at < size; at += CHUNK) {
-        MPI_Request request;
-        int n = (int)(size - at < CHUNK ? size - at : CHUNK);
-        if (MPI_Irecv((char *)bytes + at, n, MPI_BYTE, r.from_rank, tag_of(r), MPI_COMM_WORLD, &request) !=
-            MPI_SUCCESS)
-            return hop_fail(err, HOP_EIO, "rank %d: MPI could not receive a message", base->rank);
-        int came = 0;
-        s = finish(t, &request, &came, err);
-        if (s != HOP_OK && request != MPI_REQUEST_NULL) { /* the caller's memory is his again */
-            MPI_Cancel(&request);
-            MPI_Wait(&request, MPI_STATUS_IGNORE);
-        }
-        if (s == HOP_OK && came != n)
-            s = hop_fail(err, HOP_EFORMAT, "rank %d: player %d waits for %d bytes of player %d, %d came",
-                         base->rank, r.to, n, r.from, came);
+        int n = (int)(size - at < CHUNK ? size - at : CHUNK), from = r.from_rank;
+        s = recv_chunk(t, &from, tag_of(r), (char *)bytes + at, n, err);
     }
     return s;
+}
+
+static hop_status mpi_recv_any(hop_transport *base, int *from_rank, void *bytes, size_t size, hop_error *err)
+{
+    *from_rank = MPI_ANY_SOURCE;
+    return recv_chunk((mpi *)base, from_rank, TAG_ASIDE, bytes, (int)size, err);
 }
 
 /* A collective cannot be cancelled: it works on memory of its own, which outlives whoever stopped waiting. */
@@ -146,7 +158,7 @@ static hop_status together(mpi *t, int64_t *x, bool largest, hop_error *err)
         free(own);
         return hop_fail(err, HOP_EIO, "rank %d: MPI cannot reach all ranks", t->base.rank);
     }
-    s = finish(t, &f->request, NULL, err);
+    s = finish(t, &f->request, MPI_STATUS_IGNORE, err);
     if (s == HOP_OK) {
         *x = own[1];
         free(own);
@@ -172,7 +184,8 @@ static void mpi_close(hop_transport *base, int code)
     if (code == HOP_TRANSPORT_LEAVE) return; /* MPI may still look at what is under way: the process ends */
     if (code != 0) MPI_Abort(MPI_COMM_WORLD, code);
     for (int i = 0; i < t->count; i++) {
-        if (finish(t, &t->flights[i].request, NULL, NULL) != HOP_OK) return; /* stopped: as if left */
+        if (finish(t, &t->flights[i].request, MPI_STATUS_IGNORE, NULL) != HOP_OK)
+            return; /* stopped: as if left */
         free(t->flights[i].bytes);
     }
     free(t->flights);
@@ -187,6 +200,7 @@ hop_status hop__transport_mpi(hop_transport **out, hop_error *err)
     int level;
     if (!t) return hop_fail(err, HOP_ENOMEM, "out of memory");
     t->base = (hop_transport){.name = "mpi", .send = mpi_send, .recv = mpi_recv};
+    t->base.recv_any = mpi_recv_any;
     t->base.broadcast = mpi_broadcast;
     t->base.largest = mpi_largest;
     t->base.close = mpi_close;

@@ -175,6 +175,7 @@ static hop_status measure(training *t, bool last, hop_error *err)
 {
     hop__state *s = &t->state;
     hop_measure m = {.step = s->step, .last = last, .seconds = s->seconds};
+    m.ceiling = hop_train_ceiling(hop_model_config(t->model), &t->recipe->task);
     hop_status got = hop__exam_take(t->exam, &m, err);
     if (got != HOP_OK) return got;
     if (s->loss_count) s->loss = s->loss_sum / (double)s->loss_count;
@@ -270,7 +271,8 @@ static hop_status loop(training *t, hop_error *err)
 hop_status hop_train_run(const hop_recipe *r, const hop_train_options *o, hop_measure *last, hop_error *err)
 {
     training *t = hop_alloc(sizeof *t);
-    *last = (hop_measure){.loss = NAN, .accuracy = NAN, .low = NAN, .high = NAN, .chance = NAN};
+    *last =
+        (hop_measure){.loss = NAN, .accuracy = NAN, .low = NAN, .high = NAN, .chance = NAN, .ceiling = NAN};
     if (!t) return hop_fail(err, HOP_ENOMEM, "out of memory");
     t->recipe = r;
     t->o = o;

@@ -1,0 +1,181 @@
+/* hopbound sweep: many trainings, on one machine or over ranks, with their results in a database. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct sweep_args {
+    common_args common;
+    opt_value output, jobs, keep, retry, part;
+} sweep_args;
+
+/* clang-format off */
+#define AT(member) offsetof(sweep_args, member)
+static const opt OPTIONS[] = {
+    {"output", 'o', OPT_TEXT, AT(output), "DB", .required = true,
+     .help = "the SQLite database: made, or continued; what is unfinished stands in DB.d"},
+    {"jobs", 'j', OPT_INT, AT(jobs), "N", NULL, 1, 4096, .initial_help = "as many as --threads",
+     .help = "runs at a time, which share --threads; under mpirun a rank has one"},
+    {"keep", 0, OPT_FLAG, AT(keep), .help = "leave the networks of runs that are done in DB.d"},
+    {"retry", 0, OPT_FLAG, AT(retry), .help = "try again what failed"},
+    {"part", 0, OPT_TEXT, AT(part), "K/N",
+     .help = "only every N-th run, from the K-th on, K from 1 to N: for job arrays, each with a database of its own"},
+    {0},
+};
+/* clang-format on */
+
+/* ---- the runs ----------------------------------------------------------------------------------- */
+
+static int read_runs(const sweep_args *a, hop_recipe **list, int64_t *count)
+{
+    hop_json_doc doc = {0};
+    hop_error err = {0};
+    hop_status s = hop_json_load(&doc, a->common.operand, &err);
+    if (s != HOP_OK) return fail_error(&a->common, &err);
+    s = hop_sweep_read(list, count, doc.root, &err);
+    hop_json_free(&doc);
+    if (s == HOP_OK) return EXIT_DONE;
+    hop_fail_in(&err, s, a->common.operand);
+    return fail_error(&a->common, &err);
+}
+
+/* Keeps only those of --part. */
+static int take_part(const sweep_args *a, hop_recipe *list, int64_t *count)
+{
+    long long k = 0, n = 0;
+    char rest;
+    if (!a->part.text) return EXIT_DONE;
+    if (sscanf(a->part.text, "%lld/%lld%c", &k, &n, &rest) != 2 || k < 1 || n < k || n > HOP_MAX_SWEEP)
+        return fail(&a->common, EXIT_USAGE, "--part: \"%.40s\" is not K/N with K from 1 to N", a->part.text);
+    int64_t kept = 0;
+    for (int64_t i = k - 1; i < *count; i += n) list[kept++] = list[i];
+    *count = kept;
+    return EXIT_DONE;
+}
+
+/* ---- what is said ---------------------------------------------------------------------------------- */
+
+static void say_ended(void *ctx, const hop_recipe *r, const hop_measure *m, const char *reason)
+{
+    const sweep_args *a = ctx;
+    hop_text sizes = {0};
+    if (a->common.quiet.flag) return;
+    terminal_clear();
+    sizes_print(&sizes, &r->task);
+    fprintf(stderr, "%s (L %s), %s, seed %lld: ", r->pattern, r->mixer, sizes.s ? sizes.s : "",
+            (long long)r->seed);
+    if (*reason)
+        fprintf(stderr, "failed: %s\n", reason);
+    else
+        fprintf(stderr, "accuracy %.2f %% (%.2f to %.2f), %lld steps, %.0f s\n", 100 * m->accuracy,
+                100 * m->low, 100 * m->high, (long long)m->step, m->seconds);
+    hop_text_free(&sizes);
+}
+
+static int report(const sweep_args *a, const hop_sweep_result *r, double seconds)
+{
+    if (a->common.json.flag) {
+        hop_json_writer w = {0};
+        hop_json_begin_object(&w);
+        hop_json_integer(&w, "runs", r->runs);
+        hop_json_integer(&w, "done", r->done);
+        hop_json_integer(&w, "failed", r->failed);
+        hop_json_integer(&w, "skipped", r->skipped);
+        hop_json_number(&w, "seconds", seconds);
+        hop_json_string(&w, "database", a->output.text);
+        hop_json_end_object(&w);
+        return print_json(&a->common, &w);
+    }
+    hop_text out = {0};
+    hop_text_printf(&out, "%lld runs: %lld done, %lld failed (%lld before); %s\n", (long long)r->runs,
+                    (long long)r->done, (long long)r->failed, (long long)r->skipped, a->output.text);
+    return print_text(&a->common, &out);
+}
+
+/* ---- the verb ---------------------------------------------------------------------------------------- */
+
+static int sweep(const sweep_args *a, hop_transport *ranks, const hop_recipe *list, int64_t count,
+                 hop_status *s)
+{
+    const common_args *c = &a->common;
+    hop_sweep_result result;
+    hop_error err = {0};
+    double began = hop_now();
+    const hop_sweep_options o = {.database = a->output.text,
+                                 .jobs = a->jobs.given ? (int)a->jobs.integer : 0,
+                                 .threads = (int)c->threads.integer,
+                                 .keep = a->keep.flag,
+                                 .retry = a->retry.flag,
+                                 .progress = &c->progress,
+                                 .ranks = ranks,
+                                 .ended = say_ended,
+                                 .ctx = (void *)(uintptr_t)a};
+    *s = hop_sweep_run(list, count, &o, &result, &err);
+    if (*s == HOP_OK) return ranks->rank == 0 ? report(a, &result, hop_now() - began) : EXIT_DONE;
+    if (*s == HOP_ESTOPPED && ranks->rank > 0) return EXIT_FAILED; /* rank 0 says why */
+    if (*s == HOP_ESTOPPED) return fail(c, EXIT_FAILED, "stopped: by a signal; the same command continues");
+    return fail_error(c, &err);
+}
+
+static int cmd_sweep(common_args *common)
+{
+    const sweep_args *a = (const sweep_args *)common;
+    hop_transport *ranks;
+    hop_recipe *list = NULL;
+    int64_t count = 0;
+    hop_error err = {0};
+    hop_status s = HOP_OK;
+    if (!hop_sweep_available()) return fail(common, EXIT_FAILED, "built without SQLite");
+    if (hop_transport_open(&ranks, &err) != HOP_OK) return fail_error(common, &err);
+    ranks->stopped = terminal_stopped;
+    if (ranks->rank > 0) terminal_mute();
+    int64_t said = EXIT_DONE; /* what is wrong everywhere is said once */
+    if (ranks->rank == 0) said = read_runs(a, &list, &count);
+    if (ranks->rank == 0 && said == EXIT_DONE) said = take_part(a, list, &count);
+    if (ranks->broadcast(ranks, &said, &err) != HOP_OK) return fail_error(common, &err);
+    int code = (int)said;
+    if (code == EXIT_DONE && ranks->rank > 0) code = read_runs(a, &list, &count);
+    if (code == EXIT_DONE && ranks->rank > 0) code = take_part(a, list, &count);
+    if (code == EXIT_DONE) code = sweep(a, ranks, list, count, &s);
+    free(list);
+    hop_transport_close(ranks, s == HOP_ESTOPPED && terminal_stopped() ? HOP_TRANSPORT_LEAVE
+                               : s == HOP_OK || s == HOP_ESTOPPED      ? 0
+                                                                       : code);
+    return code;
+}
+
+/* clang-format off */
+static const opt_group GROUPS[] = {
+    {.title = "Options", .opts = OPTIONS},
+    COMMON_GROUP,
+    {0},
+};
+static const example EXAMPLES[] = {
+    {"hopbound sweep grid.json -o runs.db --jobs 2",
+     "Two trainings at a time; after ^C the same command continues."},
+    {"mpirun -n 17 hopbound sweep grid.json -o runs.db --threads 1",
+     "Sixteen ranks train, rank 0 gives out runs and writes."},
+    {"hopbound sweep grid.json --part 3/100 -o runs-3.db",
+     "The third of a hundred jobs of an array."},
+    {0},
+};
+const verb verb_sweep = {
+    .name = "sweep",
+    .summary = "trains many networks, a grid or a list, and keeps the results in a database",
+    .operand = "FILE",
+    .operand_help = "a JSON object: \"base\", a recipe; \"grid\", an object of keys with lists of values; \"runs\", a list of "
+                    "recipes",
+    .description =
+        "A run is a recipe of `train`. The runs are all combinations of the grid's values, then those of the list, each "
+        "over what \"base\" says. The database has a row for every run, with its status (waiting, running, done, "
+        "failed), and a row for every measurement, and can be read while it grows. A run that fails is a row with its "
+        "reason, and the others go on.\n\n"
+        "Started again, it skips runs that are done or failed and resumes those that were interrupted, to the bits that "
+        "they would have had. Which runs there are is decided by FILE alone: runs may be added to it.\n\n"
+        "Under mpirun the ranks above 0 take runs from rank 0, which alone writes.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .args_size = sizeof(sweep_args),
+    .run = cmd_sweep,
+};
+/* clang-format on */

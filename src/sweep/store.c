@@ -1,0 +1,320 @@
+/* The database: a row a run, a row a measurement (docs/FORMATS.md). The only file that sees sqlite3.h.
+ *
+ * Its log is written ahead (WAL), so that others read while this process writes, and every call is a
+ * transaction of its own: a killed sweep leaves rows that are whole. */
+#include "room.h"
+
+#ifdef HOP_HAVE_SQLITE
+
+#include <math.h>
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define APPLICATION 0x686f7062 /* "hopb" */
+#define WAIT_MS     20000      /* for another process that reads or writes */
+
+struct hop__store {
+    sqlite3 *db;
+    char path[512];
+};
+
+static const char SCHEMA[] =
+    "CREATE TABLE IF NOT EXISTS runs("
+    " id INTEGER PRIMARY KEY, recipe TEXT NOT NULL UNIQUE,"
+    " pattern TEXT NOT NULL, mixer TEXT NOT NULL, task TEXT NOT NULL, hops INTEGER, m INTEGER, table_size "
+    "INTEGER,"
+    " tokens INTEGER NOT NULL, d_model INTEGER NOT NULL, heads INTEGER NOT NULL, seed INTEGER NOT NULL,"
+    " status TEXT NOT NULL, reason TEXT, steps INTEGER, loss REAL, accuracy REAL, low REAL, high REAL, "
+    "chance REAL,"
+    " ceiling REAL, seconds REAL, tokens_per_second REAL, began TEXT, ended TEXT);"
+    "CREATE TABLE IF NOT EXISTS measurements("
+    " run INTEGER NOT NULL REFERENCES runs(id), step INTEGER NOT NULL, last INTEGER NOT NULL, loss REAL,"
+    " instances INTEGER, correct INTEGER, accuracy REAL, low REAL, high REAL, answers REAL, chance REAL,"
+    " seconds REAL, tokens_per_second REAL, PRIMARY KEY(run, step, last)) WITHOUT ROWID;"
+    "CREATE TEMP TABLE claimed(id INTEGER PRIMARY KEY);";
+
+static hop_status broken(const hop__store *s, hop_error *err)
+{
+    int code = sqlite3_errcode(s->db);
+    return hop_fail(err, code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? HOP_EFORMAT : HOP_EIO, "%s: %s",
+                    s->path, sqlite3_errmsg(s->db));
+}
+
+static hop_status execute(hop__store *s, const char *sql, hop_error *err)
+{
+    return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HOP_OK : broken(s, err);
+}
+
+/* ---- statements ------------------------------------------------------------------------------- */
+
+static hop_status prepare(hop__store *s, sqlite3_stmt **q, const char *sql, hop_error *err)
+{
+    return sqlite3_prepare_v2(s->db, sql, -1, q, NULL) == SQLITE_OK ? HOP_OK : broken(s, err);
+}
+
+/* Runs it to its end. */
+static hop_status finish(hop__store *s, sqlite3_stmt *q, hop_error *err)
+{
+    hop_status got = sqlite3_step(q) == SQLITE_DONE ? HOP_OK : broken(s, err);
+    sqlite3_finalize(q);
+    return got;
+}
+
+/* NULL where there is no number. */
+static void bind_real(sqlite3_stmt *q, int at, double x)
+{
+    if (isfinite(x))
+        sqlite3_bind_double(q, at, x);
+    else
+        sqlite3_bind_null(q, at);
+}
+
+static void bind_text(sqlite3_stmt *q, int at, const char *text)
+{
+    sqlite3_bind_text(q, at, text, -1, SQLITE_TRANSIENT);
+}
+
+static void bind_known(sqlite3_stmt *q, int at, int64_t x, bool known)
+{
+    if (known)
+        sqlite3_bind_int64(q, at, x);
+    else
+        sqlite3_bind_null(q, at);
+}
+
+/* ---- opening ---------------------------------------------------------------------------------- */
+
+/* A database that holds something else is refused. */
+static hop_status check_ours(hop__store *s, hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    hop_status got = prepare(
+        s, &q, "SELECT (SELECT count(*) FROM sqlite_master), application_id FROM pragma_application_id", err);
+    if (got != HOP_OK) return got;
+    if (sqlite3_step(q) != SQLITE_ROW)
+        got = broken(s, err);
+    else if (sqlite3_column_int64(q, 0) > 0 && sqlite3_column_int64(q, 1) != APPLICATION)
+        got = hop_fail(err, HOP_EFORMAT, "%s: is a database of something else", s->path);
+    sqlite3_finalize(q);
+    return got;
+}
+
+static hop_status begin(hop__store *s, hop_error *err)
+{
+    char mark[64];
+    sqlite3_busy_timeout(s->db, WAIT_MS);
+    hop_status got = check_ours(s, err);
+    snprintf(mark, sizeof mark, "PRAGMA application_id = %d", APPLICATION);
+    if (got == HOP_OK) got = execute(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", err);
+    if (got == HOP_OK) got = execute(s, mark, err);
+    return got == HOP_OK ? execute(s, SCHEMA, err) : got;
+}
+
+hop_status hop__store_open(hop__store **out, const char *path, hop_error *err)
+{
+    hop__store *s = *out = calloc(1, sizeof *s);
+    if (!s) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
+    snprintf(s->path, sizeof s->path, "%.500s", path);
+    hop_status got = sqlite3_open(path, &s->db) == SQLITE_OK ? begin(s, err) : broken(s, err);
+    if (got != HOP_OK) {
+        hop__store_close(s);
+        *out = NULL;
+    }
+    return got;
+}
+
+void hop__store_close(hop__store *s)
+{
+    if (s) sqlite3_close(s->db);
+    free(s);
+}
+
+/* ---- runs --------------------------------------------------------------------------------------- */
+
+static const char *const STATUS[] = {"waiting", "running", "done", "failed"};
+
+static hop_status insert(hop__store *s, const hop_recipe *r, const char *text, hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    hop_status got = prepare(
+        s, &q,
+        "INSERT OR IGNORE INTO runs(recipe, pattern, mixer, task, hops, m, table_size, tokens, d_model,"
+        " heads, seed, status) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 'waiting')",
+        err);
+    if (got != HOP_OK) return got;
+    bool funccomp = r->task.kind == HOP_TASK_FUNCCOMP, khop = r->task.kind == HOP_TASK_KHOP;
+    bind_text(q, 1, text);
+    bind_text(q, 2, r->pattern);
+    bind_text(q, 3, r->mixer);
+    bind_text(q, 4, hop_task_name(r->task.kind));
+    bind_known(q, 5, funccomp ? r->task.funccomp.hops : khop ? r->task.khop.hops : 0, funccomp || khop);
+    bind_known(q, 6, funccomp ? r->task.funccomp.m : 0, funccomp);
+    bind_known(q, 7, funccomp ? r->task.funccomp.vocab : 0, funccomp);
+    sqlite3_bind_int64(q, 8, r->task.length);
+    sqlite3_bind_int64(q, 9, r->d_model);
+    sqlite3_bind_int64(q, 10, r->heads);
+    sqlite3_bind_int64(q, 11, (int64_t)r->seed);
+    return finish(s, q, err);
+}
+
+/* Notes that this sweep knows the row; `again`: that it did before. */
+static hop_status claim(hop__store *s, int64_t id, bool *again, hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    hop_status got = prepare(s, &q, "INSERT OR IGNORE INTO claimed VALUES(?)", err);
+    if (got != HOP_OK) return got;
+    sqlite3_bind_int64(q, 1, id);
+    got = finish(s, q, err);
+    *again = sqlite3_changes(s->db) == 0;
+    return got;
+}
+
+hop_status hop__store_find(hop__store *s, const hop_recipe *r, const char *text, hop__run *run,
+                           hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    hop_status got = insert(s, r, text, err);
+    if (got == HOP_OK) got = prepare(s, &q, "SELECT id, status FROM runs WHERE recipe = ?", err);
+    if (got != HOP_OK) return got;
+    bind_text(q, 1, text);
+    *run = (hop__run){.status = HOP__WAITING};
+    if (sqlite3_step(q) == SQLITE_ROW) {
+        const char *word = (const char *)sqlite3_column_text(q, 1);
+        run->id = sqlite3_column_int64(q, 0);
+        for (int i = HOP__WAITING; word && i <= HOP__FAILED; i++)
+            if (strcmp(word, STATUS[i]) == 0) run->status = (hop__run_status)i;
+    } else {
+        got = broken(s, err);
+    }
+    sqlite3_finalize(q);
+    return got == HOP_OK ? claim(s, run->id, &run->again, err) : got;
+}
+
+static hop_status set_status(hop__store *s, int64_t id, const char *sql, hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    hop_status got = prepare(s, &q, sql, err);
+    if (got != HOP_OK) return got;
+    sqlite3_bind_int64(q, 1, id);
+    return finish(s, q, err);
+}
+
+hop_status hop__store_begin(hop__store *s, int64_t id, hop_error *err)
+{
+    return set_status(
+        s, id,
+        "UPDATE runs SET status = 'running', reason = NULL, began = coalesce(began, datetime('now')),"
+        " ended = NULL WHERE id = ?",
+        err);
+}
+
+hop_status hop__store_put_back(hop__store *s, int64_t id, hop_error *err)
+{
+    return set_status(s, id, "UPDATE runs SET status = 'waiting' WHERE id = ?", err);
+}
+
+hop_status hop__store_measure(hop__store *s, int64_t id, const hop_measure *m, hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    hop_status got = prepare(
+        s, &q, "INSERT OR REPLACE INTO measurements VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", err);
+    if (got != HOP_OK) return got;
+    const double reals[] = {m->accuracy,         m->low, m->high, m->answers, m->chance, m->seconds,
+                            m->tokens_per_second};
+    sqlite3_bind_int64(q, 1, id);
+    sqlite3_bind_int64(q, 2, m->step);
+    sqlite3_bind_int64(q, 3, m->last);
+    bind_real(q, 4, m->loss);
+    sqlite3_bind_int64(q, 5, m->instances);
+    sqlite3_bind_int64(q, 6, m->correct);
+    for (int i = 0; i < 7; i++) bind_real(q, 7 + i, reals[i]);
+    return finish(s, q, err);
+}
+
+hop_status hop__store_end(hop__store *s, int64_t id, const hop_measure *m, const char *reason, hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    hop_status got = prepare(
+        s, &q,
+        "UPDATE runs SET status = ?, reason = ?, steps = ?, loss = ?, accuracy = ?, low = ?, high = ?,"
+        " chance = ?, ceiling = ?, seconds = ?, tokens_per_second = ?, ended = datetime('now')"
+        " WHERE id = ?",
+        err);
+    if (got != HOP_OK) return got;
+    bool done = !*reason;
+    const double reals[] = {m->loss,   m->accuracy, m->low,     m->high,
+                            m->chance, m->ceiling,  m->seconds, m->tokens_per_second};
+    bind_text(q, 1, STATUS[done ? HOP__DONE : HOP__FAILED]);
+    if (done)
+        sqlite3_bind_null(q, 2);
+    else
+        bind_text(q, 2, reason);
+    sqlite3_bind_int64(q, 3, m->step);
+    for (int i = 0; i < 8; i++) bind_real(q, 4 + i, reals[i]);
+    sqlite3_bind_int64(q, 12, id);
+    return finish(s, q, err);
+}
+
+bool hop_sweep_available(void)
+{
+    return true;
+}
+
+#else
+
+static hop_status absent(hop_error *err)
+{
+    return hop_fail(err, HOP_EUNKNOWN, "built without SQLite");
+}
+
+hop_status hop__store_open(hop__store **out, const char *path, hop_error *err)
+{
+    (void)path;
+    *out = NULL;
+    return absent(err);
+}
+
+void hop__store_close(hop__store *s)
+{
+    (void)s;
+}
+
+hop_status hop__store_find(hop__store *s, const hop_recipe *r, const char *text, hop__run *run,
+                           hop_error *err)
+{
+    (void)s, (void)r, (void)text, (void)run;
+    return absent(err);
+}
+
+hop_status hop__store_begin(hop__store *s, int64_t id, hop_error *err)
+{
+    (void)s, (void)id;
+    return absent(err);
+}
+
+hop_status hop__store_put_back(hop__store *s, int64_t id, hop_error *err)
+{
+    (void)s, (void)id;
+    return absent(err);
+}
+
+hop_status hop__store_measure(hop__store *s, int64_t id, const hop_measure *m, hop_error *err)
+{
+    (void)s, (void)id, (void)m;
+    return absent(err);
+}
+
+hop_status hop__store_end(hop__store *s, int64_t id, const hop_measure *m, const char *reason, hop_error *err)
+{
+    (void)s, (void)id, (void)m, (void)reason;
+    return absent(err);
+}
+
+bool hop_sweep_available(void)
+{
+    return false;
+}
+
+#endif

@@ -1,0 +1,167 @@
+/* Sweeps: which runs are left, several at a time in this process, and what becomes of them. */
+#include "desk.h"
+
+#include <stdlib.h>
+
+/* ---- the desk: what is known of all runs, on the one rank that writes --------------------------- */
+
+static void fail_with(hop__desk *d, hop_status s, const hop_error *err)
+{
+    if (d->status == HOP_OK && s != HOP_OK) {
+        d->status = s;
+        d->err = *err;
+    }
+    if (s != HOP_OK) d->stopped = true;
+}
+
+bool hop__desk_tick(hop__desk *d)
+{
+    double done = (double)d->ended;
+    for (int i = 0; i < d->slots; i++) done += d->part[i];
+    if (!hop_progress_tick(d->o->progress, "runs", done, (double)d->left_count)) d->stopped = true;
+    return !d->stopped;
+}
+
+/* Status and rows of all runs; those that are left. A run that is listed twice is one. */
+static hop_status look_up(hop__desk *d, const hop_recipe *list, int64_t count, hop_error *err)
+{
+    for (int64_t i = 0; i < count; i++) {
+        hop__run run;
+        char *text = hop__run_text(&list[i]);
+        hop_status s = text ? hop__store_find(d->store, &list[i], text, &run, err)
+                            : hop_fail(err, HOP_ENOMEM, "out of memory");
+        free(text);
+        if (s != HOP_OK) return s;
+        d->id[i] = run.id;
+        if (run.again) continue;
+        bool over = run.status == HOP__DONE || (run.status == HOP__FAILED && !d->o->retry);
+        d->result->runs++;
+        d->result->skipped += over;
+        d->result->done += run.status == HOP__DONE;
+        d->result->failed += run.status == HOP__FAILED && over;
+        if (!over) d->left[d->left_count++] = i;
+    }
+    return HOP_OK;
+}
+
+hop_status hop__desk_open(hop__desk *d, const hop_recipe *list, int64_t count, hop_error *err)
+{
+    pthread_mutex_init(&d->lock, NULL);
+    d->list = list;
+    d->id = calloc((size_t)count + 1, sizeof *d->id);
+    d->left = calloc((size_t)count + 1, sizeof *d->left);
+    d->part = calloc((size_t)d->slots, sizeof *d->part);
+    if (!d->id || !d->left || !d->part)
+        return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
+    hop_status s = hop__store_open(&d->store, d->o->database, err);
+    return s == HOP_OK ? look_up(d, list, count, err) : s;
+}
+
+void hop__desk_close(hop__desk *d)
+{
+    hop__store_close(d->store);
+    pthread_mutex_destroy(&d->lock);
+    free(d->id);
+    free(d->left);
+    free((void *)d->part);
+}
+
+void hop__desk_begin(hop__desk *d, int64_t run)
+{
+    hop_error err = {0};
+    pthread_mutex_lock(&d->lock);
+    fail_with(d, hop__store_begin(d->store, d->id[run], &err), &err);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void hop__desk_measured(hop__desk *d, int64_t run, const hop_measure *m)
+{
+    hop_error err = {0};
+    pthread_mutex_lock(&d->lock);
+    fail_with(d, hop__store_measure(d->store, d->id[run], m, &err), &err);
+    pthread_mutex_unlock(&d->lock);
+}
+
+void hop__desk_ended(hop__desk *d, int64_t run, const hop_measure *m, const char *reason)
+{
+    hop_error err = {0};
+    pthread_mutex_lock(&d->lock);
+    hop_status s = reason ? hop__store_end(d->store, d->id[run], m, reason, &err)
+                          : hop__store_put_back(d->store, d->id[run], &err);
+    fail_with(d, s, &err);
+    if (reason && s == HOP_OK) {
+        d->ended++;
+        d->result->done += !*reason;
+        d->result->failed += *reason != 0;
+        if (d->o->ended) d->o->ended(d->o->ctx, &d->list[run], m, reason);
+    }
+    pthread_mutex_unlock(&d->lock);
+}
+
+/* ---- several at a time in this process ------------------------------------------------------------ */
+
+typedef struct slot {
+    hop__desk *desk;
+    int64_t run;
+    int number;
+} slot;
+
+static bool slot_tick(void *ctx, const char *what, double done, double total)
+{
+    const slot *s = ctx;
+    (void)what;
+    s->desk->part[s->number] = total > 0 ? done / total : 0;
+    return hop__desk_tick(s->desk);
+}
+
+static void slot_measured(void *ctx, const hop_measure *m)
+{
+    const slot *s = ctx;
+    hop__desk_measured(s->desk, s->run, m);
+}
+
+static void run_job(void *ctx, int64_t task, int worker)
+{
+    hop__desk *d = ctx;
+    slot s = {d, d->left[task], worker};
+    hop_measure last;
+    char reason[400];
+    if (!hop__desk_tick(d)) return;
+    hop__desk_begin(d, s.run);
+    if (d->stopped) return;
+    const hop_progress p = {slot_tick, &s};
+    const hop__work w = {d->o, d->threads, &p, slot_measured, &s};
+    hop_status got = hop__work_run(&w, &d->list[s.run], &last, reason);
+    d->part[worker] = 0;
+    hop__desk_ended(d, s.run, &last, got == HOP_OK ? reason : NULL);
+}
+
+static hop_status run_here(hop__desk *d, hop_error *err)
+{
+    hop_pool *pool = hop_pool_new(d->slots);
+    if (!pool) return hop_fail(err, HOP_ENOMEM, "cannot start %d threads", d->slots);
+    hop_pool_run(pool, d->left_count, run_job, d);
+    hop_pool_free(pool);
+    return HOP_OK;
+}
+
+hop_status hop_sweep_run(const hop_recipe *list, int64_t count, const hop_sweep_options *o,
+                         hop_sweep_result *result, hop_error *err)
+{
+    int threads = o->threads > 0 ? o->threads : hop_cpu_count();
+    *result = (hop_sweep_result){0};
+    if (o->ranks && o->ranks->rank > 0) return hop__rank_work(list, count, o, threads, err);
+    bool alone = !o->ranks || o->ranks->ranks == 1;
+    hop__desk d = {.o = o, .result = result, .slots = alone && o->jobs > 0 ? o->jobs : alone ? threads : 1};
+    d.threads = threads / d.slots > 1 ? threads / d.slots : 1;
+    hop_status s = hop__desk_open(&d, list, count, err);
+    if (!alone) s = hop__ranks_agree(o->ranks, list, count, s, err);
+    if (s == HOP_OK) s = alone ? run_here(&d, err) : hop__rank_serve(&d, err);
+    if (s == HOP_OK && d.status != HOP_OK) {
+        s = d.status;
+        if (err) *err = d.err;
+    }
+    if (s == HOP_OK && d.stopped) s = hop_fail(err, HOP_ESTOPPED, "stopped on request");
+    hop__desk_close(&d);
+    return s;
+}
