@@ -112,14 +112,13 @@ static bool answers_hold(hop_check *c, const session *z, int64_t prompt)
     double margin = margin_of(&z->of[0][prompt], said), spread = 0;
     for (int i = 1; i < PASSES; i++) spread = fmax(spread, fabs(margin_of(&z->of[i][prompt], said) - margin));
     if (!(c->margin <= fabs(margin))) c->margin = fabs(margin), c->spread = spread;
-    if (!(spread >= 0)) spread = INFINITY;
-    if (fabs(margin) <= 4 * spread && (agree < PASSES || spread > 0))
+    if (agree == PASSES && (spread == 0 || margin > 4 * spread)) return true;
+    if (agree > 0 || fabs(margin) <= 4 * spread)
         return settle(
             c, false, true,
             "prompt %d: whether the network answers %lld hangs on rounding: its logit is %.3g above the "
             "others', and rounding moves that by %.3g",
             (int)prompt, (long long)said, margin, spread);
-    if (agree == PASSES) return true;
     return settle(c, false, false, "prompt %d: the network answers %lld, not %lld", (int)prompt,
                   (long long)got, (long long)said);
 }
@@ -196,7 +195,8 @@ static bool trace_row_holds(hop_check *c, const session *z, const hop_json *row,
     return traced(c, row, "last_token", last, tolerance * size, false) &&
            traced(c, row, "stream", most, tolerance * size, false) &&
            traced(c, row, "state", state, tolerance * state_size,
-                  n->bidirectional || z->w->arith.significant_bits); /* it could not be taken */
+                  n->bidirectional || z->w->arith.significant_bits ||
+                      z->w->prefix == T); /* it could not be taken */
 }
 
 /* One row a layer; of deep networks the first and the last 64. */

@@ -140,7 +140,7 @@ static hop_status compare(const hop__claim *w, const int64_t *list, int64_t coun
         found++;
     }
     if (found < count || count == 0) return bad(err, "differences", "the prompts do not differ there");
-    if (w->prefix >= a->count) return bad(err, "prefix", "nothing is behind it");
+    if (w->prefix > a->count - (w->kind == HOP__COLLISION)) return bad(err, "prefix", "nothing is behind it");
     return HOP_OK;
 }
 

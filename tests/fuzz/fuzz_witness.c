@@ -22,7 +22,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         must(hop__task_answer(w.task, p->tokens, p->count, p->position, &right, NULL) == HOP_OK &&
              right == p->right);
     }
-    if (w.prompts == 2) must(w.prompt[0].right != w.prompt[1].right && w.prefix < w.prompt[0].count);
+    if (w.prompts == 2) must(w.prompt[0].right != w.prompt[1].right && w.prefix <= w.prompt[0].count);
     hop__claim_free(&w);
     must(w.prompts == 0);
     return 0;
