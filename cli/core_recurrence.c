@@ -63,7 +63,7 @@ static bool make_gradients(work *w, hop_error *err)
     }
     for (int i = 0; ok && i < w->states; i++) {
         const core_spec *spec = &k->states[i].initial;
-        if (!r->initial[i].given || !spec->gradient) continue;
+        if (!r->initial[i].given) continue;
         w->state_gradients[i] = core_output_like(w->job, spec->gradient, spec->shapes[0], &r->dims, err);
         ok = w->state_gradients[i] != NULL;
     }

@@ -46,7 +46,8 @@ static void backward(const core_run *r)
                             .dA = r->grad[A],
                             .dB = r->grad[B],
                             .dC = r->grad[C],
-                            .dD = r->grad[SKIP]};
+                            .dD = r->grad[SKIP],
+                            .d_state = r->d_state};
     hop_selective_backward(&g, r->start, &in, &c, r->scratch, r->pool);
 }
 
@@ -60,7 +61,7 @@ hop_status core_selective(core_job *job, hop_error *err)
                    {"C", {"BTN"}, "dC"},
                    {"D", {"D"}, "dD"}},
         .needed = 5,
-        .states = {{{"initial_state", {"BDN"}, NULL}, "final_state"}},
+        .states = {{{"initial_state", {"BDN"}, "dinitial_state"}, "final_state"}},
         .output = "BTD",
         .unscaled = true,
         .scratch = scratch,

@@ -7,12 +7,12 @@
 #include <hopbound/model.h>
 
 /* The arrays of a case. */
-enum { X, DELTA_, AA, BB, CC, DD, PARTS };
+enum { X, DELTA_, AA, BB, CC, DD, START, PARTS };
 
 typedef struct select_case {
     hop_selective c;
     int64_t count[PARTS], used[PARTS], stride[PARTS];
-    float *p[PARTS], *start, *o, *d_o;
+    float *p[PARTS], *o, *d_o;
     double *d[PARTS], *truth, *last;
 } select_case;
 
@@ -35,12 +35,12 @@ static select_case select_new(int64_t T, int64_t D, int64_t N)
     select_case s = {.c = {.tokens = T, .width = D, .states = N}};
     part(&s, X, T, D, 3, 1.0), part(&s, DELTA_, T, D, 1, 1.0), part(&s, AA, D, N, 0, 2.0);
     part(&s, BB, T, N, 2, 1.0), part(&s, CC, T, N, 1, 1.0), part(&s, DD, 1, D, 0, 1.0);
+    part(&s, START, D, N, 0, 1.0);
     s.c.x_stride = s.stride[X], s.c.delta_stride = s.stride[DELTA_], s.c.b_stride = s.stride[BB];
     s.c.c_stride = s.stride[CC], s.c.o_stride = D + 5;
     for (int64_t i = 0; i < s.count[DELTA_]; i++) s.p[DELTA_][i] = fabsf(s.p[DELTA_][i]);
     for (int64_t i = 0; i < s.count[AA]; i++) s.p[AA][i] = -fabsf(s.p[AA][i]);
-    s.start = random_new(D * N, 399, 1.0), s.o = floats_new(T * s.c.o_stride),
-    s.d_o = random_new(T * s.c.o_stride, 398, 1.0);
+    s.o = floats_new(T * s.c.o_stride), s.d_o = random_new(T * s.c.o_stride, 398, 1.0);
     s.truth = doubles_new(T * s.c.o_stride), s.last = doubles_new(D * N);
     sync(&s);
     return s;
@@ -49,7 +49,7 @@ static select_case select_new(int64_t T, int64_t D, int64_t N)
 static void select_free(select_case *s)
 {
     for (int a = 0; a < PARTS; a++) hop_free(s->p[a]), hop_free(s->d[a]);
-    hop_free(s->start), hop_free(s->o), hop_free(s->d_o), hop_free(s->truth), hop_free(s->last);
+    hop_free(s->o), hop_free(s->d_o), hop_free(s->truth), hop_free(s->last);
 }
 
 static hop_selective_in input(const select_case *s)
@@ -62,7 +62,7 @@ static void truth_select(select_case *s)
     const hop_selective *c = &s->c;
     for (int64_t ch = 0; ch < c->width; ch++) {
         double *h = s->last + ch * c->states;
-        for (int64_t n = 0; n < c->states; n++) h[n] = s->start[ch * c->states + n];
+        for (int64_t n = 0; n < c->states; n++) h[n] = s->d[START][ch * c->states + n];
         for (int64_t t = 0; t < c->tokens; t++) {
             double x = s->d[X][t * c->x_stride + ch], delta = s->d[DELTA_][t * c->delta_stride + ch],
                    sum = s->d[DD][ch] * x;
@@ -91,7 +91,7 @@ static float *forward(select_case *s, hop_pool *pool)
     const int64_t size = s->c.width * s->c.states;
     float *state = floats_new(size), *scratch = scratch_new(&s->c, false, pool);
     hop_selective_in in = input(s);
-    memcpy(state, s->start, sizeof(float) * (size_t)size);
+    memcpy(state, s->p[START], sizeof(float) * (size_t)size);
     poison(s->o, s->c.tokens * s->c.o_stride);
     hop_selective_forward(s->o, state, &in, &s->c, scratch, pool);
     hop_free(scratch);
@@ -158,7 +158,7 @@ static void a_delta_of_zero_leaves_the_state_as_it_is(void **state)
     FOR_EACH_TABLE(t)
     {
         float *last = forward(&s, NULL);
-        assert_memory_equal(last, s.start, sizeof(float) * 21 * 6);
+        assert_memory_equal(last, s.p[START], sizeof(float) * 21 * 6);
         hop_free(last);
     }
     select_free(&s);
@@ -171,7 +171,7 @@ static void without_state_and_input_the_output_is_exactly_zero(void **state)
     select_case s = select_new(50, 21, 6);
     memset(s.p[BB], 0, sizeof(float) * (size_t)s.count[BB]);
     memset(s.p[DD], 0, sizeof(float) * (size_t)s.count[DD]);
-    memset(s.start, 0, sizeof(float) * 21 * 6);
+    memset(s.p[START], 0, sizeof(float) * 21 * 6);
     FOR_EACH_TABLE(t)
     {
         hop_free(forward(&s, NULL));
@@ -186,11 +186,11 @@ static void without_state_and_input_the_output_is_exactly_zero(void **state)
 static void backward(select_case *s, float *const g[PARTS], hop_pool *pool)
 {
     hop_selective_in in = input(s);
-    hop_selective_grad want = {s->d_o, g[X], g[DELTA_], g[AA], g[BB], g[CC], g[DD]};
+    hop_selective_grad want = {s->d_o, g[X], g[DELTA_], g[AA], g[BB], g[CC], g[DD], g[START]};
     float *scratch = scratch_new(&s->c, true, pool);
     for (int a = 0; a < PARTS; a++)
         if (g[a]) poison(g[a], s->count[a]);
-    hop_selective_backward(&want, s->start, &in, &s->c, scratch, pool);
+    hop_selective_backward(&want, s->p[START], &in, &s->c, scratch, pool);
     hop_free(scratch);
 }
 
@@ -288,8 +288,8 @@ static void assert_tensor(const hop_safetensors *f, const char *name, const floa
 
 static void the_file_of_others_agrees(void **state)
 {
-    static const char *const names[PARTS] = {"x", "delta", "A", "B", "C", "D"};
-    static const char *const grad_names[PARTS] = {"dx", "ddelta", "dA", "dB", "dC", "dD"};
+    static const char *const names[START] = {"x", "delta", "A", "B", "C", "D"};
+    static const char *const grad_names[START] = {"dx", "ddelta", "dA", "dB", "dC", "dD"};
     const hop__kernels *t;
     char path[1000];
     hop_safetensors f = {0};
@@ -301,17 +301,18 @@ static void the_file_of_others_agrees(void **state)
     hop_selective c = {T, D, N, D, D, N, N, D};
     FOR_EACH_TABLE(t)
     {
-        float *in[PARTS], *out[PARTS], *o = floats_new(B * T * D), *last = floats_new(B * D * N), *d_o;
-        int64_t n[PARTS], no;
+        float *in[START], *out[START], *o = floats_new(B * T * D), *last = floats_new(B * D * N), *d_o;
+        int64_t n[START], no;
         d_o = tensor(&f, "do", &no);
-        for (int a = 0; a < PARTS; a++) in[a] = tensor(&f, names[a], &n[a]), out[a] = floats_new(n[a]);
+        for (int a = 0; a < START; a++) in[a] = tensor(&f, names[a], &n[a]), out[a] = floats_new(n[a]);
         for (int64_t b = 0; b < B; b++) {
-            const int64_t at[PARTS] = {b * T * D, b * T * D, 0, b * T * N, b * T * N, 0};
+            const int64_t at[START] = {b * T * D, b * T * D, 0, b * T * N, b * T * N, 0};
             float *dA = floats_new(D * N), *dD = floats_new(D), *scratch = scratch_new(&c, true, NULL);
             hop_selective_in p = {in[X] + at[X],   in[DELTA_] + at[X], in[AA],
                                   in[BB] + at[BB], in[CC] + at[CC],    in[DD]};
             hop_selective_grad g = {
-                d_o + at[X], out[X] + at[X], out[DELTA_] + at[X], dA, out[BB] + at[BB], out[CC] + at[CC], dD};
+                d_o + at[X], out[X] + at[X], out[DELTA_] + at[X], dA, out[BB] + at[BB], out[CC] + at[CC], dD,
+                NULL};
             hop_selective_forward(o + at[X], last + b * D * N, &p, &c, scratch, NULL);
             hop_selective_backward(&g, NULL, &p, &c, scratch, NULL);
             for (int64_t i = 0; i < D * N; i++) out[AA][i] += dA[i];
@@ -320,7 +321,7 @@ static void the_file_of_others_agrees(void **state)
         }
         assert_tensor(&f, "o", o);
         assert_tensor(&f, "final_state", last);
-        for (int a = 0; a < PARTS; a++) {
+        for (int a = 0; a < START; a++) {
             assert_tensor(&f, grad_names[a], out[a]);
             hop_free(in[a]), hop_free(out[a]);
         }

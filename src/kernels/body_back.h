@@ -26,8 +26,8 @@ INLINE slope gelu_slope(vf x)
 INLINE slope silu_slope(vf x)
 {
     vf s = 1.0f / (v_exp(-x) + 1.0f);
-    vf far = v_from_bits(v_bits(x) & v_lt(v_all(-88.0f), x)); /* below, s is 0 and x may be infinite */
-    return (slope){x * s, s + far * s * (1.0f - s)};
+    vf near = v_from_bits(v_bits(x) & v_lt(v_abs(x), v_all(88.0f))); /* beyond, x may be infinite */
+    return (slope){x * s, s + near * s * (1.0f - s)};
 }
 
 INLINE void map_back(float *dx, float *y, const float *x, const float *dy, int64_t n, slope_fn *fn)

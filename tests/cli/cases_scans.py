@@ -104,8 +104,6 @@ def gradients(core, x, scale, d_o):
     step, made = 1e-5, {}
     total = lambda: dot(outputs(core, x, scale)["o"].values, d_o.values)
     for name, t in x.items():
-        if core == "selective" and name == "initial_state":
-            continue
         made["d" + name] = Tensor(t.shape)
         for i, old in enumerate(t.values):
             t.values[i] = old + step
