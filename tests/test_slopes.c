@@ -147,16 +147,20 @@ static void norms_have_their_slopes(void **state)
         }
 }
 
-static void rotating_back_undoes_a_rotation(void **state)
+static void a_table_of_angles_rotates_to_the_same_bits_and_back(void **state)
 {
-    enum { rows = 5, heads = 2, dim = 7, stride = heads * dim + 1 };
-    float *x = random_new(rows * stride, 12, 1.0), y[rows * stride];
+    enum { rows = 5, heads = 2, dim = 7, stride = heads * dim + 1, first = 3, half = dim / 2 };
+    float *x = random_new(rows * stride, 12, 1.0), y[rows * stride], z[rows * stride];
+    double table[(first + rows) * half * 2];
     (void)state;
-    memcpy(y, x, sizeof y);
-    hop_rope(y, rows, stride, heads, dim, 3, 100.0);
+    memcpy(y, x, sizeof y), memcpy(z, x, sizeof z);
+    hop_rope(y, rows, stride, heads, dim, first, 100.0);
     assert_true(fabsf(y[0] - x[0]) > 1e-3f);
-    hop_rope_backward(y, rows, stride, heads, dim, 3, 100.0);
-    for (int i = 0; i < rows * stride; i++) assert_near(y[i], x[i], 1e-6);
+    hop_rope_table(table, first + rows, dim, 100.0);
+    hop_rope_by(z, rows, stride, heads, dim, table, first, false);
+    assert_memory_equal(y, z, sizeof y);
+    hop_rope_by(z, rows, stride, heads, dim, table, first, true);
+    for (int i = 0; i < rows * stride; i++) assert_near(z[i], x[i], 1e-6);
     hop_free(x);
 }
 
@@ -285,7 +289,7 @@ int main(void)
         cmocka_unit_test(far_out_slopes_are_exact),
         cmocka_unit_test(swiglu_has_its_slopes),
         cmocka_unit_test(norms_have_their_slopes),
-        cmocka_unit_test(rotating_back_undoes_a_rotation),
+        cmocka_unit_test(a_table_of_angles_rotates_to_the_same_bits_and_back),
         cmocka_unit_test(convolutions_have_their_slopes),
         cmocka_unit_test(the_diagonal_recurrence_has_its_slopes),
     };

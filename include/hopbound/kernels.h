@@ -151,8 +151,8 @@ typedef struct hop_swiglu_grad {
 } hop_swiglu_grad;
 void hop_swiglu_backward(const hop_swiglu_grad *g, const float *gate, const float *up, const float *dy,
                          int64_t n);
-/* Of the norms: dx [rows, dim] is overwritten or, if `add`, added to; dweight and dbias [dim] (may be NULL)
- * are added to, row after row. */
+/* Of the norms: dx [rows, dim] is overwritten or, if `add`, added to; dweight and dbias [dim], each of which
+ * may be NULL, are added to, row after row. */
 typedef struct hop_norm_grad {
     const float *dy;
     float *dx, *dweight, *dbias;
@@ -162,9 +162,12 @@ void hop_rmsnorm_backward(const hop_norm_grad *g, const float *x, const float *w
                           int64_t dim, float eps);
 void hop_layernorm_backward(const hop_norm_grad *g, const float *x, const float *weight, int64_t rows,
                             int64_t dim, float eps);
-/* The transpose of hop_rope: turns back, in place. */
-void hop_rope_backward(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
-                       double theta);
+/* hop_rope for who rotates the same positions often: cosines and sines of positions 0 .. rows-1, [rows,
+ * dim/2, 2], and the rotation by them, row r by the table's row first + r; `back` turns the other way, which
+ * is the gradient. The bits are hop_rope's. */
+void hop_rope_table(double *table, int64_t rows, int64_t dim, double theta);
+void hop_rope_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, const double *table,
+                 int64_t first, bool back);
 
 /* Two roundings, both to nearest, ties to even; infinities and NaN stay what they are. */
 

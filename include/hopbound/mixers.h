@@ -181,20 +181,25 @@ void hop_reverse_plan(hop_reverse *r, const hop_list *l);
  * be told of a later first row: then the gradient of all rows before is zero. */
 typedef struct hop_tape {
     int64_t sequences, tokens;
-    int64_t first;      /* of y */
-    int64_t back_first; /* of dy; no less than `first` */
-    const float *x;     /* [sequences, tokens, d_model] */
-    float *y;           /* [sequences, tokens - first, d_model] */
-    const float *state; /* [sequences, state_floats] before the first token; NULL: zeros */
-    float *kept;        /* hop_tape_kept floats; from forward to backward */
-    float *scratch;     /* hop_tape_scratch floats */
-    const float *dy;    /* [sequences, tokens - back_first, d_model] */
-    float *dx;          /* overwritten, as is .. */
-    float *dstate;      /* .. this; NULL: not wanted */
+    int64_t first;        /* of y */
+    int64_t back_first;   /* of dy; no less than `first` */
+    const float *x;       /* [sequences, tokens, d_model] */
+    float *y;             /* [sequences, tokens - first, d_model] */
+    const float *state;   /* [sequences, state_floats] before the first token; NULL: zeros */
+    float *kept;          /* hop_tape_kept floats; from forward to backward */
+    const double *angles; /* hop_tape_angles of `tokens` or more; lists without rotations do not look */
+    float *scratch;       /* hop_tape_scratch floats */
+    const float *dy;      /* [sequences, tokens - back_first, d_model] */
+    float *dx;            /* overwritten, as is .. */
+    float *dstate;        /* .. this; NULL: not wanted */
 } hop_tape;
 /* Floats for at most so many sequences of at most so many tokens. */
 size_t hop_tape_kept(const hop_list *l, const hop_reverse *r, int64_t sequences, int64_t tokens);
 size_t hop_tape_scratch(const hop_list *l, const hop_reverse *r, int64_t sequences, int64_t tokens);
+/* The table of the list's rotations, which all have one dim and theta; it depends on these and `tokens` only.
+ * Doubles, 0: it has none. */
+size_t hop_tape_angles_size(const hop_list *l, int64_t tokens);
+void hop_tape_angles(double *angles, const hop_list *l, int64_t tokens);
 /* The bits of hop_list_forward, but for recurrences over more tokens than it takes at a time. */
 void hop_tape_forward(const hop_tape *t, const hop_list *l, const hop_reverse *r, const hop_mixer_config *c,
                       const float *const *params);

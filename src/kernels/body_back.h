@@ -80,30 +80,45 @@ typedef struct norm_row {
     const float *x, *dy, *w; /* of this row */
 } norm_row;
 
+/* n floats from p on, n <= LANES. */
+INLINE vf some(const float *p, const int64_t n)
+{
+    return n == LANES ? v_load(p) : v_load_part(p, n);
+}
+
+INLINE void norm_sums(const norm_row *r, int64_t i, const int64_t n, vf *about, vf *along)
+{
+    vf e = some(r->w + i, n) * some(r->dy + i, n);
+    *about += e;
+    *along += e * ((some(r->x + i, n) - r->mean) * r->s);
+}
+
 INLINE void norm_means(norm_row *r, int64_t n, const bool centred)
 {
     vf about = (vf){0}, along = (vf){0};
-    for (int64_t i = 0; i < n; i += LANES) {
-        vf e = v_load_to(r->w, i, n) * v_load_to(r->dy, i, n);
-        about += e;
-        along += e * ((v_load_to(r->x, i, n) - r->mean) * r->s);
-    }
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) norm_sums(r, i, LANES, &about, &along);
+    if (i < n) norm_sums(r, i, n - i, &about, &along);
     r->about = centred ? v_sum(about) / (float)n : 0.0f;
     r->along = v_sum(along) / (float)n;
 }
 
 /* dx = s (e - mean e - z mean(e z)); dweight += dy z, dbias += dy. */
+INLINE void norm_slice(const norm_row *r, const hop_norm_grad *g, float *dx, int64_t i, const int64_t n)
+{
+    vf dy = some(r->dy + i, n), z = (some(r->x + i, n) - r->mean) * r->s;
+    vf d = (some(r->w + i, n) * dy - r->about - z * r->along) * r->s;
+    if (g->add) d += some(dx + i, n);
+    v_store_to(dx + i, d, n);
+    if (g->dweight) v_store_to(g->dweight + i, some(g->dweight + i, n) + dy * z, n);
+    if (g->dbias) v_store_to(g->dbias + i, some(g->dbias + i, n) + dy, n);
+}
+
 INLINE void norm_row_back(const norm_row *r, const hop_norm_grad *g, float *dx, int64_t n)
 {
-    for (int64_t i = 0; i < n; i += LANES) {
-        const int64_t k = hop__min(LANES, n - i);
-        vf dy = v_load_to(r->dy, i, n), z = (v_load_to(r->x, i, n) - r->mean) * r->s;
-        vf d = (v_load_to(r->w, i, n) * dy - r->about - z * r->along) * r->s;
-        if (g->add) d += v_load_to(dx, i, n);
-        v_store_to(dx + i, d, k);
-        v_store_to(g->dweight + i, v_load_to(g->dweight, i, n) + dy * z, k);
-        if (g->dbias) v_store_to(g->dbias + i, v_load_to(g->dbias, i, n) + dy, k);
-    }
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) norm_slice(r, g, dx, i, LANES);
+    if (i < n) norm_slice(r, g, dx, i, n - i);
 }
 
 INLINE void norm_back(const hop_norm_grad *g, const float *x, const hop__norm *c, const bool centred)

@@ -155,15 +155,7 @@ INLINE int width_for(int64_t columns)
 
 /* ---- transposing --------------------------------------------------------------------------- */
 
-#if defined(__GNUC__) && defined(__has_builtin)
-#if __has_builtin(__builtin_shufflevector)
-#define HAVE_SHUFFLE 1
-#endif
-#endif
-
 #ifdef HAVE_SHUFFLE
-typedef float v4 __attribute__((vector_size(16)));
-
 /* dst[c*ldd + r] = src[r*lds + c] for 4 x 4. */
 INLINE void transpose4(float *dst, int64_t ldd, const float *src, int64_t lds)
 {

@@ -100,14 +100,40 @@ INLINE vf v_max(vf a, vf b)
 #endif
 }
 
-/* Sum and maximum of the lanes, halving: the order is fixed. */
+#if defined(__GNUC__) && defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+#define HAVE_SHUFFLE 1
+typedef float v4 __attribute__((vector_size(16)));
+typedef float v8 __attribute__((vector_size(32)));
+#endif
+#endif
+
+/* Sum and maximum of the lanes, halving: the order is fixed. In registers where the compiler can, since a sum
+ * that goes through memory waits for its own stores. */
 INLINE float v_sum(vf v)
 {
+#if defined(HAVE_SHUFFLE) && LANES >= 4
+#if LANES == 16
+    v8 half = __builtin_shufflevector(v, v, 0, 1, 2, 3, 4, 5, 6, 7) +
+              __builtin_shufflevector(v, v, 8, 9, 10, 11, 12, 13, 14, 15);
+#elif LANES == 8
+    vf half = v;
+#endif
+#if LANES >= 8
+    v4 four =
+        __builtin_shufflevector(half, half, 0, 1, 2, 3) + __builtin_shufflevector(half, half, 4, 5, 6, 7);
+#else
+    vf four = v;
+#endif
+    four += __builtin_shufflevector(four, four, 2, 3, 0, 1);
+    return four[0] + four[1];
+#else
     float s[LANES];
     v_store(s, v);
     for (int h = LANES / 2; h > 0; h /= 2)
         for (int i = 0; i < h; i++) s[i] += s[i + h];
     return s[0];
+#endif
 }
 
 INLINE float v_max_lane(vf v)

@@ -81,33 +81,48 @@ void hop_round_significand(float *x, int64_t n, int bits)
 /* Angles are taken in double from the position itself, not by turning a previous row, so that a row's bits do
  * not depend on the rows before it: a step by step run equals a whole one. The sines dominate, so one body
  * serves all tables. */
-static void turn(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
-                 double theta, double way)
+static void turn(float *x, int64_t heads, int64_t dim, int64_t half, double co, double si)
 {
-    int64_t half = dim / 2;
-    for (int64_t r = 0; r < rows; r++) {
-        for (int64_t e = 0; e < half; e++) {
-            double angle = (double)(first + r) * pow(theta, -2.0 * (double)e / (double)dim);
-            double co = cos(angle), si = way * sin(angle);
-            for (int64_t h = 0; h < heads; h++) {
-                float *p = x + r * stride + h * dim + e;
-                double a = p[0], b = p[half];
-                p[0] = (float)(a * co - b * si);
-                p[half] = (float)(a * si + b * co);
-            }
-        }
+    for (int64_t h = 0; h < heads; h++) {
+        float *p = x + h * dim;
+        double a = p[0], b = p[half];
+        p[0] = (float)(a * co - b * si);
+        p[half] = (float)(a * si + b * co);
     }
 }
 
 void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first, double theta)
 {
-    turn(x, rows, stride, heads, dim, first, theta, 1.0);
+    for (int64_t e = 0; e < dim / 2; e++) {
+        double rate = pow(theta, -2.0 * (double)e / (double)dim);
+        for (int64_t r = 0; r < rows; r++) {
+            double angle = (double)(first + r) * rate;
+            turn(x + r * stride + e, heads, dim, dim / 2, cos(angle), sin(angle));
+        }
+    }
 }
 
-void hop_rope_backward(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
-                       double theta)
+void hop_rope_table(double *table, int64_t rows, int64_t dim, double theta)
 {
-    turn(x, rows, stride, heads, dim, first, theta, -1.0);
+    int64_t half = dim / 2;
+    for (int64_t e = 0; e < half; e++) {
+        double rate = pow(theta, -2.0 * (double)e / (double)dim);
+        for (int64_t r = 0; r < rows; r++) {
+            table[(r * half + e) * 2] = cos((double)r * rate);
+            table[(r * half + e) * 2 + 1] = sin((double)r * rate);
+        }
+    }
+}
+
+void hop_rope_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, const double *table,
+                 int64_t first, bool back)
+{
+    int64_t half = dim / 2;
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t e = 0; e < half; e++) {
+            const double *t = table + ((first + r) * half + e) * 2;
+            turn(x + r * stride + e, heads, dim, half, t[0], back ? -t[1] : t[1]);
+        }
 }
 
 /* ---- peak ---------------------------------------------------------------------------------- */

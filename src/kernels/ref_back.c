@@ -74,7 +74,7 @@ static void norm_back(const hop_norm_grad *g, const float *x, const hop__norm *c
     }
     x -= c->rows * n;
     for (int64_t i = 0; i < n; i++) { /* sums over rows, each in double */
-        double dweight = g->dweight[i], dbias = g->dbias ? g->dbias[i] : 0.0;
+        double dweight = g->dweight ? g->dweight[i] : 0.0, dbias = g->dbias ? g->dbias[i] : 0.0;
         for (int64_t t = 0; t < c->rows; t++) {
             double mean = 0.0, var = 0.0;
             for (int64_t j = 0; centred && j < n; j++) mean += x[t * n + j] / (double)n;
@@ -82,7 +82,7 @@ static void norm_back(const hop_norm_grad *g, const float *x, const hop__norm *c
             dweight += g->dy[t * n + i] * (x[t * n + i] - mean) / sqrt(var + c->eps);
             dbias += g->dy[t * n + i];
         }
-        g->dweight[i] = (float)dweight;
+        if (g->dweight) g->dweight[i] = (float)dweight;
         if (g->dbias) g->dbias[i] = (float)dbias;
     }
 }

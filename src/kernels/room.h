@@ -24,7 +24,7 @@ enum {
     HOP__ATTN_KEYS = 96,   /* keys between two rescalings; >= HOP_ATTN_BLOCK, a multiple of 4, 6 and 12 */
     HOP__BACK_KEYS = 48,   /* keys of one block of the backward pass */
     HOP__ATTN_FEW = 3,     /* up to so many query rows are done row by row */
-    HOP__GEMM_ROWS = 240,  /* rows of one product task: a block of a[240, 256] stays in a 512 KB L2 */
+    HOP__GEMM_ROWS = 264,  /* rows of one product task: a block of a[264, 256] stays in a 512 KB L2 */
     HOP__GEMM_COLS = 512,  /* columns of one product task */
     HOP__GEMM_DEPTH = 256, /* terms summed in registers before c is touched */
     HOP__SCAN_CHUNK = 32,  /* tokens of a chunk; a multiple of HOP__PANEL_MAX */

@@ -208,6 +208,29 @@ size_t hop_tape_scratch(const hop_list *l, const hop_reverse *r, int64_t sequenc
     return state + lines(sequences * tokens * r->grad_floats) + work + 64;
 }
 
+static const hop_op *rotation(const hop_list *l)
+{
+    const hop_op *found = NULL;
+    for (int i = 0; i < l->op_count; i++) {
+        if (l->op[i].kind != HOP_OP_ROPE) continue;
+        assert(!found || (found->dim == l->op[i].dim && found->theta == l->op[i].theta));
+        found = &l->op[i];
+    }
+    return found;
+}
+
+size_t hop_tape_angles_size(const hop_list *l, int64_t tokens)
+{
+    const hop_op *op = rotation(l);
+    return op ? (size_t)(tokens * (op->dim / 2) * 2) : 0;
+}
+
+void hop_tape_angles(double *angles, const hop_list *l, int64_t tokens)
+{
+    const hop_op *op = rotation(l);
+    if (op) hop_rope_table(angles, tokens, op->dim, op->theta);
+}
+
 /* ---- both ways -------------------------------------------------------------------------------- */
 
 static hop__walk walk_of(const hop_tape *t, const hop_list *l, const hop_mixer_config *c,
@@ -215,6 +238,7 @@ static hop__walk walk_of(const hop_tape *t, const hop_list *l, const hop_mixer_c
 {
     hop__walk w = {.l = l, .c = c, .w = params, .sequences = t->sequences, .tokens = t->tokens};
     w.first = t->first, w.state_stride = l->state_floats, w.form = HOP_FORM_CHUNKED;
+    w.angles = t->angles;
     return w;
 }
 

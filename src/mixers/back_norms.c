@@ -75,7 +75,7 @@ void hop__back_act(const hop__rows *r)
     for (int64_t t = 0; t < r->count; t++) hop__rows_put(r, 0, t, d + t * r->width, r->width, before * scale);
 }
 
-/* ---- rotations and lengths -------------------------------------------------------------------- */
+/* ---- rotations -------------------------------------------------------------------------------- */
 
 void hop__back_rope(const hop__rows *r)
 {
@@ -85,44 +85,35 @@ void hop__back_rope(const hop__rows *r)
     for (int64_t t = 0, n; t < r->count; t += n) {
         int64_t at = (r->first + t) % r->tokens;
         n = r->tokens - at < r->count - t ? r->tokens - at : r->count - t;
-        hop_rope_backward(d + t * r->width, n, r->width, op->groups, op->dim, r->position + at, op->theta);
+        hop_rope_by(d + t * r->width, n, r->width, op->groups, op->dim, r->angles, at, true);
     }
     for (int64_t t = 0; t < r->count; t++) hop__rows_put(r, 0, t, d + t * r->width, r->width, 1.0f);
 }
 
-/* y = a s, s = (sum a² + 1e-6)^(-1/2): da = s (dy - y (y·dy)). */
-void hop__back_l2(const hop__rows *r)
-{
-    int64_t dim = r->op->dim;
-    for (int64_t t = 0; t < r->count; t++) {
-        float *d = r->work;
-        for (int64_t g = 0; g < r->op->groups; g++) {
-            const float *a = hop__rows_in(r, 0, t) + g * dim, *dy = r->dy + t * r->width + g * dim;
-            double sum[4] = {0}, along[4] = {0};
-            for (int64_t i = 0; i < dim; i++) {
-                sum[i & 3] += (double)a[i] * a[i];
-                along[i & 3] += (double)a[i] * dy[i];
-            }
-            double square = 1.0 / (sum[0] + sum[1] + sum[2] + sum[3] + 1e-6), s = sqrt(square);
-            float by = (float)((along[0] + along[1] + along[2] + along[3]) * square), length = (float)s;
-            for (int64_t i = 0; i < dim; i++) d[g * dim + i] = length * (dy[i] - a[i] * by);
-        }
-        hop__rows_put(r, 0, t, d, r->width, 1.0f);
-    }
-}
-
 /* ---- norms ------------------------------------------------------------------------------------ */
 
-void hop__back_rms(const hop__rows *r)
+static void rms(const hop__rows *r, const float *weight, float *dweight, float eps)
 {
-    const hop_op *op = r->op;
     bool packed = r->stride[0] == r->width;
     for (int64_t t = 0; t < (packed ? 1 : r->count); t++) {
         const hop_norm_grad g = {
-            .dy = r->dy + t * r->width, .dx = hop__rows_din(r, 0, t), .dweight = r->dpar, .add = r->add[0]};
-        hop_rmsnorm_backward(&g, hop__rows_in(r, 0, t), r->par, (packed ? r->count : 1) * op->groups, op->dim,
-                             (float)op->eps);
+            .dy = r->dy + t * r->width, .dx = hop__rows_din(r, 0, t), .dweight = dweight, .add = r->add[0]};
+        hop_rmsnorm_backward(&g, hop__rows_in(r, 0, t), weight, (packed ? r->count : 1) * r->op->groups,
+                             r->op->dim, eps);
     }
+}
+
+void hop__back_rms(const hop__rows *r)
+{
+    rms(r, r->par, r->dpar, (float)r->op->eps);
+}
+
+/* a / sqrt(sum a² + 1e-6) is an RMS norm: a / sqrt(mean a² + 1e-6/n) n^(-1/2). */
+void hop__back_l2(const hop__rows *r)
+{
+    int64_t n = r->op->dim;
+    for (int64_t i = 0; i < n; i++) r->work[i] = (float)(1.0 / sqrt((double)n));
+    rms(r, r->work, NULL, (float)(1e-6 / (double)n));
 }
 
 void hop__back_groupnorm(const hop__rows *r)

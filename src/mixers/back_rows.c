@@ -287,7 +287,7 @@ static void (*const row_ops[HOP_OP_COUNT])(const hop__rows *) = {
 void hop__back_rows(const hop__back *b, const hop_op *op, int64_t s, int64_t from, int64_t count)
 {
     hop__rows r = {.op = op, .first = from, .count = count, .width = op->width, .work = b->work};
-    r.tokens = b->v.tokens, r.position = b->v.position;
+    r.tokens = b->v.tokens, r.angles = b->v.angles;
     r.y = hop__out(&b->v, op, s, from), r.dy = hop__out(&b->d, op, s, from);
     for (int i = 0; i < 4; i++) {
         r.in[i] = hop__in(&b->v, op, i, s, from);

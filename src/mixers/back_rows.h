@@ -7,7 +7,8 @@
 typedef struct hop__rows {
     const hop_op *op;
     int64_t first, count, width; /* first: in its sequence; rows of several may follow one another */
-    int64_t tokens, position;
+    int64_t tokens;
+    const double *angles;
     const float *y, *dy; /* packed */
     const float *in[4];
     float *din[4]; /* laid out as the inputs, `stride` apart; set, or added to */

@@ -89,8 +89,11 @@ static void rope(const rows *r)
     for (int64_t t = 0, n; t < r->count; t += n) {
         int64_t at = (r->first + t) % tokens;
         n = tokens - at < r->count - t ? tokens - at : r->count - t;
-        hop_rope(r->y + t * r->width, n, r->width, r->op->groups, r->op->dim, r->w->position + at,
-                 r->op->theta);
+        float *y = r->y + t * r->width;
+        if (r->w->angles)
+            hop_rope_by(y, n, r->width, r->op->groups, r->op->dim, r->w->angles, r->w->position + at, false);
+        else
+            hop_rope(y, n, r->width, r->op->groups, r->op->dim, r->w->position + at, r->op->theta);
     }
 }
 

@@ -21,6 +21,7 @@ typedef struct hop__walk {
     hop_form form;
     hop_pool *pool;
     float *work;                /* what an operation needs for itself */
+    const double *angles;       /* for rotations, of positions 0 ..; NULL: there is no table */
     const hop_reverse *reverse; /* training: attention's log-sum-exp are kept */
     float *kept;
 } hop__walk;

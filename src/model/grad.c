@@ -57,13 +57,28 @@ static size_t lay(hop_grad *g, float *base)
 static void plan_layers(hop_grad *g)
 {
     const hop_layout *l = g->model->layout;
-    for (int64_t i = 0; i < l->plan_count; i++) hop_reverse_plan(&g->reverse[i], &l->plans[i]->list);
     for (int64_t i = 0; i < g->layers; i++) {
         g->layer[i].w = &g->model->layers[i];
         g->layer[i].mixer = hop_model_mixer_config(g->model, i);
-        for (int64_t k = 0; k < l->plan_count; k++)
-            if (g->layer[i].w->list == &l->plans[k]->list) g->layer[i].reverse = &g->reverse[k];
     }
+    double *angles = g->angles;
+    for (int64_t k = 0; k < l->plan_count; k++) {
+        const hop_list *list = &l->plans[k]->list;
+        hop_reverse_plan(&g->reverse[k], list);
+        hop_tape_angles(angles, list, g->tokens);
+        for (int64_t i = 0; i < g->layers; i++)
+            if (g->layer[i].w->list == list)
+                g->layer[i].reverse = &g->reverse[k], g->layer[i].angles = angles;
+        angles += hop_tape_angles_size(list, g->tokens);
+    }
+}
+
+static size_t angles_of_all(const hop_grad *g)
+{
+    const hop_layout *l = g->model->layout;
+    size_t n = 1;
+    for (int64_t k = 0; k < l->plan_count; k++) n += hop_tape_angles_size(&l->plans[k]->list, g->tokens);
+    return n;
 }
 
 static hop_status open_all(hop_grad *g, hop_error *err)
@@ -71,11 +86,12 @@ static hop_status open_all(hop_grad *g, hop_error *err)
     const hop_layout *l = g->model->layout;
     const size_t streams = (size_t)(g->layers + 1) * sizeof(float *);
     g->reverse = hop_alloc(sizeof *g->reverse * (size_t)l->plan_count);
+    g->angles = hop_alloc(sizeof(double) * angles_of_all(g));
     g->layer = hop_alloc(sizeof *g->layer * (size_t)g->layers);
     g->stream = hop_alloc(streams);
     g->dstream = hop_alloc(streams);
     g->token = hop_alloc(sizeof(int32_t) * (size_t)(g->sequences * g->tokens));
-    if (!g->reverse || !g->layer || !g->stream || !g->dstream || !g->token)
+    if (!g->reverse || !g->angles || !g->layer || !g->stream || !g->dstream || !g->token)
         return hop_fail(err, HOP_ENOMEM, "out of memory");
     plan_layers(g);
     g->memory = hop_alloc_raw(sizeof(float) * lay(g, NULL));
@@ -111,6 +127,7 @@ void hop_grad_free(hop_grad *g)
 {
     if (!g) return;
     hop_free(g->reverse);
+    hop_free(g->angles);
     hop_free(g->layer);
     hop_free(g->stream);
     hop_free(g->dstream);
@@ -160,6 +177,7 @@ static hop_tape tape_of(const hop_grad *g, int64_t layer)
                       .first = layer + 1 == g->layers ? g->first : 0,
                       .x = plain ? g->stream[layer] : l->normed,
                       .kept = l->kept,
+                      .angles = l->angles,
                       .scratch = g->work.mixer};
 }
 
@@ -168,14 +186,18 @@ static void layer_forward(hop_grad *g, int64_t i)
     const hop__grad_layer *l = &g->layer[i];
     const int64_t d = g->model->layout->config.d_model;
     hop_tape t = tape_of(g, i);
-    float *x = g->stream[i + 1];
-    if (t.first > 0) x = g->work.row[1];
     hop__norm(g->model, l->normed, g->stream[i], l->w->norm1, l->w->norm1_bias, g->now * g->count, 0, NULL);
     t.y = g->work.row[0];
     hop_tape_forward(&t, l->w->list, l->reverse, &l->mixer, l->w->mixer);
+    const int64_t rows = g->now * (g->count - t.first);
+    if (t.first == 0) {
+        hop__mlp_forward(g->model, l->w, &l->rows, &g->work, g->stream[i + 1], g->stream[i], t.y, rows);
+        return;
+    }
+    float *x = g->work.row[1];
     pack(g, x, g->stream[i], t.first, d);
-    hop__mlp_forward(g->model, l->w, &l->rows, &g->work, x, t.y, g->now * (g->count - t.first));
-    if (t.first > 0) unpack(g, g->stream[i + 1], x, t.first, d);
+    hop__mlp_forward(g->model, l->w, &l->rows, &g->work, x, x, t.y, rows);
+    unpack(g, g->stream[i + 1], x, t.first, d);
 }
 
 static hop_status check(const hop_grad *g, const int32_t *tokens, int64_t sequences, int64_t count,

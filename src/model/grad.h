@@ -22,6 +22,7 @@ typedef struct hop__grad_layer {
     const hop__layer *w;
     const hop_reverse *reverse;
     hop_mixer_config mixer;
+    const double *angles;
     float *normed, *kept;
     hop__mlp_rows rows; /* packed: tokens that are computed only */
 } hop__grad_layer;
@@ -33,6 +34,7 @@ struct hop_grad {
     int64_t now, count, first; /* of the pass at hand: sequences, tokens, the last layer's first row */
     int32_t *token;
     hop_reverse *reverse; /* [plans] */
+    double *angles;       /* of each plan, one after the other */
     hop__grad_layer *layer;
     float **stream, **dstream; /* [layers + 1] */
     hop__mlp_rows late;        /* rows picked from those that were kept */
@@ -43,9 +45,9 @@ struct hop_grad {
 /* grad_block.c: what a block does to each token alone. Gradients of weights go to the same place of `dblock`
  * as the weights have in the model's. */
 
-/* x += y, then x += mlp(norm(x)); keeps `r`. */
+/* out = mid + mlp(norm(mid)), mid = x + y; keeps `r`. out may be x. */
 void hop__mlp_forward(const hop_model *m, const hop__layer *l, const hop__mlp_rows *r,
-                      const hop__grad_work *work, float *x, const float *y, int64_t rows);
+                      const hop__grad_work *work, float *out, const float *x, const float *y, int64_t rows);
 /* dx of the result becomes that of the mixer's output and of the stream beside it. */
 void hop__mlp_backward(const hop_model *m, const hop__layer *l, const hop__mlp_rows *r,
                        const hop__grad_work *work, float *dx, int64_t rows, float *dblock);

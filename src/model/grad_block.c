@@ -2,8 +2,6 @@
  * together. */
 #include "grad.h"
 
-#include <string.h>
-
 void hop__product_backward(float *dx, bool add, const float *dy, const float *x, const float *w, float *dw,
                            const int64_t rows_out_in[3])
 {
@@ -30,14 +28,13 @@ void hop__norm_backward(const hop_model *m, float *dx, const float *dy, const fl
 }
 
 void hop__mlp_forward(const hop_model *m, const hop__layer *l, const hop__mlp_rows *r,
-                      const hop__grad_work *work, float *x, const float *y, int64_t rows)
+                      const hop__grad_work *work, float *out, const float *x, const float *y, int64_t rows)
 {
     const hop_config *c = &m->layout->config;
     const int64_t d = c->d_model, hidden = c->mlp_hidden;
-    hop_add(x, x, y, rows * d);
+    hop_add(c->mlp == HOP_MLP_NONE ? out : r->mid, x, y, rows * d);
     if (c->mlp == HOP_MLP_NONE) return;
-    memcpy(r->mid, x, sizeof(float) * (size_t)(rows * d));
-    const float *in = hop__norm(m, r->normed, x, l->norm2, l->norm2_bias, rows, 0, NULL);
+    const float *in = hop__norm(m, r->normed, r->mid, l->norm2, l->norm2_bias, rows, 0, NULL);
     hop_linear(r->up, in, l->up, l->up_bias, rows, hidden, d, NULL);
     switch (c->mlp) {
     case HOP_MLP_RELU: hop_relu(work->post, r->up, rows * hidden); break;
@@ -49,7 +46,7 @@ void hop__mlp_forward(const hop_model *m, const hop__layer *l, const hop__mlp_ro
     case HOP_MLP_NONE: break;
     }
     hop_linear(work->row[2], work->post, l->down, l->down_bias, rows, d, hidden, NULL);
-    hop_add(x, x, work->row[2], rows * d);
+    hop_add(out, r->mid, work->row[2], rows * d);
 }
 
 static void add_columns(const hop_model *m, const float *bias, const float *dy, int64_t rows, int64_t width,
