@@ -7,7 +7,7 @@ typedef struct check_args {
     common_args common;
 } check_args;
 
-/* ---- reports --------------------------------------------------------------------------------------- */
+/* ---- reports ------------------------------------------------------------------------------------- */
 
 static int report_json(const common_args *a, const hop_check *c, double seconds)
 {
@@ -46,7 +46,7 @@ static int report(const common_args *a, const hop_check *c, double seconds)
     return a->json.flag ? code : report_text(a, c, seconds);
 }
 
-/* ---- files ----------------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------- */
 
 static bool ends_in(const char *text, const char *end)
 {

@@ -82,6 +82,7 @@ static const shape SHAPES[] = {
 #define SHAPE_COUNT ((int)(sizeof SHAPES / sizeof *SHAPES))
 #define TOKENS      23
 #define VOCAB       11
+#define STRIDE      2 /* tokens from one that is looked at to the next */
 
 /* A network of two layers of a mixer around a full one, random weights, all of them moved; NULL when the
  * mixer cannot be built so. */
@@ -156,7 +157,7 @@ static float *all_logits(const hop_model *m, const int32_t *tokens, int bits, co
 static double *checkers_logits(const hop_truth *t, const hop_rounding *a, hop__how how, const int32_t *tokens)
 {
     double *logits = malloc(sizeof(double) * TOKENS * VOCAB);
-    for (int at = 0; at < TOKENS; at++) {
+    for (int at = 0; at < TOKENS; at += STRIDE) {
         hop__pass p = {.net = t, .arith = a, .how = how, .seed = 1, .watch = -1};
         if (hop__pass_run(&p, tokens, TOKENS, at, logits + at * VOCAB) != HOP_OK) fail_msg("%s", p.err.text);
         hop__pass_close(&p);
@@ -169,9 +170,11 @@ static double *checkers_logits(const hop_truth *t, const hop_rounding *a, hop__h
 static double off_by(const float *a, const double *b, int *differ, double tolerance)
 {
     double most = 0, size = 1e-30;
-    for (int i = 0; i < TOKENS * VOCAB; i++) size = fmax(size, fabs(b[i]));
+    for (int i = 0; i < TOKENS * VOCAB; i++)
+        if (i / VOCAB % STRIDE == 0) size = fmax(size, fabs(b[i]));
     *differ = 0;
     for (int i = 0; i < TOKENS * VOCAB; i++) {
+        if (i / VOCAB % STRIDE) continue;
         double off = fabs(a[i] - b[i]) / size;
         if (!(off <= most)) most = off;
         *differ += !(off <= tolerance);
@@ -183,7 +186,7 @@ static double off_by(const float *a, const double *b, int *differ, double tolera
 
 /* Every mixer in every shape, saved once: how often, and how far off, in float32 and under two arithmetics.
  */
-typedef enum way { PLAIN, SIGNIFICANT, MESSAGES, WAYS } way;
+typedef enum way { PLAIN, SIGNIFICANT, MESSAGES, STATES, SHORT_STATES, WAYS } way;
 static struct tally {
     int networks, same[WAYS];
     double off; /* PLAIN: the most */
@@ -191,14 +194,23 @@ static struct tally {
 
 static const int64_t STARTS[] = {0, 4, 9, 10, 17};
 static const hop_rounding ROUNDINGS[WAYS] = {
-    {0}, {.significant_bits = 7}, {.message_bits = 13, .cuts = STARTS, .cut_count = 5}};
+    [SIGNIFICANT] = {.significant_bits = 7},
+    [MESSAGES] = {.message_bits = 13, .cuts = STARTS, .cut_count = 5},
+    [STATES] = {.state_bits = 12},
+    [SHORT_STATES] = {.state_bits = 8},
+};
+/* The same for the program; where there is one, recurrent layers go token by token. */
+static const hop_cuts CUTS[WAYS] = {
+    [MESSAGES] = {.starts = STARTS, .count = 5, .bits = 13},
+    [STATES] = {.starts = STARTS, .count = 1, .bits = 32, .kept = 12},
+    [SHORT_STATES] = {.starts = STARTS, .count = 1, .bits = 32, .kept = 8},
+};
 
 /* The program's tables that sum in double round as the checker's float32 pass does, but for numbers that lie
  * so near the middle of two that float32 has moved them across. */
 static int walk_networks(void **state)
 {
     (void)state;
-    const hop_cuts cuts = {.starts = STARTS, .count = 5, .bits = 13};
     hop_isa before = hop_kernels_selected();
     int32_t tokens[TOKENS];
     draw(tokens, 2);
@@ -211,7 +223,7 @@ static int walk_networks(void **state)
                 int differ;
                 assert_int_equal(hop_kernels_select(how == PLAIN ? before : HOP_ISA_REF, NULL), HOP_OK);
                 float *got = all_logits(m, tokens, (int)ROUNDINGS[how].significant_bits,
-                                        how == MESSAGES ? &cuts : NULL);
+                                        CUTS[how].count ? &CUTS[how] : NULL);
                 double *want =
                     checkers_logits(t, &ROUNDINGS[how], how == PLAIN ? HOP__DOUBLE : HOP__FLOAT, tokens);
                 double off = off_by(got, want, &differ, TOLERANCE);
@@ -260,7 +272,14 @@ static void messages_are_rounded_where_the_game_rounds_them(void **state)
     most_agree(MESSAGES);
 }
 
-/* ---- numbers ------------------------------------------------------------------------------------ */
+static void states_are_rounded_after_every_token_where_the_program_rounds_them(void **state)
+{
+    (void)state;
+    most_agree(STATES);
+    most_agree(SHORT_STATES);
+}
+
+/* ---- numbers ------------------------------------------------------------------------------------- */
 
 static void roundings_are_those_of_the_kernels_and_of_e5m2(void **state)
 {
@@ -333,7 +352,7 @@ static void shaking_moves_what_rounds_and_nothing_else(void **state)
     hop_model_free(m);
 }
 
-/* ---- tasks -------------------------------------------------------------------------------------- */
+/* ---- tasks --------------------------------------------------------------------------------------- */
 
 static void right_answers_are_those_of_the_tasks(void **state)
 {
@@ -376,6 +395,7 @@ int main(void)
         cmocka_unit_test(every_mixer_in_every_shape_is_what_the_checker_derives),
         cmocka_unit_test(activations_cut_to_bits_are_cut_where_the_program_cuts_them),
         cmocka_unit_test(messages_are_rounded_where_the_game_rounds_them),
+        cmocka_unit_test(states_are_rounded_after_every_token_where_the_program_rounds_them),
         cmocka_unit_test(roundings_are_those_of_the_kernels_and_of_e5m2),
         cmocka_unit_test(shaking_moves_what_rounds_and_nothing_else),
         cmocka_unit_test(right_answers_are_those_of_the_tasks),

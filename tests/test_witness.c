@@ -7,7 +7,7 @@
 #include <hopbound/eval.h>
 #include "room.h"
 
-/* ---- a network that errs -------------------------------------------------------------------------- */
+/* ---- a network that errs ------------------------------------------------------------------------- */
 
 typedef struct scene {
     char dir[512], path[520], task[200], trace[4000];
@@ -95,7 +95,7 @@ static scene damaged(const char *kind)
     return s;
 }
 
-/* ---- the file --------------------------------------------------------------------------------------- */
+/* ---- the file ------------------------------------------------------------------------------------ */
 
 static void put_prompts(const scene *s, hop_text *out)
 {
@@ -202,7 +202,7 @@ static void add_trace(scene *s)
     hop_truth_free(t);
 }
 
-/* ---- tests ------------------------------------------------------------------------------------------ */
+/* ---- tests --------------------------------------------------------------------------------------- */
 
 static void a_wrong_answer_is_confirmed(void **state)
 {

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <stdlib.h>
 
-/* ---- float32, or something near it ----------------------------------------------------------- */
+/* ---- float32, or something near it --------------------------------------------------------------- */
 
 /* In (-1, 1), a function of the number and the seed. */
 static double noise(uint64_t seed, double x)
@@ -70,7 +70,7 @@ double hop__keep_sum(const hop__pass *p, double sum, double size, int64_t terms)
     return (float)(sum + (4 + sqrt((double)terms)) * 0x1p-24 * size * noise(p->seed, sum));
 }
 
-/* ---- declared roundings ----------------------------------------------------------------------- */
+/* ---- declared roundings -------------------------------------------------------------------------- */
 
 double hop__to_significant(double x, int64_t bits)
 {
@@ -100,7 +100,7 @@ double *hop__done(const hop__pass *p, double *x, int64_t n)
     return x;
 }
 
-/* ---- what crosses from token to token ----------------------------------------------------------- */
+/* ---- what crosses from token to token ------------------------------------------------------------ */
 
 int64_t hop__segment_start(const hop__pass *p, int64_t t)
 {

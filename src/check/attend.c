@@ -15,7 +15,7 @@ typedef struct heads {
     int64_t terms;                       /* of a sum */
 } heads;
 
-/* ---- which keys a query sees ---------------------------------------------------------------------- */
+/* ---- which keys a query sees --------------------------------------------------------------------- */
 
 /* Key or value row j, as the segment that begins at `start` holds it. */
 static const double *row_of(const heads *h, const double *near, const double *far, int64_t j, int64_t start)
@@ -69,7 +69,7 @@ static void choose_keys(heads *h, const double *q, int64_t head, int64_t t, int6
         h->seen[j] = (j <= t || p->net->bidirectional) && !(window && j <= t - p->layer->option[HOP__window]);
 }
 
-/* ---- sums of weighted values ------------------------------------------------------------------------ */
+/* ---- sums of weighted values --------------------------------------------------------------------- */
 
 static void sums_begin(heads *h, double *o, int64_t n)
 {
@@ -88,7 +88,7 @@ static void sums_end(const heads *h, double *o, int64_t n)
     for (int64_t e = 0; e < n; e++) o[e] = hop__keep_sum(h->p, o[e], h->sizes[e], h->terms);
 }
 
-/* ---- one query ------------------------------------------------------------------------------------- */
+/* ---- one query ----------------------------------------------------------------------------------- */
 
 /* softmax(scale q·k) v over the keys that are seen. */
 static void attend(heads *h, const double *q, int64_t start, int64_t end, double *o)
@@ -176,7 +176,7 @@ static void attend_cut(heads *h, const double *q, int64_t t, double *o)
     for (int64_t e = 0; e < h->dim; e++) o[e] = hop__keep(h->p, mine[2 + e] / mine[1]);
 }
 
-/* ---- the layer --------------------------------------------------------------------------------------- */
+/* ---- the layer ----------------------------------------------------------------------------------- */
 
 static double *far_rows(hop__pass *p, const double *x, int64_t n)
 {

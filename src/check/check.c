@@ -39,7 +39,7 @@ static bool settle(hop_check *c, bool valid, bool rounding, const char *fmt, ...
     return false;
 }
 
-/* ---- running ------------------------------------------------------------------------------------------ */
+/* ---- running ------------------------------------------------------------------------------------- */
 
 /* The first of the largest; -1 when one is no number. */
 static int64_t largest(const double *x, int64_t n)
@@ -82,8 +82,7 @@ static void run_job(void *ctx, int64_t task, int worker)
         z->stopped = true;
 }
 
-/* ---- what was answered ----------------------------------------------------------------------------------
- */
+/* ---- what was answered --------------------------------------------------------------------------- */
 
 /* By how much the logit of `answer` is above the others'. */
 static double margin_of(const outcome *r, int64_t answer)
@@ -123,8 +122,7 @@ static bool answers_hold(hop_check *c, const session *z, int64_t prompt)
                   (long long)got, (long long)said);
 }
 
-/* ---- collisions ------------------------------------------------------------------------------------------
- */
+/* ---- collisions ---------------------------------------------------------------------------------- */
 
 static bool states_equal(const outcome *a, const outcome *b)
 {
@@ -144,8 +142,7 @@ static bool collides(hop_check *c, const session *z)
                   agree, (int)PASSES);
 }
 
-/* ---- the trace
- * --------------------------------------------------------------------------------------------- */
+/* ---- the trace ----------------------------------------------------------------------------------- */
 
 /* The norm of a - b; *size is raised to the norms of a and b together. */
 static double distance(const double *a, const double *b, int64_t n, double *size)
@@ -217,8 +214,7 @@ static bool trace_holds(hop_check *c, const session *z)
     return true;
 }
 
-/* ---- the verdict
- * --------------------------------------------------------------------------------------------- */
+/* ---- the verdict --------------------------------------------------------------------------------- */
 
 static void judge(hop_check *c, const session *z)
 {

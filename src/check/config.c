@@ -86,7 +86,7 @@ const hop__mixer *hop__mixer_find(const char *name)
     return NULL;
 }
 
-/* ---- a layer --------------------------------------------------------------------------------------- */
+/* ---- a layer ------------------------------------------------------------------------------------- */
 
 void hop__layer_init(hop__layer *l, const hop_truth *n, const hop__mixer *m, int64_t number)
 {
@@ -169,7 +169,7 @@ hop_status hop__layer_ready(hop__layer *l, const hop_truth *n, hop_error *err)
     return HOP_OK;
 }
 
-/* ---- patterns -------------------------------------------------------------------------------------- */
+/* ---- patterns ------------------------------------------------------------------------------------ */
 
 typedef struct pattern {
     const char *at, *linear;
@@ -249,7 +249,7 @@ static hop_status items(pattern *p)
     return HOP_OK;
 }
 
-/* ---- settings -------------------------------------------------------------------------------------- */
+/* ---- settings ------------------------------------------------------------------------------------ */
 
 /* Those of `name`, a mixer's or a layer's number. */
 static hop_status set_all(hop__layer *l, const hop_json *groups, const char *name, hop_error *err)
@@ -295,7 +295,7 @@ static hop_status read_layers(hop_truth *n, const hop_json *root, hop_error *err
     return s;
 }
 
-/* ---- the rest -------------------------------------------------------------------------------------- */
+/* ---- the rest ------------------------------------------------------------------------------------ */
 
 /* The place of a string among `names`; `otherwise` when it is absent. */
 static hop_status read_choice(const hop_json *root, const char *key, const char *const *names, int otherwise,

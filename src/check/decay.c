@@ -48,7 +48,7 @@ static double *divide_by_last(hop__pass *p, const double *x, int64_t groups, int
     return hop__done(p, y, n * dim);
 }
 
-/* ---- linear ------------------------------------------------------------------------------------ */
+/* ---- linear -------------------------------------------------------------------------------------- */
 
 static double elu_plus_one(double x)
 {

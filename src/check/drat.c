@@ -55,7 +55,7 @@ static void push(checker *c, list *l, int v)
     l->v[l->count++] = v;
 }
 
-/* ---- propagation --------------------------------------------------------------------------- */
+/* ---- propagation --------------------------------------------------------------------------------- */
 
 static void assign(checker *c, int lit)
 {
@@ -128,7 +128,7 @@ static bool refuted(checker *c, const int *lits, int size, int without)
     return propagate(c);
 }
 
-/* ---- clauses ------------------------------------------------------------------------------- */
+/* ---- clauses ------------------------------------------------------------------------------------- */
 
 static unsigned hash_of(const int *lits, int size)
 {
@@ -213,7 +213,7 @@ static void delete_clause(checker *c, long line)
         c->failed = hop_fail(&c->err, HOP_EFORMAT, "line %ld deletes a clause that is not there", line);
 }
 
-/* ---- the two rules ------------------------------------------------------------------------- */
+/* ---- the two rules ------------------------------------------------------------------------------- */
 
 /* With the negation of the clause assigned: every clause with the negated pivot resolves to one that follows.
  */
@@ -244,7 +244,7 @@ static void check_addition(checker *c, long line)
         c->failed = hop_fail(&c->err, HOP_EFORMAT, "line %ld adds a clause that does not follow", line);
 }
 
-/* ---- files --------------------------------------------------------------------------------- */
+/* ---- files --------------------------------------------------------------------------------------- */
 
 /* The literals up to a 0; false at the end of the file, and when it has failed. */
 static bool read_clause(checker *c, FILE *f, long line)

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* ---- memory and tensors ------------------------------------------------------------------------ */
+/* ---- memory and tensors -------------------------------------------------------------------------- */
 
 struct hop__block {
     struct hop__block *next;
@@ -67,7 +67,7 @@ double hop__layer_scale(const hop__pass *p, double otherwise)
     return hop__keep(p, p->layer->scale != 0 ? p->layer->scale : otherwise);
 }
 
-/* ---- functions --------------------------------------------------------------------------------- */
+/* ---- functions ----------------------------------------------------------------------------------- */
 
 double hop__copy(double x)
 {
@@ -126,7 +126,7 @@ double *hop__columns(hop__pass *p, const double *x, int64_t all, int64_t first, 
     return y;
 }
 
-/* ---- maps of rows ------------------------------------------------------------------------------ */
+/* ---- maps of rows -------------------------------------------------------------------------------- */
 
 /* y = x Wᵀ + bias; rows of W are `stride` apart. */
 double *hop__affine(hop__pass *p, const double *x, int64_t rows, int64_t in, const double *w, int64_t stride,
@@ -169,7 +169,7 @@ double *hop__convolve(hop__pass *p, double *x, int64_t width, const char *name, 
     return hop__done(p, y, T * width);
 }
 
-/* ---- norms ------------------------------------------------------------------------------------- */
+/* ---- norms --------------------------------------------------------------------------------------- */
 
 double *hop__unit(hop__pass *p, const double *x, int64_t groups, int64_t dim)
 {

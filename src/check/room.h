@@ -17,16 +17,17 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- networks ------------------------------------------------------------------------------ */
+/* ---- networks ------------------------------------------------------------------------------------ */
 
-#define HOP__OPTION_LIST(X)                                                                                 \
-    X(value_dim)                                                                                            \
-    X(conv)                                                                                                 \
-    X(gate)                                                                                                 \
-    X(norm)                                                                                                 \
-    X(rope)                                                                                                 \
-    X(normalise) X(feature) X(window) X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) \
-        X(dt_rank) X(rank) X(steps) X(negative)
+#define HOP__OPTION_LIST(X)                                                                               \
+    X(value_dim)                                                                                          \
+    X(conv)                                                                                               \
+    X(gate)                                                                                               \
+    X(norm)                                                                                               \
+    X(rope)                                                                                               \
+    X(normalise)                                                                                          \
+    X(feature) X(window) X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) \
+        X(rank) X(steps) X(negative)
 
 typedef enum hop__option {
 #define HOP__OPTION_ENUM(name) HOP__##name,
@@ -88,7 +89,7 @@ hop_status hop__config_read(hop_truth *n, hop_error *err); /* from n->config */
 hop_status hop__tensors_read(hop_truth *n, const char *dir, hop_error *err);
 int hop__tensor_order(const void *a, const void *b);
 
-/* ---- passes -------------------------------------------------------------------------------- */
+/* ---- passes -------------------------------------------------------------------------------------- */
 
 /* How a number is kept between two operations. */
 typedef enum hop__how {
@@ -109,8 +110,8 @@ typedef struct hop__pass {
     /* States of recurrent layers as token `watch` finds them are collected; -1: none are. */
     int64_t watch, state_count, state_room;
     double *states;
-    /* If it traces: the residual stream behind every layer, [layers, tokens, d], and how many numbers of states
-     * there are up to then. The last layer then computes all rows. */
+    /* If it traces: the residual stream behind every layer, [layers, tokens, d], and how many numbers of
+     * states there are up to then. The last layer then computes all rows. */
     bool traces;
     double *streams;
     int64_t *state_ends;
@@ -133,7 +134,7 @@ hop_status hop__pass_run(hop__pass *p, const int32_t *tokens, int64_t count, int
                          double *logits);
 void hop__pass_close(hop__pass *p);
 
-/* ---- arith.c ------------------------------------------------------------------------------- */
+/* ---- arith.c ------------------------------------------------------------------------------------- */
 
 double hop__keep(const hop__pass *p, double x); /* the result of one operation */
 /* Σ a[i·sa] b[i·sb] + start, as float32 may sum it: in any order, fused or not. */
@@ -155,7 +156,7 @@ void hop__state_after(hop__pass *p, double *state, int64_t n, int64_t t);
 /* What a convolution or a shift remembers: rows x [tokens, width], `depth` of them. */
 void hop__past_collect(hop__pass *p, const double *x, int64_t width, int64_t depth);
 
-/* ---- parts.c: each returns rows of the pass, and NULL when it has failed --------------------- */
+/* ---- parts.c: each returns rows of the pass, and NULL when it has failed ------------------------- */
 
 typedef double hop__function(double x);
 hop__function hop__copy, hop__relu, hop__gelu, hop__sigmoid, hop__silu, hop__softplus, hop__logsigmoid;
@@ -182,7 +183,7 @@ double *hop__normalise_rows(hop__pass *p, const double *x, const double *w, cons
 double *hop__rms_heads(hop__pass *p, double *o, int64_t groups, int64_t dim, const char *name);
 double *hop__rate(hop__pass *p, const double *x, int64_t groups, int64_t dim, const double *a_log);
 
-/* ---- recur.c ------------------------------------------------------------------------------- */
+/* ---- recur.c ------------------------------------------------------------------------------------- */
 
 /* S [heads, K, V]: S = diag(e^g) S, + b (aᵀS_before) for dplr, then + k vᵀ, or, with beta, `steps` times
  * + beta k (v - Sᵀk)ᵀ; o = scale qᵀS. With u the old S is read: o = scale qᵀ(S + diag(u) k vᵀ).
@@ -201,14 +202,14 @@ hop__mix hop__mix_attention, hop__mix_linear, hop__mix_retnet, hop__mix_lightnin
     hop__mix_hgrn2, hop__mix_mamba2, hop__mix_rwkv6, hop__mix_mlstm, hop__mix_based, hop__mix_delta,
     hop__mix_rwkv7, hop__mix_mamba, hop__mix_rglru;
 
-/* ---- task.c -------------------------------------------------------------------------------- */
+/* ---- task.c -------------------------------------------------------------------------------------- */
 
 /* The right answer at `position` of these tokens; HOP_EFORMAT, HOP_EDOMAIN, HOP_ERANGE
  * say why they are no input of that task. */
 hop_status hop__task_answer(const hop_json *task, const int32_t *tokens, int64_t count, int64_t position,
                             int64_t *answer, hop_error *err);
 
-/* ---- witness.c ----------------------------------------------------------------------------- */
+/* ---- witness.c ----------------------------------------------------------------------------------- */
 
 typedef struct hop__prompt {
     int32_t *tokens;
@@ -232,7 +233,7 @@ typedef struct hop__claim {
 hop_status hop__claim_parse(hop__claim *w, const char *text, size_t size, hop_error *err);
 void hop__claim_free(hop__claim *w);
 
-/* ---- drat.c -------------------------------------------------------------------------------- */
+/* ---- drat.c -------------------------------------------------------------------------------------- */
 
 hop_status hop__drat_judge(hop_check *out, FILE *formula, FILE *proof, const hop_progress *progress,
                            hop_error *err);

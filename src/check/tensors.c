@@ -158,7 +158,7 @@ hop_status hop__tensors_read(hop_truth *n, const char *dir, hop_error *err)
     return HOP_OK;
 }
 
-/* ---- networks ------------------------------------------------------------------------------------- */
+/* ---- networks ------------------------------------------------------------------------------------ */
 
 static hop_status open_network(hop_truth *n, const char *dir, hop_error *err)
 {

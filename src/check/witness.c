@@ -71,7 +71,7 @@ static hop_status hash_of(const hop_json *v, const char *key, uint64_t *out, hop
     return HOP_OK;
 }
 
-/* ---- members ----------------------------------------------------------------------------------------- */
+/* ---- members ------------------------------------------------------------------------------------- */
 
 static hop_status read_network(hop__claim *w, const hop_json *v, hop_error *err)
 {
@@ -194,8 +194,7 @@ static hop_status read_trace(const hop_json *v, int64_t prompts, hop_error *err)
     return s;
 }
 
-/* ---- claims ---------------------------------------------------------------------------------------------
- */
+/* ---- claims -------------------------------------------------------------------------------------- */
 
 /* What the file claims, against the task's definition and itself. */
 static hop_status consistent(const hop__claim *w, const char *kind, hop_error *err)
