@@ -3,11 +3,12 @@
 #include "cli.h"
 
 #include <math.h>
+#include <string.h>
 
 typedef struct refute_args {
     common_args common;
     size_args sizes;
-    opt_value budget, output, by, precision, state_bits, message_bits;
+    opt_value budget, output, prompts, by, precision, state_bits, message_bits;
 } refute_args;
 
 static const char *const STRATEGIES[] = {"collision", "fooling", "enumeration", "structured",
@@ -19,6 +20,8 @@ static const opt OPTIONS[] = {
     {"budget", 'b', OPT_REAL, AT(budget), "SECONDS", "10", 0, 1000000000,
      .help = "when to give up; the clock decides nothing else"},
     {"output", 'o', OPT_TEXT, AT(output), "FILE", .help = "write the witness there, for `hopbound check`"},
+    {"prompts", 0, OPT_TEXT, AT(prompts), "FILE",
+     .help = "write its prompts there, a line each for `run --input` and `task --check`"},
     {"by", 0, OPT_CHOICE, AT(by), "NAME", .choices = STRATEGIES, .initial_help = "all that apply, in turns",
      .help = "one way to search only"},
     {"precision", 0, OPT_INT, AT(precision), "BITS", "24", 1, 24,
@@ -165,6 +168,35 @@ static int report_text(const refute_args *a, const hop_refutation *r, const hop_
 
 /* ---- the verb ------------------------------------------------------------------------------ */
 
+static hop_status save_prompts(const hop_witness *w, const hop_task *t, const char *path, hop_error *err)
+{
+    hop_json_writer out = {0};
+    hop_instance one = {0};
+    hop_status s = hop_instance_reserve(&one, t->length, err);
+    for (int i = 0; s == HOP_OK && i < w->prompts; i++) {
+        memcpy(one.tokens, w->prompt[i].tokens, (size_t)t->length * sizeof *one.tokens);
+        hop_task_solve(t, one.tokens, one.targets);
+        hop_instance_write(&one, t, &out);
+        hop_text_add(&out.text, "\n");
+        out.comma = false;
+    }
+    if (s == HOP_OK)
+        s = out.text.failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", path)
+                            : hop_file_write(path, out.text.s, out.text.len, err);
+    hop_instance_free(&one);
+    hop_text_free(&out.text);
+    return s;
+}
+
+static hop_status save(const refute_args *a, const hop_refutation *r, const hop_task *t, hop_error *err)
+{
+    hop_status s = HOP_OK;
+    if (r->verdict != HOP_REFUTE_FOUND) return s;
+    if (a->output.text) s = hop_witness_save(&r->witness, a->common.operand, t, a->output.text, err);
+    if (s == HOP_OK && a->prompts.text) s = save_prompts(&r->witness, t, a->prompts.text, err);
+    return s;
+}
+
 static int refute(const refute_args *a, const hop_model *m, const hop_task *t, hop_pool *pool)
 {
     static const int codes[] = {[HOP_REFUTE_FOUND] = EXIT_COUNTEREXAMPLE,
@@ -183,15 +215,12 @@ static int refute(const refute_args *a, const hop_model *m, const hop_task *t, h
     double began = hop_now();
     if (hop_refute(&r, m, t, &o, &err) != HOP_OK) return fail_error(&a->common, &err);
     int code = codes[r.verdict];
-    if (r.interrupted && r.verdict == HOP_REFUTE_OPEN) {
+    if (r.interrupted && r.verdict == HOP_REFUTE_OPEN)
         code = fail_stopped(&a->common);
-    } else {
-        if (r.verdict == HOP_REFUTE_FOUND && a->output.text &&
-            hop_witness_save(&r.witness, a->common.operand, t, a->output.text, &err) != HOP_OK)
-            code = fail(&a->common, EXIT_FAILED, "%s", err.text);
-        else if ((a->common.json.flag ? report_json : report_text)(a, &r, t, hop_now() - began) != EXIT_DONE)
-            code = EXIT_FAILED;
-    }
+    else if (save(a, &r, t, &err) != HOP_OK)
+        code = fail(&a->common, EXIT_FAILED, "%s", err.text);
+    else if ((a->common.json.flag ? report_json : report_text)(a, &r, t, hop_now() - began) != EXIT_DONE)
+        code = EXIT_FAILED;
     hop_refutation_free(&r);
     return code;
 }

@@ -6,6 +6,7 @@
 
 #define MOST_RUNGS  16
 #define MOST_OTHERS 32 /* a rung */
+#define MOST_FALLS  4  /* a rung */
 #define MOST_MODELS 24
 #define STAIRWAYS   2
 #define STAIRS_DIR  "exact" /* proofs, below the directory that is written */
@@ -43,7 +44,8 @@ typedef struct ladder {
     hop_rung rungs[MOST_RUNGS];
     hop_rung_layer layers[MOST_RUNGS * (MOST_RUNGS + 1)];
     hop_rung others[MOST_RUNGS * MOST_OTHERS];
-    int64_t rung_count, layer_count, other_count;
+    hop_fall falls[MOST_RUNGS * MOST_FALLS];
+    int64_t rung_count, layer_count, other_count, fall_count;
     hop_verdict worst;
     ladder_walk walk;
     ladder_map map;
@@ -58,6 +60,10 @@ hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err);
  * length on these rows are impossible with their states. */
 hop_status ladder_own_lengths(ladder *l, const hop_separation *s, int64_t from, hop_error *err);
 hop_status ladder_known(ladder *l, const hop_separation *s, hop_error *err);
+/* ladder_below.c: networks of the plans that cannot work, and the prompts that each confuses, for the rows of
+ * the task's rung; and a short look for the same in a network that does work. */
+hop_status ladder_below(ladder *l, const hop_task *t, hop_error *err);
+hop_status ladder_look(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, hop_error *err);
 /* Sizes for a rung: those given; else the shortest at which both halves speak; else ones that run. */
 hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err);
 
@@ -69,6 +75,7 @@ typedef struct ladder_job {
     bool cut;      /* run them with fewer bits too */
     bool messages; /* prove it under the game's arithmetic, too */
     bool margins;
+    bool look; /* for an input that it answers wrongly */
 } ladder_job;
 /* Instances to run: what --count says, or `most`, fewer of long ones. */
 int64_t ladder_count(const ladder *l, int64_t tokens, int64_t most);

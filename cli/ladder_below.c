@@ -1,13 +1,13 @@
-/* Networks of the plans below the line. No weights make them work; with the best that the constructions leave them, the
- * look-ups for which they have layers, the refuter shows where they fail. And above the line it looks, too, and finds
- * nothing. */
+/* Networks of the plans below the line. No weights make them work; with the best that the constructions leave
+ * them, the look-ups for which they have layers, the refuter shows where they fail. And above the line it
+ * looks, too, and finds nothing. */
 #include "ladder.h"
 
 #include <string.h>
 
-#define LINEAR      "deltanet"
-#define LOOK_BELOW  5.0 /* seconds; it takes a fraction of one */
-#define LOOK_ABOVE  0.1
+#define LINEAR     "deltanet"
+#define LOOK_BELOW 5.0 /* seconds; it takes a fraction of one */
+#define LOOK_ABOVE 0.3
 
 static hop_refute_options options(const ladder *l, double budget)
 {
@@ -27,8 +27,8 @@ hop_status ladder_look(ladder *l, hop_rung *r, const hop_model *m, const hop_tas
     if (found.verdict == HOP_REFUTE_FOUND) {
         l->worst = HOP_REFUTED;
         snprintf(r->verdict, sizeof r->verdict, "refuted");
-        snprintf(r->why, sizeof r->why, "an input is answered %lld, not %lld", (long long)found.witness.prompt[0].answer,
-                 (long long)found.witness.prompt[0].right);
+        snprintf(r->why, sizeof r->why, "an input is answered %lld, not %lld",
+                 (long long)found.witness.prompt[0].answer, (long long)found.witness.prompt[0].right);
     }
     s = found.interrupted ? hop_fail(err, HOP_ESTOPPED, "stopped") : HOP_OK;
     hop_refutation_free(&found);
@@ -36,13 +36,14 @@ hop_status ladder_look(ladder *l, hop_rung *r, const hop_model *m, const hop_tas
 }
 
 /* DIR/below-L-number, read back. */
-static hop_status build(const ladder *l, const hop_task *t, const hop_rung *r, const char *dir, hop_model **out,
-                        hop_error *err)
+static hop_status build(const ladder *l, const hop_task *t, const hop_rung *r, const char *dir,
+                        hop_model **out, hop_error *err)
 {
     hop_model *whole = NULL, *part = NULL;
-    bool linear_first = r->pattern[0] == 'L';
+    bool linear_first = strchr(r->pattern, 'L') != NULL;
     (void)l;
-    hop_status s = hop_construct(&whole, linear_first ? "hybrid" : "full", t, &(hop_construct_options){.mixer = LINEAR}, err);
+    hop_status s = hop_construct(&whole, linear_first ? "hybrid" : "full", t,
+                                 &(hop_construct_options){.mixer = LINEAR}, err);
     if (s == HOP_OK) s = hop_construct_part(&part, whole, r->pattern, LINEAR, err);
     if (s == HOP_OK) s = hop_model_save(part, dir, err);
     hop_model_free(whole);
@@ -55,7 +56,11 @@ static void keep_place(hop_fall *f, const hop_witness *w, const hop_task *t)
     int64_t p = 0, index;
     while (p + 1 < w->length && w->prompt[0].tokens[p] == w->prompt[1].tokens[p]) p++;
     int player = hop_funccomp_player(&t->funccomp, p, &index);
-    snprintf(f->place, sizeof f->place, player > 0 ? "z_%d(%lld)" : player == 0 ? "z_0" : "w", player, (long long)index);
+    snprintf(f->place, sizeof f->place,
+             player > 0    ? "z_%d(%lld)"
+             : player == 0 ? "z_0"
+                           : "w",
+             player, (long long)index);
     for (int i = 0; i < 2; i++) {
         f->value[i] = w->prompt[i].tokens[p];
         f->right[i] = w->prompt[i].right;
@@ -72,11 +77,13 @@ static void keep(ladder *l, hop_rung *r, const hop_witness *w, const hop_task *t
     keep_place(f, w, t);
     for (int64_t i = 0; i < w->trace_count && f->layer_count < HOP_FALL_LAYERS; i++) {
         hop_fall_layer *x = &f->layers[f->layer_count++];
-        *x = (hop_fall_layer){.last_token = w->trace[i].last_token, .state = w->trace[i].state, .stream = w->trace[i].stream};
+        *x = (hop_fall_layer){
+            .last_token = w->trace[i].last_token, .state = w->trace[i].state, .stream = w->trace[i].stream};
         snprintf(x->mixer, sizeof x->mixer, "%s", w->trace[i].mixer);
     }
     snprintf(r->witness, sizeof r->witness, "%.250s", file);
-    snprintf(r->shown, sizeof r->shown, "two prompts that differ in %s have the answers %lld and %lld; it says %lld%s", f->place,
+    snprintf(r->shown, sizeof r->shown,
+             "two prompts that differ in %s, whose answers are %lld and %lld: it says %lld%s", f->place,
              (long long)f->right[0], (long long)f->right[1], (long long)f->answer[0],
              f->answer[0] == f->answer[1] ? " to both" : " to the first");
 }
@@ -108,8 +115,8 @@ hop_status ladder_below(ladder *l, const hop_task *t, hop_error *err)
     int number = 0;
     for (int64_t i = 0; s == HOP_OK && i < l->other_count; i++) {
         hop_rung *r = &l->others[i];
-        bool plain = strchr(r->pattern, '(') == NULL; /* the extremal hybrid has too many layers to be built here */
-        if (r->hops == t->funccomp.hops && r->layers == 0 && plain) s = fall(l, r, t, ++number, err);
+        bool buildable = strcmp(r->kind, "extremal hybrid") != 0; /* it has thousands of layers and more */
+        if (r->hops == t->funccomp.hops && !r->built && buildable) s = fall(l, r, t, ++number, err);
     }
     return s;
 }

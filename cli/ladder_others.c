@@ -24,6 +24,7 @@ static hop_status add_built(ladder *l, const hop_task *t, const char *kind, cons
                             .mixer = mixer,
                             .name = name,
                             .messages = mixer != NULL,
+                            .look = mixer && strcmp(mixer, "deltanet") == 0,
                             .count = ladder_count(l, t->length, count)};
     hop_status s = ladder_row(l, r, t, &job, err);
     if (s == HOP_EDOMAIN) {

@@ -149,6 +149,7 @@ hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_jo
         r->cut_bits = (int)l->args->precision.integer;
         s = run_network(l, m, t, job, r->cut_bits, &r->cut_correct, err);
     }
+    if (s == HOP_OK && job->look) s = ladder_look(l, r, m, t, err);
     hop_model_free(m);
     r->seconds = hop_now() - began;
     return s;
@@ -166,7 +167,7 @@ hop_status ladder_climb(ladder *l, int hops, hop_error *err)
 {
     hop_separation sizes;
     hop_task t = {.kind = HOP_TASK_FUNCCOMP};
-    ladder_job job = {.kind = "full", .name = "full", .cut = true, .messages = true, .margins = true};
+    ladder_job job = {.kind = "full", .name = "full", .cut = true, .messages = true, .margins = true, .look = true};
     hop_status s = ladder_sizes(l, hops, &sizes, err);
     job.count = ladder_count(l, s == HOP_OK ? sizes.n : 1, MANY);
     if (s == HOP_OK) s = hop_funccomp_init(&t.funccomp, hops, sizes.m, sizes.fan + 1, err);
@@ -176,6 +177,7 @@ hop_status ladder_climb(ladder *l, int hops, hop_error *err)
     l->rungs[l->rung_count].state_limit = (double)sizes.state_bits;
     l->rung_count++;
     s = ladder_known(l, &sizes, err);
+    if (s == HOP_OK) s = ladder_below(l, &t, err);
     int64_t from = l->other_count;
     if (s == HOP_OK && !l->args->brief.flag) s = ladder_others(l, &t, err);
     return s == HOP_OK ? ladder_own_lengths(l, &sizes, from, err) : s;

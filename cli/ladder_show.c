@@ -21,6 +21,7 @@ static void write_measured(hop_json_writer *w, const hop_rung *r)
     hop_json_integer(w, "correct", r->correct);
     if (r->cut_instances) hop_json_integer(w, "cut_bits", r->cut_bits);
     if (r->cut_instances) hop_json_integer(w, "cut_correct", r->cut_correct);
+    if (r->looked) hop_json_integer(w, "looked", r->looked);
     hop_json_number(w, "seconds", r->seconds);
 }
 
@@ -45,6 +46,8 @@ static void write_rung(hop_json_writer *w, const hop_rung *r)
     hop_json_string(w, "speaks_from_n", r->speaks_from);
     if (r->own_from[0]) hop_json_string(w, "below_impossible_from_n", r->own_from);
     if (r->own_from[0]) hop_json_string(w, "below_theorem", r->own_theorem);
+    if (r->witness[0]) hop_json_string(w, "witness", r->witness);
+    if (r->witness[0]) hop_json_string(w, "shown", r->shown);
     if (r->built) write_measured(w, r);
     hop_json_end_object(w);
 }
@@ -115,6 +118,7 @@ static void write_built(hop_text *out, const hop_rung *r)
     if (r->cut_instances)
         hop_text_printf(out, ", cut to %d bits %lld/%lld", r->cut_bits, (long long)r->cut_correct,
                         (long long)r->cut_instances);
+    if (r->looked) hop_text_printf(out, "; refuter found nothing in %lld", (long long)r->looked);
     if (r->why[0]) hop_text_printf(out, "; %s", r->why);
     hop_text_add(out, "\n");
 }
@@ -171,6 +175,7 @@ static void write_known(hop_text *out, const hop_rung *r)
         hop_text_printf(out, "  %-22s %-10s %s\n", r->pattern, "longer n", r->why);
     else
         hop_text_printf(out, "  %-22s %-10s %s\n", r->pattern, "open", r->why);
+    if (r->shown[0]) hop_text_printf(out, "  %-22s %-10s %s\n", "", "  as built", r->shown);
 }
 
 static void write_table(hop_text *out, const ladder *l)
@@ -219,6 +224,8 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
                             .layer_count = l->layer_count,
                             .others = l->others,
                             .other_count = l->other_count,
+                            .falls = l->falls,
+                            .fall_count = l->fall_count,
                             .walk = l->walk.page.length ? &l->walk.page : NULL,
                             .map = l->map.page.row_count ? &l->map.page : NULL,
                             .stairs = l->stairs.page,

@@ -54,6 +54,13 @@ hop_status hop_construct(hop_model **out, const char *kind, const hop_task *task
 hop_status hop_construct_hybrid_state(int64_t *numbers, const char *mixer, const hop_task *task,
                                       hop_error *err);
 
+/* What is left of `whole` under another plan (`linear` is what L stands for in it): tables and read-out, and
+ * layer by layer the next one of `whole` that has the mixer; where there is none the layer is idle, its
+ * weights zero. It answers what the look-ups that are left have found. HOP_EFORMAT, HOP_EUNKNOWN: the
+ * pattern. */
+hop_status hop_construct_part(hop_model **out, const hop_model *whole, const char *pattern,
+                              const char *linear, hop_error *err);
+
 #ifdef __cplusplus
 }
 #endif

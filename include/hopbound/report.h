@@ -42,6 +42,10 @@ typedef struct hop_rung {
     int64_t cut_instances, cut_correct;                        /* run with activations cut to cut_bits */
     int cut_bits;
     double seconds;
+    int64_t looked;    /* inputs in which the refuter looked for a wrong answer, and found none */
+    char witness[256]; /* of a plan that was not proved: the file that shows a network of it failing; "": none
+                        */
+    char shown[200];   /* what it shows */
 } hop_rung;
 
 /* A line of the report's margins table. */
@@ -51,6 +55,25 @@ typedef struct hop_rung_layer {
     int player;
     double score_gap, wrong_mass, clip_margin;
 } hop_rung_layer;
+
+/* ---- where networks of the lower rows fail ------------------------------------------------- */
+
+#define HOP_FALL_LAYERS 16
+
+/* Two prompts that such a network confuses, and how far they are apart behind each layer. */
+typedef struct hop_fall_layer {
+    char mixer[24];
+    double stream, state, last_token; /* state: NaN where there is none */
+} hop_fall_layer;
+
+typedef struct hop_fall {
+    int hops;
+    char pattern[64], file[256];
+    char place[32]; /* where the prompts differ: "z_2(17)" */
+    int64_t value[2], right[2], answer[2];
+    hop_fall_layer layers[HOP_FALL_LAYERS];
+    int layer_count;
+} hop_fall;
 
 /* ---- one instance, played -------------------------------------------------------------------- */
 
@@ -143,6 +166,8 @@ typedef struct hop_ladder_page {
     int64_t layer_count;
     const hop_rung *others; /* other networks on the same rungs, and plans that were not built */
     int64_t other_count;
+    const hop_fall *falls;
+    int64_t fall_count;
     const hop_walk *walk; /* NULL: no such section; so for the next two */
     const hop_map *map;
     const hop_stairs *stairs;

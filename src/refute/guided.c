@@ -4,19 +4,23 @@
  * other, so that threads share them and the first that ends in a wrong answer is the same for any number of
  * threads. */
 #include "room.h"
+#include "slope.h"
 
 #include <math.h>
 #include <string.h>
 
-#define CLIMBS     8 /* in a turn */
-#define STARTS     8 /* samples of which the narrowest is the start */
-#define STEPS      16
-#define MOST_STEPS 4096
+#define CLIMBS       8 /* in a turn */
+#define STARTS       8 /* samples of which the narrowest is the start */
+#define STEPS        16
+#define MOST_STEPS   4096
+#define SLOPE_EVERY  4    /* steps of which one follows the gradient, which costs about three .. */
+#define SLOPE_TOKENS 4096 /* .. and memory for every activation */
 
 typedef struct lane {
     hop_forward *forward;
     float *logits;
     int32_t *trial, *targets;
+    hop__slope *slope; /* NULL: there is no gradient */
 } lane;
 
 typedef struct climb {
@@ -158,7 +162,10 @@ static void one_climb(void *ctx, int64_t number, int worker)
             hop_task_sample(t, &rng, l->trial);
         } else {
             memcpy(l->trial, x->tokens, bytes);
-            move(t, &rng, l->trial);
+            bool steep = l->slope && k % SLOPE_EVERY == 0;
+            hop_task_solve(t, l->trial, l->targets);
+            if (!steep || !hop__slope_move(l->slope, t, l->targets[t->length - 1], &rng, l->trial))
+                move(t, &rng, l->trial);
         }
         x->status = measure(c, x, l, l->trial, &margin);
         if (x->status == HOP_OK &&
@@ -170,6 +177,13 @@ static void one_climb(void *ctx, int64_t number, int worker)
             x->margin = margin;
         }
     }
+}
+
+/* In float32, read at the last token only. */
+static bool has_slope(const hop__hunt *h)
+{
+    return !h->cuts.starts && !h->o->arithmetic.significant_bits && logit_rows(h) == 1 &&
+           h->task->length <= SLOPE_TOKENS && h->task->kind == HOP_TASK_FUNCCOMP;
 }
 
 static hop_status open_lanes(climbing *c, hop_error *err)
@@ -186,6 +200,7 @@ static hop_status open_lanes(climbing *c, hop_error *err)
         lane *l = &c->lanes[i];
         l->logits = hop_alloc_raw(floats);
         l->trial = hop_alloc(sizeof *l->trial * (size_t)n);
+        if (has_slope(c->h)) l->slope = hop__slope_new(c->h->model, n);
         l->targets = hop_alloc(sizeof *l->targets * (size_t)n);
         s = l->logits && l->trial && l->targets ? hop_forward_new(&l->forward, c->h->model, &o, err)
                                                 : hop_fail(err, HOP_ENOMEM, "guided search: out of memory");
@@ -201,6 +216,7 @@ static void close_lanes(climbing *c)
 {
     for (int i = 0; c->lanes && i < hop_pool_threads(c->h->o->pool); i++) {
         hop_forward_free(c->lanes[i].forward);
+        hop__slope_free(c->lanes[i].slope);
         hop_free(c->lanes[i].logits);
         hop_free(c->lanes[i].trial);
         hop_free(c->lanes[i].targets);

@@ -18,7 +18,7 @@ typedef struct hop__hunt {
     _Atomic bool late, interrupted;
     hop_eval *eval;
     int64_t generates;
-    bool recurrent, causal; /* every layer is recurrent; none looks ahead */
+    bool recurrent, keeps, causal; /* every layer is recurrent; one is; none looks ahead */
     int64_t full;           /* layers with full attention */
     struct hop__strategy_state {
         int64_t next;  /* the number of its next try */

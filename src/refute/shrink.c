@@ -5,7 +5,8 @@
 
 #include <string.h>
 
-#define MOST_NEIGHBOURS 256 /* that are run */
+#define MOST_NEIGHBOURS 64   /* that are run */
+#define MOST_TRIES      4096 /* changes that are looked at for them */
 
 typedef struct neighbourhood {
     const hop__hunt *h;
@@ -20,6 +21,7 @@ static void add(neighbourhood *n, int64_t p, int64_t v)
 {
     const hop_task *t = n->h->task;
     hop_instance *x = &n->list[n->count];
+    if (p >= n->wrong->position) return; /* the token that answers stands behind the difference */
     if (n->count == MOST_NEIGHBOURS || v < 0 || v >= hop_task_values(t, p) || v == n->wrong->tokens[p])
         return;
     memcpy(x->tokens, n->wrong->tokens, sizeof *x->tokens * (size_t)t->length);
@@ -29,23 +31,24 @@ static void add(neighbourhood *n, int64_t p, int64_t v)
     n->count += x->targets[n->wrong->position] != n->wrong->expected;
 }
 
-/* The entry that is asked for, with the network's own answer in it first; then the tokens before, nearest
- * first. */
-static void gather(neighbourhood *n)
+/* Function composition: the entry that is asked for, with the network's own answer in it first. */
+static void gather_entry(neighbourhood *n)
 {
-    const hop_task *t = n->h->task;
-    int64_t asked = -1;
-    if (t->kind == HOP_TASK_FUNCCOMP) {
-        const hop_funccomp *f = &t->funccomp;
-        int64_t chain[HOP_MAX_HOPS + 1];
-        hop_funccomp_solve(f, n->wrong->tokens, chain);
-        asked = hop__entry(f, f->hops, n->wrong->tokens[f->length - 1], chain[f->hops - 1]);
-        add(n, asked, n->wrong->got);
-        for (int64_t v = 0; v < hop_task_values(t, asked) && n->count < MOST_NEIGHBOURS / 2; v++)
-            if (v != n->wrong->got) add(n, asked, v);
-    }
-    for (int64_t p = n->wrong->position; p >= 0 && n->count < MOST_NEIGHBOURS; p--)
-        for (int64_t v = 0; p != asked && v < hop_task_values(t, p) && v < 16; v++) add(n, p, v);
+    const hop_funccomp *t = &n->h->task->funccomp;
+    int64_t chain[HOP_MAX_HOPS + 1];
+    hop_funccomp_solve(t, n->wrong->tokens, chain);
+    int64_t asked = hop__entry(t, t->hops, n->wrong->tokens[t->length - 1], chain[t->hops - 1]);
+    add(n, asked, n->wrong->got);
+    for (int64_t v = 0; v < hop_funccomp_values(t, asked) && n->count < MOST_NEIGHBOURS; v++)
+        if (v != n->wrong->got) add(n, asked, v);
+}
+
+/* Other tasks: the tokens before the one that answers, nearest first. */
+static void gather_tokens(neighbourhood *n)
+{
+    int64_t tries = MOST_TRIES;
+    for (int64_t p = n->wrong->position - 1; p >= 0 && n->count < MOST_NEIGHBOURS; p--)
+        for (int64_t v = 0; v < hop_task_values(n->h->task, p) && tries > 0; v++, tries--) add(n, p, v);
 }
 
 static int64_t said(const hop_instance *x, int64_t p)
@@ -87,7 +90,10 @@ static hop_status build(hop_witness *w, neighbourhood *n, hop_error *err)
 {
     const hop_task *t = n->h->task;
     int64_t chosen, p = n->wrong->position;
-    gather(n);
+    if (t->kind == HOP_TASK_FUNCCOMP)
+        gather_entry(n);
+    else
+        gather_tokens(n);
     hop_status s = choose(n, &chosen, err);
     if (s == HOP_OK) s = keep(&w->prompt[0], n->wrong->tokens, t->length, err);
     if (s != HOP_OK) return s;

@@ -59,7 +59,7 @@ static hop_status pass(const hop__hunt *h, const hop_witness *w, int which, seen
     const hop_cuts steps = {.starts = whole, .count = 1, .bits = 32};
     hop_forward_options o = hop__forward_options(h, NULL);
     hop_forward *f;
-    if (!o.cuts && !o.bits && h->causal) o.cuts = &steps;
+    if (!o.cuts && !o.bits && h->causal && h->keeps) o.cuts = &steps;
     o.watch = &watch;
     o.pool = h->o->pool;
     hop_status got = hop_forward_new(&f, h->model, &o, err);
@@ -81,7 +81,7 @@ static void compare(hop_witness *w, const hop__hunt *h, const seen s[2])
                                  .mixer = hop_mixer_find(hop_pattern_mixer(pattern, layer))->name};
         for (int64_t r = 0; r < s[0].count; r++) {
             double far = distance(s[0].rows + rows + r * d, s[1].rows + rows + r * d, d);
-            if (!(far <= t->stream)) t->stream = far;
+            if (s[0].first + r >= w->prefix && !(far <= t->stream)) t->stream = far;
             if (r == at) t->last_token = far;
         }
         t->state =

@@ -7,6 +7,7 @@
 /* In the order of the page. A section is a file; it prints nothing where the page has no data for it. */
 static hop__section *const sections[] = {
     hop__walk_section,
+    hop__falls_section,
     hop__map_section,
     hop__stairs_section,
     hop__details_section,
