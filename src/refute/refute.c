@@ -56,8 +56,9 @@ hop_status hop__ask(hop__hunt *h, hop_instance *batch, int64_t count, hop_error 
 {
     hop_status s = hop_eval_run(h->eval, batch, count, err);
     if (s != HOP_OK && s != HOP_ESTOPPED) return s;
-    for (int64_t i = 0; i < count; i++) h->tried += batch[i].status == HOP_OK;
     hop_status looked = hop_wrong_find(&h->wrong, batch, count, 0, err);
+    if (h->wrong.tokens) count = h->wrong.number + 1; /* what other threads ran behind it is chance */
+    for (int64_t i = 0; i < count; i++) h->tried += batch[i].status == HOP_OK;
     return looked != HOP_OK ? looked : h->wrong.tokens ? HOP_OK : s;
 }
 
