@@ -6,7 +6,7 @@
 
 typedef struct audit_args {
     common_args common;
-    opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, format;
+    opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, format, report;
 } audit_args;
 
 /* How wide the numbers of one kind are, and who says so. */
@@ -74,17 +74,19 @@ typedef struct audit_hops {
     char *narrow_why;            /* owned; why not reach.able at these widths; NULL: it is */
     int asked;                   /* hops that `bounds` is about; 0: more than a question may have */
     hop_bounds *bounds;          /* NULL then */
+    hop_bounds *fewer; /* as many hops as full layers, where no layer carries before the first; or NULL */
 } audit_hops;
 
 /* ---- audit_read.c -------------------------------------------------------------------------- */
 
 /* Reads a config.json, a foreign one or one of this program's; PATH may be its directory. */
-hop_status audit_read(audit *u, const audit_args *a, hop_error *err);
+hop_status audit_read(audit *u, const audit_args *a, const char *path, hop_error *err);
 hop_status audit_of(audit *u, const hop_json *root, const audit_args *a, hop_error *err); /* parsed already */
 void audit_free(audit *u);
 /* Bytes that a layer keeps after n tokens; -1: not known. Saturates. */
 int64_t audit_layer_bytes(const audit *u, const audit_layer *l, int64_t n);
 int64_t audit_total_bytes(const audit *u, int64_t n); /* the same of all layers */
+int64_t audit_all_states(const audit *u);             /* of that, what does not grow with n: all states */
 int64_t audit_state_bytes(const audit *u);            /* one recurrent layer; -1: there is none */
 int64_t audit_row_bytes(const audit *u); /* what one more token adds, all layers; -1: not known */
 
@@ -92,8 +94,10 @@ int64_t audit_row_bytes(const audit *u); /* what one more token adds, all layers
 
 /* A window, a convolution and a recurrence are linear layers to the theorems, with what they carry from one
  * token to the next as state; a window that is not shorter than n is full attention at that length. */
-hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, hop_error *err);
+hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, int searched, hop_error *err);
 void audit_hops_free(audit_hops *h);
+/* The theorem that speaks first of this model, at any length; *hops of which. NULL: none does. */
+const hop_bound *audit_first(const audit_hops *h, int *hops);
 const hop_bound *audit_result(const hop_bounds *b, const char *id); /* NULL: not there */
 
 /* ---- audit_say.c --------------------------------------------------------------------------- */
@@ -110,5 +114,12 @@ void say_things(hop_text *out, int64_t n, const char *thing); /* 1 token, 2,048 
 int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h);
 int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h);
 int audit_print_markdown(const audit_args *a, const audit *u, const audit_hops *h);
+void audit_say_bytes(hop_text *out, int64_t v);             /* 2.05 MiB */
+void audit_say_pattern(hop_text *out, const char *letters); /* "(FSSSS)x2S" */
+
+/* ---- audit_table.c -------------------------------------------------------------------------- */
+
+/* Many models: one row each, at a common length. */
+int audit_table(const audit_args *a);
 
 #endif

@@ -147,21 +147,61 @@ static hop_status find_reach(audit_hops *h, const audit *u, const hop_question *
 static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
 {
     const hop_bound *best = NULL;
-    for (int i = 0; n && h->bounds && i < h->bounds->count; i++) {
-        const hop_bound *b = &h->bounds->results[i];
-        if (b->answer == HOP_ANSWER_IMPOSSIBLE && (!best || b->log10_n < best->log10_n)) best = b;
-    }
+    const hop_bounds *const lists[] = {h->fewer, h->bounds}; /* the fewest hops first */
+    int hops = 0;
+    for (int k = 0; k < 2 && !best; k++)
+        for (int i = 0; n && lists[k] && i < lists[k]->count; i++) {
+            const hop_bound *b = &lists[k]->results[i];
+            if (b->answer != HOP_ANSWER_IMPOSSIBLE || (best && b->log10_n >= best->log10_n)) continue;
+            best = b;
+            hops = k ? h->asked : (int)h->full;
+        }
     free(h->reach.why_unable);
     h->reach.why_unable = strdup(best ? best->why
                                  : n  ? "no theorem speaks at this length"
                                       : "no length is given");
     if (!h->reach.why_unable) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    h->reach.unable = best ? h->asked : 0;
+    h->reach.unable = hops;
     snprintf(h->reach.unable_by, sizeof h->reach.unable_by, "%s", best ? best->id : "");
     return HOP_OK;
 }
 
-hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, hop_error *err)
+/* Does no layer carry anything before the first full one? Then P5, P7 and P7G speak of as many hops as there
+ * are full layers. */
+static bool nothing_first(const audit_hops *h)
+{
+    for (int64_t i = 0; i < h->arch.count; i++) {
+        if (h->layers[i].kind == HOP_LAYER_FULL || h->layers[i].kind == HOP_LAYER_BOTH) return true;
+        if (h->layers[i].kind == HOP_LAYER_LINEAR) return false;
+    }
+    return false;
+}
+
+static bool speaks(const hop_bounds *b)
+{
+    for (int i = 0; b && i < b->count; i++)
+        if (b->results[i].speaks_from && b->results[i].answer != HOP_ANSWER_POSSIBLE) return true;
+    return false;
+}
+
+static const hop_bound *first_of(const hop_bounds *b, const hop_bound *best)
+{
+    for (int i = 0; b && i < b->count; i++) {
+        const hop_bound *r = &b->results[i];
+        if (r->speaks_from && r->answer != HOP_ANSWER_POSSIBLE && (!best || r->log10_n < best->log10_n))
+            best = r;
+    }
+    return best;
+}
+
+const hop_bound *audit_first(const audit_hops *h, int *hops)
+{
+    const hop_bound *best = first_of(h->bounds, NULL), *fewer = first_of(h->fewer, best);
+    *hops = fewer != best ? (int)h->full : h->asked;
+    return fewer;
+}
+
+hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, int searched, hop_error *err)
 {
     *h = (audit_hops){.bits = a->bits.integer};
     h->layers = calloc(2 * (size_t)u->plan.count + 1, sizeof *h->layers);
@@ -173,7 +213,7 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, h
     h->arch.layers = h->layers;
     h->arch.width = u->plan.hidden;
     for (int64_t i = 0; i < u->plan.count; i++) see_layer(h, u, &u->layers[i]);
-    hop_question q = {.arch = &h->arch, .n = u->n, .progress = &a->common.progress};
+    hop_question q = {.arch = &h->arch, .n = u->n, .progress = &a->common.progress, .searched = searched};
     hop_status s = find_reach(h, u, &q, err);
     if (s == HOP_OK) s = find_able(h, &q, err);
     /* The first number of hops of which T1 or T2 speaks. */
@@ -183,6 +223,14 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, h
         q.hops = h->asked = (int)asked;
         s = hop_bounds_new(&h->bounds, &q, err);
     }
+    if (s == HOP_OK && h->full && h->full < asked && h->full <= HOP_MAX_HOPS && nothing_first(h)) {
+        q.hops = (int)h->full;
+        s = hop_bounds_new(&h->fewer, &q, err);
+        if (s == HOP_OK && !speaks(h->fewer)) {
+            hop_bounds_free(h->fewer);
+            h->fewer = NULL;
+        }
+    }
     if (s == HOP_OK) s = find_unable(h, u->n, err);
     if (s != HOP_OK) audit_hops_free(h);
     return s;
@@ -191,6 +239,7 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, h
 void audit_hops_free(audit_hops *h)
 {
     hop_bounds_free(h->bounds);
+    hop_bounds_free(h->fewer);
     hop_reach_free(&h->reach);
     free(h->able_why);
     free(h->narrow_why);

@@ -246,6 +246,14 @@ int64_t audit_total_bytes(const audit *u, int64_t n)
     return total;
 }
 
+int64_t audit_all_states(const audit *u)
+{
+    int64_t total = 0;
+    for (int64_t i = 0; i < u->plan.count; i++)
+        total += u->layers[i].state * u->state.bytes + u->layers[i].conv * u->conv.bytes;
+    return total;
+}
+
 int64_t audit_state_bytes(const audit *u)
 {
     const hop_hf_linear *l = &u->plan.linear;

@@ -94,9 +94,9 @@ static bool has_length(const hop_bound *b)
 }
 
 /* "y T2 no 13-hop composition once n reaches 10^34525; silent at 262,144 tokens.", for after a "b" or "B" */
-static void say_theorem(hop_text *t, const audit *u, const audit_hops *h, const hop_bound *b)
+static void say_theorem(hop_text *t, const audit *u, int hops, const hop_bound *b)
 {
-    hop_text_printf(t, "y %s no %d-hop composition once n reaches ", b->id, h->asked);
+    hop_text_printf(t, "y %s no %d-hop composition once n reaches ", b->id, hops);
     say_digits(t, b->speaks_from);
     if (u->n) {
         hop_text_add(t, b->answer == HOP_ANSWER_IMPOSSIBLE ? ", as it does at " : "; silent at ");
@@ -106,11 +106,11 @@ static void say_theorem(hop_text *t, const audit *u, const audit_hops *h, const 
 }
 
 /* The one of ours that speaks first. */
-static const hop_bound *first_of_ours(const audit_hops *h)
+static const hop_bound *first_of_ours(const hop_bounds *all)
 {
     const hop_bound *best = NULL;
-    for (int i = 0; h->bounds && i < h->bounds->count; i++) {
-        const hop_bound *b = &h->bounds->results[i];
+    for (int i = 0; all && i < all->count; i++) {
+        const hop_bound *b = &all->results[i];
         if (!b->published && has_length(b) && (!best || b->log10_n < best->log10_n)) best = b;
     }
     return best;
@@ -207,17 +207,22 @@ int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_
 {
     if (!h->layers) return 0;
     int n = 0;
-    const hop_bound *published = audit_result(h->bounds, h->linear ? "T2" : "T1"), *ours = first_of_ours(h);
+    const hop_bound *published = audit_result(h->bounds, h->linear ? "T2" : "T1"),
+                    *ours = first_of_ours(h->bounds), *fewer = first_of_ours(h->fewer);
     say_layers(&lines[n], u, h);
     if (has_length(published)) {
         hop_text_add(&lines[n], ": b");
-        say_theorem(&lines[n++], u, h, published);
+        say_theorem(&lines[n++], u, h->asked, published);
     } else {
         hop_text_add(&lines[n++], ".");
     }
     if (ours) {
         hop_text_add(&lines[n], "B");
-        say_theorem(&lines[n++], u, h, ours);
+        say_theorem(&lines[n++], u, h->asked, ours);
+    }
+    if (fewer) {
+        hop_text_add(&lines[n], "B");
+        say_theorem(&lines[n++], u, (int)h->full, fewer);
     }
     say_able(&lines[n++], u, h);
     if (h->reach.able)

@@ -23,7 +23,7 @@ static void blank_controls(hop_text *t)
 /* ---- numbers in words ---------------------------------------------------------------------- */
 
 /* 2.05 MiB; exact below a thousand KiB */
-static void add_bytes(hop_text *out, int64_t v)
+void audit_say_bytes(hop_text *out, int64_t v)
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
     double x = (double)v / 1024;
@@ -49,7 +49,7 @@ static size_t repeats(const char *s, size_t length, size_t period)
 }
 
 /* "(FSSSS)x2S(FSSSSS)x6F": repeated groups wherever they stand, taken greedily. */
-static void say_pattern(hop_text *t, const char *s)
+void audit_say_pattern(hop_text *t, const char *s)
 {
     for (size_t length = strlen(s); length > 0;) {
         size_t best = 0, period = 1, times = 1;
@@ -79,7 +79,7 @@ typedef struct row {
 static void say_plan(hop_text *t, const audit *u)
 {
     const hop_hf_plan *p = &u->plan;
-    say_pattern(t, p->pattern);
+    audit_say_pattern(t, p->pattern);
     hop_text_add(t, ", ");
     say_things(t, p->count, "layer");
     if (p->loops > 1) {
@@ -190,10 +190,10 @@ static void say_letter_bytes(hop_text *t, const audit *u, char letter)
     if (most == 0 || least < 0) return;
     hop_text_printf(t, "%c ", letter);
     if (least < most) {
-        add_bytes(t, least);
+        audit_say_bytes(t, least);
         hop_text_add(t, " to ");
     }
-    add_bytes(t, most);
+    audit_say_bytes(t, most);
     hop_text_add(t, " a layer");
     if (borrow) {
         hop_text_add(t, " (");
@@ -222,10 +222,10 @@ static void say_bytes(hop_text *t, const audit *u)
     if (total < 0)
         hop_text_add(t, "not known");
     else
-        add_bytes(t, total);
+        audit_say_bytes(t, total);
     if (added >= 0) {
         hop_text_add(t, "; one more token adds ");
-        add_bytes(t, added);
+        audit_say_bytes(t, added);
     }
 }
 

@@ -18,8 +18,10 @@ typedef enum exit_code {
 
 typedef struct common_args {
     const verb *verb;
-    const char *operand; /* NULL when the verb takes none */
-    const char *second;  /* NULL when it was not given */
+    const char *operand; /* the first; NULL when there is none */
+    char **operands;     /* [operand_count] */
+    int operand_count;
+    const char *second; /* of a verb that takes two; NULL when it was not given */
     hop_progress progress;
     opt_value json, quiet, seed, threads, isa, help;
 } common_args;

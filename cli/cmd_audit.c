@@ -1,14 +1,14 @@
 /* hopbound audit: what a real model's layers are, what they keep, and how many hops that gives. */
 #include "audit.h"
 
-static const char *const FORMATS[] = {"text", "markdown", NULL};
+static const char *const FORMATS[] = {"text", "markdown", "csv", "json", NULL};
 
 /* clang-format off */
 #define AT(member) offsetof(audit_args, member)
 static const opt OPTIONS[] = {
     {"n", 'n', OPT_INT, AT(n), "TOKENS", NULL, 1, (int64_t)1 << 40,
      .initial_help = "the model's context length",
-     .help = "judge the model at this length"},
+     .help = "judge the model at this length; several models, at 32768 if it is not given"},
     {"bits", 0, OPT_INT, AT(bits), "P", "32", 1, 1024,
      .help = "bits of a number in attention's accumulator; 16-bit activations summed in float32 count as 32"},
     {"state-dtype", 0, OPT_TEXT, AT(state_dtype), "NAME",
@@ -21,7 +21,8 @@ static const opt OPTIONS[] = {
      .help = "precision of the keys and values that attention keeps"},
     {"plan-only", 0, OPT_FLAG, AT(plan_only), .help = "the plan and the sizes, no theorems"},
     {"format", 0, OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
-     .help = "text for a screen, markdown for a model card"},
+     .help = "text for a screen, markdown for a model card, csv for a spreadsheet (of several models), json as --json"},
+    {"report", 0, OPT_TEXT, AT(report), "FILE.html", .help = "of several models: also a page with a picture"},
     {0},
 };
 /* clang-format on */
@@ -39,6 +40,17 @@ static int check_dtypes(const audit_args *a)
     return EXIT_DONE;
 }
 
+/* A directory of models, not of one. */
+static bool is_collection(const char *path)
+{
+    char config[4096];
+    if (!hop_is_dir(path) || hop_path_join(config, sizeof config, path, "config.json", NULL) != HOP_OK)
+        return false;
+    FILE *f = fopen(config, "rb");
+    if (f) fclose(f);
+    return !f;
+}
+
 static int cmd_audit(common_args *common)
 {
     const audit_args *a = (const audit_args *)common;
@@ -46,13 +58,17 @@ static int cmd_audit(common_args *common)
     audit u;
     int code = check_dtypes(a);
     if (code != EXIT_DONE) return code;
-    if (audit_read(&u, a, &err) != HOP_OK) return fail_error(common, &err);
+    bool many = common->operand_count > 1 || a->report.text || a->format.choice == 2 ||
+                is_collection(common->operand);
+    if (many && a->plan_only.flag) return fail(common, EXIT_USAGE, "--plan-only: is for one model");
+    if (many) return audit_table(a);
+    if (audit_read(&u, a, common->operand, &err) != HOP_OK) return fail_error(common, &err);
     audit_hops h = {0};
-    if (!a->plan_only.flag && audit_hops_find(&h, &u, a, &err) != HOP_OK) {
+    if (!a->plan_only.flag && audit_hops_find(&h, &u, a, 0, &err) != HOP_OK) {
         audit_free(&u);
         return fail_error(common, &err);
     }
-    if (common->json.flag)
+    if (common->json.flag || a->format.choice == 3)
         code = audit_print_json(a, &u, &h);
     else
         code = (a->format.choice ? audit_print_markdown : audit_print_text)(a, &u, &h);
@@ -72,6 +88,10 @@ static const example EXAMPLES[] = {
      "The layer plan, what the layers keep at the model's own context length, and how many hops that gives."},
     {"hopbound audit . --n 1000000 --state-dtype bfloat16",
      "The model in this directory at a million tokens, with states kept in 16 bits."},
+    {"hopbound audit a/config.json b/config.json c.json d.json --n 128k",
+     "How do these four models compare? One table at one length."},
+    {"hopbound audit models --format csv > models.csv",
+     "All models of a directory, for a spreadsheet; --report models.html draws them."},
     {"hopbound audit config.json --format markdown > audit.md",
      "A section for the model card."},
     {0},
@@ -79,8 +99,9 @@ static const example EXAMPLES[] = {
 const verb verb_audit = {
     .name = "audit",
     .summary = "reads a model's config.json: its layers, what they keep, how many hops they make",
-    .operand = "PATH",
-    .operand_help = "a Hugging Face config.json, or the directory that holds it; weights are not needed",
+    .operand = "PATH..",
+    .operand_help = "a Hugging Face config.json, or the directory that holds it; weights are not needed. Several, or a "
+                    "directory of them (files *.json, directories with a config.json): one table",
     .description =
         "Letters of the plan: F full attention, L recurrent, S sliding, chunked or sparse attention, H full "
         "attention and a recurrence in one layer, h the same with a window, G a gated memory unit, C attention "

@@ -76,7 +76,7 @@ static hop_status judge(hop_map_model *out, const hop_arch *arch, bool tied, int
 static hop_status place(hop_map_model *out, const audit *u, const audit_args *a, hop_error *err)
 {
     audit_hops h;
-    hop_status s = audit_hops_find(&h, u, a, err);
+    hop_status s = audit_hops_find(&h, u, a, 0, err);
     if (s != HOP_OK) return s;
     out->context = u->n, out->layers = u->plan.count, out->full = h.full, out->linear = h.linear;
     for (int64_t i = 0; i < h.arch.count; i++) out->state_bits += (double)h.arch.layers[i].state_bits;

@@ -110,11 +110,11 @@ static int choose_kernels(const common_args *a)
 static int run_verb(const verb *v, common_args *a, int argc, char **argv)
 {
     hop_error err = {0};
-    const char *operands[2];
     a->verb = v;
-    if (!options_parse(v, a, argc, argv, operands, &err)) return fail(a, EXIT_USAGE, "%s", err.text);
-    a->operand = operands[0];
-    a->second = operands[1];
+    if (!options_parse(v, a, argc, argv, &a->operand_count, &err)) return fail(a, EXIT_USAGE, "%s", err.text);
+    a->operands = argv;
+    a->operand = a->operand_count ? argv[0] : NULL;
+    a->second = a->operand_count > 1 ? argv[1] : NULL;
     if (a->help.flag) {
         hop_text out = {0};
         help_verb(&out, v);

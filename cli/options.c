@@ -283,21 +283,23 @@ static bool set_initial(const verb *v, void *args, hop_error *err)
     return true;
 }
 
-bool options_parse(const verb *v, void *args, int argc, char **argv, const char *operands[2], hop_error *err)
+bool options_parse(const verb *v, void *args, int argc, char **argv, int *operands, hop_error *err)
 {
     reader r = {.verb = v, .args = args, .argc = argc, .argv = argv};
-    bool only_operands = false;
-    operands[0] = operands[1] = NULL;
+    size_t length = v->operand ? strlen(v->operand) : 0;
+    bool only_operands = false, many = length > 2 && strcmp(v->operand + length - 2, "..") == 0;
+    int most = many ? argc : v->second ? 2 : v->operand ? 1 : 0;
+    *operands = 0;
     if (!set_initial(v, args, err)) return false;
     while (r.next < argc) {
-        const char *arg = argv[r.next++];
+        char *arg = argv[r.next++];
         if (only_operands || arg[0] != '-' || !arg[1]) {
-            if (!v->operand || operands[v->second ? 1 : 0])
+            if (*operands == most)
                 return hop_fail(err, HOP_EFORMAT, "%.200s: %s", arg,
                                 v->second    ? "two operands are enough"
                                 : v->operand ? "one operand is enough"
                                              : "takes no operand") == HOP_OK;
-            operands[operands[0] != NULL] = arg;
+            argv[(*operands)++] = arg; /* its place was read already */
         } else if (strcmp(arg, "--") == 0) {
             only_operands = true;
         } else if (!(arg[1] == '-' ? take_long(&r, arg, err) : take_letters(&r, arg, err))) {

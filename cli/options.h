@@ -68,7 +68,8 @@ struct common_args;
 /* A verb. `run` gets the arguments, whose struct starts with a common_args, and returns the exit code. */
 typedef struct verb {
     const char *name, *summary;
-    const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none; "[NAME]": it may be missing */
+    const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none; "[NAME]": it may be missing;
+                                           "PATH..": one or more */
     const char *second, *second_help;   /* "[DIR]": another that may be missing; NULL: one is enough */
     const char *description;            /* paragraphs, separated by "\n\n" */
     const opt_group *groups;            /* ended by one without a table */
@@ -79,9 +80,9 @@ typedef struct verb {
 } verb;
 
 /* Fills `args` (zeroed, verb->args_size bytes) from the command line after the verb. False with the reason,
- * "--opt: why", in `err`. Operands: as many as the verb takes, NULL those that are not there; whether the
- * first must be there is the caller's to check, because --help needs none. */
-bool options_parse(const verb *v, void *args, int argc, char **argv, const char *operands[2], hop_error *err);
+ * "--opt: why", in `err`. Operands come to stand first in argv, `operands` of them; whether there must be one
+ * is the caller's to check, because --help needs none. */
+bool options_parse(const verb *v, void *args, int argc, char **argv, int *operands, hop_error *err);
 /* The first required option that is missing, or NULL. */
 const opt *options_missing(const verb *v, const void *args);
 

@@ -74,6 +74,7 @@ typedef struct hop_question {
     int64_t m;                    /* > 0: these sizes, instead of n */
     const int64_t *fan;           /* [hops - 1], with m */
     const hop_progress *progress; /* may be NULL */
+    int searched; /* full layers up to which P6 and P7G are searched for, which takes time; 0: all they can */
 } hop_question;
 
 typedef enum hop_answer { HOP_ANSWER_IMPOSSIBLE, HOP_ANSWER_POSSIBLE, HOP_ANSWER_SILENT } hop_answer;
@@ -144,6 +145,11 @@ typedef struct hop_reach {
 hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool widths,
                           const hop_progress *progress, hop_error *err);
 void hop_reach_free(hop_reach *r);
+
+/* The shortest prompt of which one table no longer fits all states together: N log2 N > Q, one hop. From
+ * there on a hop needs a full layer, whatever the weights (P2). "1234", or "10^20.3"; false: there are no
+ * states, or memory is short. */
+bool hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n);
 
 /* ---- the separation at one length ------------------------------------------------------------ */
 

@@ -182,6 +182,26 @@ typedef struct hop_ladder_page {
 hop_status hop_report_ladder_svg(hop_text *out, const hop_ladder_page *page);
 hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page);
 
+/* ---- models side by side --------------------------------------------------------------------- */
+
+/* One model at a common length. Numbers that may be long are texts, "" where there is none. */
+typedef struct hop_model_row {
+    char name[96], model_type[64], plan[128];
+    int64_t layers, full, linear;
+    int64_t context;               /* 0: not known */
+    int64_t kv_bytes, state_bytes; /* kv: -1: not known */
+    int able;                      /* hops possible at the length */
+    int unable;                    /* so many are impossible from unable_from on; 0: nothing is known */
+    char unable_from[32], unable_by[8];
+    double unable_log10;
+    char outgrown[32]; /* the n from which no table fits all states; "": there are no states */
+    double outgrown_log10;
+    char refused[400]; /* not read, and why; all else is empty then */
+} hop_model_row;
+
+/* The page, with a picture: lengths on a logarithmic axis. HOP_ENOMEM or HOP_OK. */
+hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count, int64_t n);
+
 #ifdef __cplusplus
 }
 #endif

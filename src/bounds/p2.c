@@ -4,6 +4,7 @@
 #include "room.h"
 
 #include <math.h>
+#include <stdio.h>
 
 bool hop__linear_only(hop__case *c, hop_bound *b)
 {
@@ -44,4 +45,25 @@ void hop__p2(hop__case *c, hop_bound *b)
     if (c->by_sizes) hop__speak_here(c, b, here);
     for (int l = 0; l < c->hops; l++) fmpz_clear(&sizes[l]);
     fmpz_clear(table);
+}
+
+bool hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n)
+{
+    hop__shape shape;
+    if (hop__arch_check(a, NULL) != HOP_OK) return false;
+    hop__shape_init(&shape, a);
+    bool any = !fmpz_is_zero(&shape.total) && shape.other == 0; /* others may keep what no state does */
+    fmpz_t n;
+    fmpz_init(n);
+    if (any) hop__least_table(n, &shape.total);
+    fmpz_add_ui(n, n, 2);
+    hop_text text = {0};
+    hop__print_integer(&text, n);
+    any = any && text.s;
+    snprintf(out, 32, "%s", any ? text.s : "");
+    hop_text_free(&text);
+    *log10_n = any ? hop__to_log2(n) * log10(2) : INFINITY;
+    fmpz_clear(n);
+    hop__shape_clear(&shape);
+    return any;
 }

@@ -68,7 +68,8 @@ void hop__p6_speak(hop__case *c, hop_bound *b, bool whole)
     int64_t hops = s->full + !whole;
     b->needs = "Delta_L >= n_{L-1} s_{L-1} log2 N_{L-1}, or an image that fails";
     b->has = hop__say(c, "M = %s; state bits a gap %s", hop__say_integer(c, &s->reply), say_states(c));
-    int most = whole ? HOP__P7G_MOST_HOPS : HOP__P6_MOST_HOPS;
+    int most = whole ? HOP__P7G_MOST_HOPS : HOP__P6_MOST_HOPS, asked = c->q->searched + !whole;
+    if (c->q->searched && asked < most) most = asked;
     if (hops > most) {
         b->why = hop__say(c, "sizes are searched for up to %d full layers; beyond, they are too long",
                           most - !whole);

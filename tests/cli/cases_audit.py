@@ -1,5 +1,5 @@
 """Audits: the fixtures of real models, own networks, and files that are no use."""
-import json, os, time
+import csv, json, math, os, time
 from harness import case, check, good, good_json, hopbound, one_line, write
 
 TREE = os.path.abspath(os.environ.get("HOPBOUND_TEST_DATA") or os.path.join(os.path.dirname(__file__), "../data"))
@@ -350,3 +350,54 @@ def a_model_that_is_too_narrow_is_told_so():
     got, words = hops_of("--n", 1000, model_type="llama", num_hidden_layers=3, head_dim=4)
     check(got["able_if_wide"] == 2 and got["able"] == 0, why=got)
     check("here they are 4 and 32, and no hop is proved: enough layers, but" in words, why=words)
+
+
+@case
+def many_models_are_one_table_in_every_format():
+    table = good_json("audit", DATA, keys=("n", "models", "refused"))
+    rows = {r["model"]: r for r in table["models"]}
+    check(table["n"] == 32768 and len(rows) == 39 and [os.path.basename(r["path"]) for r in table["refused"]] == ["expected.json"])
+    check("unknown family" in table["refused"][0]["why"])
+    qwen = rows["qwen3-next-80b-a3b"]
+    one = good_json("audit", os.path.join(DATA, "qwen3-next-80b-a3b.json"), "--n", "32k")
+    check(qwen["full_layers"] == 12 and qwen["hops_possible"] == one["hops"]["able"] == 12, why=str(qwen))
+    check(qwen["kv_bytes"] + qwen["state_bytes"] == one["bytes_total"] and qwen["state_bytes"] == 36 * one["state_bytes_per_layer"])
+    n = int(qwen["tables_outgrow_states_at"]) - 2  # the first table of one hop that the states do not hold
+    check(n * math.log2(n) > qwen["state_bytes"] * 8 >= (n - 1) * math.log2(n - 1), why=str(n))
+    check(rows["rwkv7-0.4b-world"]["impossible_by"] == "P2" and rows["rwkv7-0.4b-world"]["hops_impossible"] == 1)
+    check(rows["llama-3.1-8b"]["tables_outgrow_states_at"] is None and rows["deepseek-v3.2"]["tables_outgrow_states_at"] is None)
+    lines = good("audit", DATA).out.splitlines()
+    check(sum(any(line.startswith(name) for line in lines) for name in rows) == 39 and max(map(len, lines[:43])) <= 130)
+    found = list(csv.DictReader(good("audit", DATA, "--format", "csv").out.splitlines()))
+    check(len(found) == 40 and {r["model"]: r["hops_possible"] for r in found if not r["not_read"]} ==
+          {name: str(r["hops_possible"]) for name, r in rows.items()})
+    check(good("audit", DATA, "--format", "markdown").out.count("\n| ") == 39)
+    check(json.loads(good("audit", DATA, "--format", "json").out) == table)
+
+
+@case
+def named_models_are_compared_and_drawn():
+    names = ["qwen3-next-80b-a3b", "kimi-linear-48b-a3b", "jamba-v0.1", "llama-3.1-8b"]
+    paths = [os.path.join(DATA, n + ".json") for n in names]
+    table = good_json("audit", *paths, "--n", "128k", "--report", "models.html")
+    check([r["model"] for r in table["models"]] == names and table["n"] == 131072)
+    page = open("models.html").read()
+    check(page.count("<svg") == 1 and all(n in page for n in names) and "<script" not in page)
+    one_line(hopbound("audit", paths[0], "missing.json"), 1, r"missing.json")
+    one_line(hopbound("audit", *paths, "--plan-only"), 2, r"--plan-only: is for one model")
+    os.makedirs("models/a", exist_ok=True)
+    write("models/a/config.json", open(paths[0]).read())
+    check([r["model"] for r in good_json("audit", "models")["models"]] == ["a"])
+    check("pattern" in good_json("audit", "models/a"))  # one model's directory is that model
+
+
+@case
+def plans_without_a_linear_layer_first_are_asked_of_p7():
+    # F F L L: no layer carries before the second full one: P7 speaks of as many hops as there are full layers.
+    write("ffl.json", json.dumps({"model_type": "olmo_hybrid", "num_hidden_layers": 4, "hidden_size": 64, "num_attention_heads": 1,
+          "num_key_value_heads": 1, "layer_types": ["full_attention"] * 2 + ["linear_attention"] * 2, "vocab_size": 100,
+          "max_position_embeddings": 4096, "linear_num_key_heads": 1, "linear_num_value_heads": 1, "linear_key_head_dim": 16,
+          "linear_value_head_dim": 16}))
+    a = good_json("audit", "ffl.json", "--n", "1e12")
+    check(a["hops"]["unable"] == 2 and a["hops"]["unable_by"] in ("P7", "P7G"), why=str(a["hops"]["words"]))
+    check(any("2-hop" in w for w in a["hops"]["words"]), why=str(a["hops"]["words"]))

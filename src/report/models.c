@@ -1,0 +1,156 @@
+/* Models side by side: a picture of lengths on a logarithmic axis, and the table. A line for each model:
+ * filled up to where its states hold a table of the prompt's length, a ring at its context length, a mark
+ * where some number of hops is proved impossible. */
+#include "page.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define LEFT  210.0
+#define RIGHT 800.0
+#define LINE  20.0
+#define TOP   34.0
+#define FIRST 3.0  /* log10 of the axis' ends */
+#define LAST  12.0 /* what lies beyond stands at the end, with an arrow */
+
+static double at(double log10_n)
+{
+    double x = log10_n < FIRST ? FIRST : log10_n > LAST ? LAST : log10_n;
+    return LEFT + (x - FIRST) / (LAST - FIRST) * (RIGHT - LEFT);
+}
+
+static void draw_axis(hop_text *out, double height, int64_t n)
+{
+    for (int e = (int)FIRST; e <= (int)LAST; e++) {
+        char label[16];
+        snprintf(label, sizeof label, "10^{%d}", e);
+        hop__svg_line(out, "hair", at(e), TOP - 8, at(e), height);
+        hop__svg_rich(out, "small soft mid", at(e), TOP - 14, label);
+    }
+    double here = at(log10((double)n));
+    hop__svg_line(out, "meant", here, TOP - 8, here, height);
+}
+
+static void draw_model(hop_text *out, const hop_model_row *r, double y)
+{
+    hop__svg_plain(out, "small", 4, y + 4, r->name, 30);
+    hop__svg_line(out, "hair", LEFT, y, RIGHT, y);
+    if (r->outgrown[0]) hop__svg_box(out, "full", LEFT, y - 3, at(r->outgrown_log10) - LEFT, 6);
+    if (r->context) hop__svg_dot(out, "asked", at(log10((double)r->context)), y, 4.5);
+    if (r->unable && r->unable_log10 <= LAST)
+        hop__svg_mark(out, "impossible", at(r->unable_log10), y);
+    else if (r->unable)
+        hop__svg_arrow(out, "meant", RIGHT - 14, RIGHT + 6, y);
+}
+
+static int read_count(const hop_model_row *rows, int count)
+{
+    int n = 0;
+    for (int i = 0; i < count; i++) n += !rows[i].refused[0];
+    return n;
+}
+
+static void draw(hop_text *out, const hop_model_row *rows, int count, int64_t n)
+{
+    double height = TOP + LINE * read_count(rows, count) + 6, y = TOP + 8;
+    hop__svg_open(out, RIGHT + 16, height, "Models on an axis of lengths", false);
+    draw_axis(out, height, n);
+    for (int i = 0; i < count; i++) {
+        if (rows[i].refused[0]) continue;
+        draw_model(out, &rows[i], y);
+        y += LINE;
+    }
+    hop__svg_close(out);
+}
+
+static void cell_text(hop_text *out, const char *label, const char *text)
+{
+    hop__html_cell_open(out, label, false);
+    hop__escape(out, text, 60);
+    hop_text_add(out, "</td>\n");
+}
+
+static void cell_mib(hop_text *out, const char *label, int64_t bytes)
+{
+    hop__html_cell(out, label,
+                   bytes < 0 ? HOP__DASH : hop__number_real((double)bytes / 1048576, HOP__NEAREST).rich);
+}
+
+/* Whole numbers as people write them; a power of ten as one. */
+static void cell_length(hop_text *out, const char *label, const char *text, double log10_n)
+{
+    if (!*text)
+        hop__html_cell(out, label, HOP__DASH);
+    else if (log10_n < 18)
+        hop__html_cell(out, label, hop__number_count((int64_t)strtoll(text, NULL, 10)).rich);
+    else
+        hop__html_cell(out, label, hop__number_power(log10_n).rich);
+}
+
+static void table(hop_text *out, const hop_model_row *rows, int count)
+{
+    static const struct {
+        const char *name;
+        bool number;
+    } heads[] = {{"model", false},        {"plan", false},
+                 {"layers", true},        {"full", true},
+                 {"KV, MiB", true},       {"states, MiB", true},
+                 {"hops possible", true}, {"hops impossible", true},
+                 {"from n", true},        {"tables outgrow states at", true}};
+    hop__html_table_open(out, "<b>Table 1.</b> Every model at the same length.", true);
+    hop_text_add(out, "<thead>\n<tr>\n");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
+        hop__html_head(out, heads[i].name, heads[i].number);
+    hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
+    for (int i = 0; i < count; i++) {
+        const hop_model_row *r = &rows[i];
+        if (r->refused[0]) continue;
+        hop_text_add(out, "<tr>\n");
+        cell_text(out, "model", r->name);
+        cell_text(out, "plan", r->plan);
+        hop__html_cell(out, "layers", hop__number_count(r->layers).rich);
+        hop__html_cell(out, "full", hop__number_count(r->full).rich);
+        cell_mib(out, "KV, MiB", r->kv_bytes);
+        cell_mib(out, "states, MiB", r->state_bytes);
+        hop__html_cell(out, "hops possible", hop__number_count(r->able).rich);
+        hop__html_cell(out, "hops impossible", r->unable ? hop__number_count(r->unable).rich : HOP__DASH);
+        cell_length(out, "from n", r->unable_from, r->unable_log10);
+        cell_length(out, "tables outgrow states at", r->outgrown, r->outgrown_log10);
+        hop_text_add(out, "</tr>\n");
+    }
+    hop_text_add(out, "</tbody>\n");
+    hop__html_table_close(out);
+}
+
+hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count, int64_t n)
+{
+    hop__html_open(out, "Models side by side \u2013 hopbound");
+    hop_text_add(out,
+                 "<main>\n<header>\n<p class=\"brow\">hopbound</p>\n<h1>Models side by side</h1>\n"
+                 "<p class=\"lede\">What their layers keep, how many hops they make, and from which length "
+                 "on they cannot.</p>\n");
+    hop_text_printf(out, "<p class=\"sum\">%s models at %s tokens.</p>\n</header>\n",
+                    hop__number_count(read_count(rows, count)).rich, hop__number_count(n).rich);
+    hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
+    draw(out, rows, count, n);
+    hop_text_add(
+        out, "</div>\n<figcaption><b>Figure 1.</b> Tokens, on a logarithmic axis. Filled: as long as the "
+             "states of the linear layers together may hold a table of the prompt's length; beyond, a hop "
+             "needs a full layer, whatever the weights (P2). Ring: the model's context length. Dashed: "
+             "the length of the table below. Mark: from here on some number of hops is proved "
+             "impossible; an arrow at the end of a line: it is, beyond the axis.</figcaption>\n"
+             "</figure>\n");
+    table(out, rows, count);
+    bool any = false;
+    for (int i = 0; i < count; i++) {
+        if (!rows[i].refused[0]) continue;
+        hop_text_add(out, any ? "<li>" : "<h2>Not read</h2>\n<ul>\n<li>");
+        hop__escape(out, rows[i].refused, 0);
+        hop_text_add(out, "</li>\n");
+        any = true;
+    }
+    hop_text_add(out, any ? "</ul>\n</main>\n" : "</main>\n");
+    hop__html_close(out);
+    return out->failed ? HOP_ENOMEM : HOP_OK;
+}
