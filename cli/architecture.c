@@ -37,7 +37,7 @@ static int check_mixer(const common_args *a, const char *name)
 
 /* Sizes, and what the theorems take for granted: linear attention with its normaliser, as it was published.
  */
-static hop_status config_from_options(hop_config *c, const arch_args *o, hop_error *err)
+hop_status architecture_config(hop_config *c, const arch_args *o, hop_error *err)
 {
     hop_config_init(c);
     c->heads = c->kv_heads = o->heads.integer;
@@ -59,7 +59,7 @@ int architecture_from_options(const common_args *a, const arch_args *o, architec
                                  .state_bits = o->state_bits.integer};
     *out = (architecture){0};
     int code = check_mixer(a, o->mixer.text);
-    if (code == EXIT_DONE && config_from_options(&c, o, &err) != HOP_OK) code = fail_given(a, "--", &err, "");
+    if (code == EXIT_DONE && architecture_config(&c, o, &err) != HOP_OK) code = fail_given(a, "--", &err, "");
     if (code == EXIT_DONE && hop_arch_new(&out->arch, &c, &as, &err) != HOP_OK)
         code = fail_given(a, "--pattern: ", &err,
                           err.status == HOP_EUNKNOWN ? "; `hopbound mixers` lists them" : "");

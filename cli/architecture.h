@@ -22,6 +22,8 @@ typedef struct architecture {
 
 /* EXIT_DONE, or the line printed: EXIT_USAGE. Free in any case. */
 int architecture_from_options(const common_args *a, const arch_args *o, architecture *out);
+/* The configuration that the options describe; hop_config_free takes it back, on failure too. */
+hop_status architecture_config(hop_config *c, const arch_args *o, hop_error *err);
 void architecture_free(architecture *a);
 
 #endif

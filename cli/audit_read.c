@@ -205,15 +205,15 @@ hop_status audit_of(audit *u, const hop_json *root, const audit_args *a, hop_err
     return s;
 }
 
-hop_status audit_read(audit *u, const audit_args *a, hop_error *err)
+hop_status audit_read(audit *u, const audit_args *a, const char *path, hop_error *err)
 {
     hop_json_doc doc;
     *u = (audit){0};
-    hop_status s = hop_hf_open(&doc, a->common.operand, err);
+    hop_status s = hop_hf_open(&doc, path, err);
     if (s != HOP_OK) return s;
     s = audit_of(u, doc.root, a, err);
     hop_json_free(&doc);
-    return s == HOP_OK ? s : hop_fail_in(err, s, a->common.operand);
+    return s == HOP_OK ? s : hop_fail_in(err, s, path);
 }
 
 void audit_free(audit *u)

@@ -87,13 +87,15 @@ static void set_name(hop_model_row *r, const char *path)
         if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
 }
 
-static void set_row(hop_model_row *r, const audit *u, const audit_hops *h)
+static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h, hop_error *err)
 {
     hop_text plan = {0};
     audit_say_pattern(&plan, u->plan.pattern);
     snprintf(r->plan, sizeof r->plan, "%s", plan.s ? plan.s : "");
     if (plan.len >= sizeof r->plan) memcpy(r->plan + sizeof r->plan - 4, "...", 4);
+    bool short_of_memory = plan.failed;
     hop_text_free(&plan);
+    if (short_of_memory) return hop_fail(err, HOP_ENOMEM, "out of memory");
     snprintf(r->model_type, sizeof r->model_type, "%s", u->plan.model_type);
     for (char *p = r->model_type; *p; p++)
         if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
@@ -110,7 +112,7 @@ static void set_row(hop_model_row *r, const audit *u, const audit_hops *h)
     snprintf(r->unable_from, sizeof r->unable_from, "%s", first ? first->speaks_from : "");
     snprintf(r->unable_by, sizeof r->unable_by, "%s", first ? first->id : "");
     if (!first) r->unable = 0;
-    if (!hop_tables_outgrow(&h->arch, r->outgrown, &r->outgrown_log10)) r->outgrown[0] = 0;
+    return hop_tables_outgrow(&h->arch, r->outgrown, &r->outgrown_log10, err);
 }
 
 static hop_status fill_row(table *t, int i, hop_error *err)
@@ -120,14 +122,14 @@ static hop_status fill_row(table *t, int i, hop_error *err)
     audit_hops h = {0};
     set_name(r, t->paths[i]);
     hop_status s = audit_read(&u, t->a, t->paths[i], err);
-    if (s != HOP_OK && s != HOP_ENOMEM && !t->named[i]) { /* a stray file in a directory is a line, no end */
+    if (s != HOP_OK && s != HOP_ENOMEM && s != HOP_EIO && !t->named[i]) { /* a stray file in a directory is a line, no end */
         snprintf(r->refused, sizeof r->refused, "%s", err->text);
         return HOP_OK;
     }
     if (s != HOP_OK) return s;
     u.n = t->a->n.given ? t->a->n.integer : COMMON_N;
     s = audit_hops_find(&h, &u, t->a, SEARCHED, err);
-    if (s == HOP_OK) set_row(r, &u, &h);
+    if (s == HOP_OK) s = set_row(r, &u, &h, err);
     audit_hops_free(&h);
     audit_free(&u);
     return s;

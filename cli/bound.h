@@ -7,7 +7,7 @@
 typedef struct bound_args {
     common_args common;
     arch_args arch;
-    opt_value hops, n, m, fan, curve;
+    opt_value hops, n, m, fan, curve, solve;
 } bound_args;
 
 /* Everything that is known in the end. */
@@ -20,6 +20,8 @@ typedef struct bound_answer {
     bool curve;
 } bound_answer;
 
+/* --solve: the value at which the verdict changes. */
+int bound_solve(const bound_args *args, const hop_question *q);
 int bound_show(const common_args *a, const bound_answer *b);
 
 #endif

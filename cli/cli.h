@@ -107,13 +107,14 @@ bool terminal_stopped(void);
 
 const verb *const *all_verbs(size_t *count);
 
-#define VERB_LIST(X)                                                                                      \
-    X(ladder)                                                                                             \
-    X(task)                                                                                               \
-    X(build)                                                                                              \
-    X(run)                                                                                                \
-    X(prove)                                                                                              \
-    X(damage) X(refute) X(bound) X(separate) X(audit) X(play) X(train) X(sweep) X(exact) X(check) X(core) \
+#define VERB_LIST(X)                                                                                    \
+    X(ladder)                                                                                           \
+    X(task)                                                                                             \
+    X(build)                                                                                            \
+    X(run)                                                                                              \
+    X(prove)                                                                                            \
+    X(damage)                                                                                           \
+    X(refute) X(bound) X(separate) X(plan) X(audit) X(play) X(train) X(sweep) X(exact) X(check) X(core) \
         X(mixers) X(bench) X(completion)
 #define VERB_DECLARE(name) extern const verb verb_##name;
 VERB_LIST(VERB_DECLARE)

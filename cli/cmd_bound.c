@@ -8,6 +8,12 @@
 
 #define MOST_TOKENS 1000000000000000000
 
+static const char *const UNKNOWNS[] = {
+#define UNKNOWN(id, name, least, most, help) name,
+    HOP_UNKNOWN_LIST(UNKNOWN)
+#undef UNKNOWN
+        NULL};
+
 /* clang-format off */
 #define AT(member) offsetof(bound_args, member)
 static const opt OPTIONS[] = {
@@ -22,6 +28,9 @@ static const opt OPTIONS[] = {
      .help = "with --m: how many times larger each next function is: L-1 numbers, or one that is repeated"},
     {"curve", 0, OPT_FLAG, AT(curve),
      .help = "P3's accuracy ceiling over state bits, for patterns without full layers"},
+    {"solve", 0, OPT_CHOICE, AT(solve), "WHAT", NULL, .choices = UNKNOWNS,
+     .help = "only the value of this at which the verdict changes, all else as given: the length, state bits of a "
+             "linear layer, numbers in a head, bits of a number, or full layers among as many, spread evenly"},
     {0},
 };
 /* clang-format on */
@@ -106,6 +115,10 @@ static int cmd_bound(common_args *common)
     int code = read_hops(common, args->hops.text, &b.question.hops);
     if (code == EXIT_DONE) code = read_sizes(args, fan, &b.question);
     if (code == EXIT_DONE) code = architecture_from_options(common, &args->arch, &arch);
+    if (code == EXIT_DONE && args->solve.given) {
+        architecture_free(&arch);
+        return bound_solve(args, &b.question);
+    }
     if (code == EXIT_DONE) {
         b.question.arch = &arch.arch;
         b.question.progress = &common->progress;
@@ -131,6 +144,8 @@ static const example EXAMPLES[] = {
      "Three hops: P8 with its sizes, from n = 9241157864 on; T2 begins at 10^34524.5."},
     {"hopbound bound --hops auto --pattern \"(gdn^3 full)^2\" --heads 4 --dim 64 --n 100000",
      "What is possible, what is not, and what lies between, at that length."},
+    {"hopbound bound --hops 8 --pattern \"(gdn^3 F)^12\" --heads 16 --dim 128 --n 128k --solve full",
+     "How many full layers do 8 hops take at 131072 tokens?"},
     {"hopbound bound --hops 2 --pattern \"L^2\" --dim 8 --n 1000 --curve",
      "Without full layers: how often it can be right, over state bits."},
     {0},

@@ -38,6 +38,7 @@
     X(file, fsync, int, (int d), (d), EIO, -1)                                                               \
     X(file, rename, int, (const char *a, const char *b), (a, b), EACCES, -1)                                 \
     X(file, mkdir, int, (const char *s, mode_t m), (s, m), EACCES, -1)                                       \
+    X(file, scandir64, int, (const char *s, void *l, void *f, void *c), (s, l, f, c), EMFILE, -1)            \
     X(file, mkdtemp, char *, (char *s), (s), EACCES, NULL)                                                   \
     X(file, mkostemp64, int, (char *s, int f), (s, f), EACCES, -1)                                           \
     X(file, pipe2, int, (int d[2], int f), (d, f), EMFILE, -1)                                               \

@@ -147,9 +147,86 @@ hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool width
 void hop_reach_free(hop_reach *r);
 
 /* The shortest prompt of which one table no longer fits all states together: N log2 N > Q, one hop. From
- * there on a hop needs a full layer, whatever the weights (P2). "1234", or "10^20.3"; false: there are no
- * states, or memory is short. */
-bool hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n);
+ * there on a hop needs a full layer, whatever the weights (P2). "1234", or "10^20.3"; "" where there are no
+ * states, or layers that no theorem covers. HOP_EDOMAIN, HOP_ENOMEM. */
+hop_status hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n, hop_error *err);
+
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+#define HOP_PLAN_MAX_LAYERS 4096
+
+typedef struct hop_plan_question {
+    int hops;
+    int64_t n;
+    int64_t layers; /* 0: as few as it takes */
+    const int64_t
+        *full; /* [full_count]: these numbers of full layers only; none: those around `hops`, and 0 */
+    int full_count;
+    const char *mixer; /* of the linear layers */
+    int64_t d_model, heads, kv_heads, dim;
+    int64_t number_bits,
+        cache_bits;               /* of a number in the accumulator and in states; of one in the KV cache */
+    const hop_progress *progress; /* may be NULL */
+} hop_plan_question;
+
+typedef struct hop_plan {
+    char *pattern; /* owned */
+    int64_t layers, full;
+    hop_answer answer; /* silent: neither proved possible nor impossible */
+    char by[8];        /* the theorem that says so; silent: that speaks first; "": none does */
+    int able;          /* the most hops that are proved possible for it at this length */
+    char impossible_from[32];
+    double impossible_log10;
+    char why[240];
+    /* At token n; flops of the mixers, MLPs left out: two a weight, attention's scores and values, six a
+     * number of a state. */
+    double kv_bytes, state_bytes, flops_per_token;
+} hop_plan;
+
+/* Plans, the cheapest (bytes, then flops) first. HOP_EDOMAIN, HOP_EUNKNOWN, HOP_ESTOPPED, HOP_ENOMEM. */
+hop_status hop_plans_find(hop_plan **out, int *count, const hop_plan_question *q, hop_error *err);
+void hop_plans_free(hop_plan *plans, int count);
+
+/* ---- where the verdict changes ------------------------------------------------------------------ */
+
+/* Id, name, range, what it is. */
+#define HOP_UNKNOWN_LIST(X)                                                   \
+    X(N, "n", 1, (int64_t)1 << 59, "the length")                              \
+    X(STATE, "state", 0, (int64_t)1 << 50, "state bits of each linear layer") \
+    X(DIM, "dim", 1, 1 << 16, "numbers in a head")                            \
+    X(BITS, "bits", 1, 1024, "bits of a number")                              \
+    X(FULL, "full", 0, 0, "full layers among as many layers, spread evenly")
+
+typedef enum hop_unknown {
+#define HOP_UNKNOWN_ENUM(id, name, least, most, help) HOP_UNKNOWN_##id,
+    HOP_UNKNOWN_LIST(HOP_UNKNOWN_ENUM)
+#undef HOP_UNKNOWN_ENUM
+} hop_unknown;
+const char *hop_unknown_name(hop_unknown u);
+
+typedef struct hop_solve_question {
+    hop_unknown unknown;
+    const hop_config *config; /* pattern and widths */
+    hop_arch_options options;
+    const char *mixer;  /* FULL: of the other layers */
+    bool width_follows; /* DIM: d_model is heads times it */
+    int hops;
+    int64_t n, m; /* as in hop_question; not for N */
+    const int64_t *fan;
+    const hop_progress *progress;
+} hop_solve_question;
+
+/* N: possible up to `possible`, impossible from `impossible` on; the others: impossible up to `impossible`,
+ * possible from `possible` on. -1: at no value. Everywhere: at every value of the range. */
+typedef struct hop_solution {
+    int64_t possible, impossible;
+    bool possible_everywhere, impossible_everywhere;
+    char possible_by[8], impossible_by[8];
+    char impossible_from[32]; /* N: also where it is longer than an integer, "10^20.3"; "": not known */
+} hop_solution;
+
+/* HOP_EDOMAIN: no length is given; HOP_ESTOPPED, HOP_ENOMEM. */
+hop_status hop_solve(hop_solution *out, const hop_solve_question *q, hop_error *err);
 
 /* ---- the separation at one length ------------------------------------------------------------ */
 

@@ -47,23 +47,28 @@ void hop__p2(hop__case *c, hop_bound *b)
     fmpz_clear(table);
 }
 
-bool hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n)
+hop_status hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n, hop_error *err)
 {
     hop__shape shape;
-    if (hop__arch_check(a, NULL) != HOP_OK) return false;
-    hop__shape_init(&shape, a);
-    bool any = !fmpz_is_zero(&shape.total) && shape.other == 0; /* others may keep what no state does */
-    fmpz_t n;
-    fmpz_init(n);
-    if (any) hop__least_table(n, &shape.total);
-    fmpz_add_ui(n, n, 2);
     hop_text text = {0};
-    hop__print_integer(&text, n);
-    any = any && text.s;
-    snprintf(out, 32, "%s", any ? text.s : "");
+    hop_status s = hop__arch_check(a, err);
+    *out = 0, *log10_n = INFINITY;
+    if (s != HOP_OK) return s;
+    hop__shape_init(&shape, a);
+    if (!fmpz_is_zero(&shape.total) && shape.other == 0) { /* others may keep what no state does */
+        fmpz_t n;
+        fmpz_init(n);
+        hop__least_table(n, &shape.total);
+        fmpz_add_ui(n, n, 2);
+        hop__print_integer(&text, n);
+        *log10_n = hop__to_log2(n) * log10(2);
+        fmpz_clear(n);
+        if (text.s && !text.failed)
+            snprintf(out, 32, "%s", text.s);
+        else
+            s = hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    }
     hop_text_free(&text);
-    *log10_n = any ? hop__to_log2(n) * log10(2) : INFINITY;
-    fmpz_clear(n);
     hop__shape_clear(&shape);
-    return any;
+    return s;
 }

@@ -68,7 +68,7 @@ static void say_able(hop_reach *r, const hop_arch *a, int64_t n, bool linear)
     hop_text_free(&t);
 }
 
-static void find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
+void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
 {
     bool linear;
     int64_t able = hop__able_hops(a, &(hop__need){0}, &linear);
@@ -139,7 +139,7 @@ hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool width
     hop__shape_init(&shape, a);
     int64_t full = shape.full;
     hop__shape_clear(&shape);
-    find_able(r, a, n, widths);
+    hop__find_able(r, a, n, widths);
     hop_question q = {.arch = a, .n = n, .progress = progress};
     s = find_unable(r, &q, full, err);
     if (s == HOP_OK && (!r->why_able || !r->why_unable))

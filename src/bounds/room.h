@@ -150,6 +150,8 @@ typedef struct hop__need {
 hop__need hop__need_of(int hops, hop__bits bits);
 /* Most hops that the layers which meet `need` are good for; `linear` tells whether a linear layer serves. */
 int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear);
+/* The able half of a hop_reach. */
+void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths);
 /* "head dimension >= 12 (here 8), p >= 12 (here 8)": what keeps `hops` from being met, when it is not. */
 void hop__say_shortage(hop_text *out, const hop_arch *a, int hops, const hop__need *need);
 /* "head dimension >= 12, p >= 12, residual width >= 31". */

@@ -318,3 +318,44 @@ def a_mixer_with_a_larger_state_has_its_own_length():
             check(any(fan * V * log2(m * fan) > fan * M + V * S + S for V in (1, v)), why=str(got))
     for bad in ("full", "apple"):
         one_line(hopbound("separate", "--mixer", bad), 2, rf"separate: --mixer: {bad}: is not a linear mixer")
+
+
+@case
+def plans_are_ranked_and_the_next_cheaper_one_fails_for_a_reason():
+    p = good_json("plan", "--hops", "8", "--n", "128k", keys=("plans", "hops", "n"))
+    plans = p["plans"]
+    check(p["n"] == 131072 and [x["verdict"] for x in plans].count("proved") == 3, why=str(plans))
+    best = next(x for x in plans if x["verdict"] == "proved")
+    check(best["pattern"] == "gdn full^8" and best["kv_bytes"] == 8 * 2 * 2048 * 131072 * 2 and best["hops_proved"] == 8)
+    costs = [x["kv_bytes"] + x["state_bytes"] for x in plans]
+    check(costs == sorted(costs))
+    text = good("plan", "--hops", "8", "--n", "128k").out
+    check(text.startswith("Cheapest plan proved for 8 hops at 131072 tokens: gdn full^8") and "next cheaper, full^8, is open" in text)
+    both = good_json("plan", "--hops", "12", "--n", "128k", "--layers", "48", "--full", "6,12")["plans"]
+    check({x["pattern"]: (x["verdict"], x["hops_proved"]) for x in both} ==
+          {"(gdn^7 full)^6": ("open", 6), "(gdn^3 full)^12": ("proved", 12), "full^12 gdn^36": ("open", 11)}, why=str(both))
+    one_line(hopbound("plan", "--hops", "2"), 2, r"--n: missing")
+    one_line(hopbound("plan", "--hops", "2", "--n", "4k", "--mixer", "full"), 2, r"full: is not a linear mixer")
+    one_line(hopbound("plan", "--hops", "2", "--n", "4k", "--layers", "4", "--full", "5"), 2, r"--full: 5 of 4 layers")
+
+
+@case
+def the_value_at_which_a_verdict_changes_is_where_it_changes():
+    def verdicts(*args):
+        return {r["verdict"] for r in good_json("bound", *args)["results"]}
+    small = ["--hops", "2", "--pattern", "L F L", "--bits", "16", "--n", "8k"]
+    state = good_json("bound", *small, "--dim", "17", "--solve", "state")["impossible_up_to"]
+    check("impossible" in verdicts(*small, "--dim", "17", "--state-bits", str(state)))
+    check("impossible" not in verdicts(*small, "--dim", "17", "--state-bits", str(state + 1)))
+    wide = ["--hops", "2", "--pattern", "L F F", "--d-model", "200", "--n", "8k"]
+    for what in ("dim", "bits"):
+        least = good_json("bound", *wide, "--solve", what)["possible_from"]
+        check("possible" in verdicts(*wide, "--" + what, str(least)) and "possible" not in verdicts(*wide, "--" + what, str(least - 1)))
+    length = good_json("bound", "--hops", "3", "--pattern", "L F^3", "--dim", "40", "--d-model", "200", "--solve", "n")["possible_up_to"]
+    long = ["--hops", "3", "--pattern", "L F^3", "--dim", "40", "--d-model", "200", "--n"]
+    check("possible" in verdicts(*long, str(length)) and "possible" not in verdicts(*long, str(length + 1)), why=str(length))
+    check(good_json("bound", "--hops", "8", "--pattern", "(gdn^3 F)^12", "--heads", "16", "--dim", "128", "--n", "128k",
+                    "--solve", "full")["possible_from"] == 8)
+    one_line(hopbound("bound", "--pattern", "F", "--solve", "n", "--n", "5"), 2, r"--solve: n is what is looked for")
+    one_line(hopbound("bound", "--pattern", "F", "--solve", "dim"), 2, r"--solve: needs a length")
+    one_line(hopbound("bound", "--pattern", "F", "--hops", "auto", "--solve", "n"), 2, r"--solve: needs a number of --hops")

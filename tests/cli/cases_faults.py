@@ -130,6 +130,14 @@ def no_fault_harms_audit():
 
 
 @case
+def no_fault_harms_plan_and_the_table_of_models():
+    shutil.copy(os.path.join(DATA, "configs/llama-3.1-8b.json"), "llama.json")
+    shutil.copy(os.path.join(DATA, "configs/mamba-130m-original.json"), "mamba.json")
+    every_fault("plan", "--hops", 2, "--n", 300, "--heads", 1, "--dim", 40, "--layers", 4, "--full", "0,2", "--json", every=FEW // 3)
+    every_fault("audit", ".", "--n", 300, "--format", "csv", every=FEW // 3)
+
+
+@case
 def no_fault_harms_bound():
     every_fault("bound", "--hops", 3, "--pattern", "L F L F L", "--heads", 1, "--dim", 8, "--bits", 16, "--mixer", "linear",
                 every=FEW)

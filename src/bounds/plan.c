@@ -1,0 +1,254 @@
+/* Layer plans for so many hops at a length, the cheapest first.
+ *
+ * At one depth and width all plans with as many full layers cost the same, so what is searched is a number of
+ * full layers; what theorems ask of their places is one thing only, that a linear layer stands before the
+ * first or the second of them (P1), or none does (P7G). So two placements speak for all: full layers spread
+ * evenly behind a linear one, and all full layers first. tests/test_plan.c compares with every pattern of up
+ * to 8 layers. */
+#include "room.h"
+
+#include <hopbound/mixers.h>
+#include <hopbound/model.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define AWAY     "does not apply: " /* what P1 says begins so */
+#define SEARCHED 4 /* full layers up to which P6 is searched for; with more it begins beyond 10^300 */
+
+typedef struct planner {
+    const hop_plan_question *q;
+    hop_plan *plans;
+    int count, room;
+    hop_error *err;
+} planner;
+
+/* ---- what a layer costs -------------------------------------------------------------------------- */
+
+static int64_t weights_of(const hop_mixer_ops *ops, const hop_mixer_config *c)
+{
+    hop_param params[HOP_MIXER_MAX_PARAMS];
+    int64_t sum = 0;
+    for (int i = 0, count = ops->params(c, params); i < count; i++)
+        if (params[i].shape[1]) sum += params[i].shape[0] * params[i].shape[1];
+    return sum;
+}
+
+/* Two flops a weight; attention: scores and values of n tokens; a recurrence: six a number of its state, for
+ * decay, correction, write and read. */
+static hop_status add_cost(hop_plan *p, const hop_config *c, int64_t layer, const planner *s)
+{
+    const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
+    hop_mixer_config m;
+    hop_status got = hop_config_mixer(c, ops, layer, &m, s->err);
+    if (got != HOP_OK) return got;
+    double n = (double)s->q->n;
+    p->flops_per_token += 2.0 * (double)weights_of(ops, &m);
+    if (ops->kind == HOP_MIXER_FULL) {
+        p->kv_bytes += 2.0 * (double)(m.kv_heads * m.head_dim) * n * (double)s->q->cache_bits / 8;
+        p->flops_per_token += 4.0 * (double)(m.heads * m.head_dim) * n;
+    } else {
+        double numbers = (double)hop_mixer_state_floats(ops, &m, 1);
+        p->state_bytes += numbers * (double)s->q->number_bits / 8;
+        p->flops_per_token += 6.0 * numbers;
+    }
+    return HOP_OK;
+}
+
+/* ---- one plan ------------------------------------------------------------------------------------- */
+
+static hop_status config_of(hop_config *c, const planner *s, const char *pattern)
+{
+    const hop_plan_question *q = s->q;
+    hop_config_init(c);
+    c->heads = q->heads;
+    c->kv_heads = q->kv_heads;
+    c->head_dim = q->dim;
+    c->d_model = q->d_model;
+    return hop_pattern_parse(&c->pattern, pattern, q->mixer, s->err);
+}
+
+static const hop_bound *result(const hop_bounds *b, hop_answer answer)
+{
+    const hop_bound *best = NULL;
+    for (int i = 0; i < b->count; i++) {
+        const hop_bound *r = &b->results[i];
+        bool speaks = answer == HOP_ANSWER_POSSIBLE ? r->answer == answer : r->speaks_from != NULL;
+        if (answer == HOP_ANSWER_IMPOSSIBLE && r->answer == HOP_ANSWER_POSSIBLE) speaks = false;
+        if (speaks && (!best || r->log10_n < best->log10_n)) best = r;
+    }
+    return best;
+}
+
+static const char *p1_says(const hop_bounds *b)
+{
+    for (int i = 0; i < b->count; i++)
+        if (strcmp(b->results[i].id, "P1") == 0) return b->results[i].why;
+    return "";
+}
+
+/* Proved possible, impossible at this length, or neither, and why. */
+static void judge(hop_plan *p, const hop_bounds *b)
+{
+    const hop_bound *yes = result(b, HOP_ANSWER_POSSIBLE), *no = result(b, HOP_ANSWER_IMPOSSIBLE);
+    p->answer = yes                                         ? HOP_ANSWER_POSSIBLE
+                : no && no->answer == HOP_ANSWER_IMPOSSIBLE ? HOP_ANSWER_IMPOSSIBLE
+                                                            : HOP_ANSWER_SILENT;
+    const hop_bound *by = yes ? yes : no;
+    if (by) snprintf(p->by, sizeof p->by, "%s", by->id);
+    if (no) snprintf(p->impossible_from, sizeof p->impossible_from, "%s", no->speaks_from);
+    p->impossible_log10 = no ? no->log10_n : INFINITY;
+    if (yes)
+        snprintf(p->why, sizeof p->why, "%s", yes->why);
+    else if (p->answer == HOP_ANSWER_IMPOSSIBLE)
+        snprintf(p->why, sizeof p->why, "%s: %s", no->id, no->why);
+    else
+        snprintf(p->why, sizeof p->why, "%s",
+                 p1_says(b) + (strncmp(p1_says(b), AWAY, strlen(AWAY)) ? 0 : strlen(AWAY)));
+}
+
+static hop_status ask(hop_plan *p, const hop_arch *arch, const planner *s)
+{
+    hop_question q = {
+        .arch = arch, .hops = s->q->hops, .n = s->q->n, .progress = s->q->progress, .searched = SEARCHED};
+    hop_bounds *b = NULL;
+    hop_status got = hop_bounds_new(&b, &q, s->err);
+    if (got == HOP_OK) {
+        hop_reach r = {0};
+        hop__find_able(&r, arch, s->q->n, true);
+        p->able = r.able;
+        judge(p, b);
+        if (!r.why_able) got = hop_fail(s->err, HOP_ENOMEM, "out of memory");
+        hop_reach_free(&r);
+    }
+    hop_bounds_free(b);
+    return got;
+}
+
+static hop_status add_plan(planner *s, const char *pattern, int64_t layers, int64_t full)
+{
+    hop_config c;
+    hop_arch arch = {0};
+    hop_text shown = {0};
+    hop_plan p = {.layers = layers, .full = full};
+    const hop_arch_options as = {.number_bits = s->q->number_bits, .declared = true};
+    if (s->count == s->room) return hop_fail(s->err, HOP_ERANGE, "too many plans");
+    hop_status got = config_of(&c, s, pattern);
+    for (int64_t i = 0; got == HOP_OK && i < layers; i++) got = add_cost(&p, &c, i, s);
+    if (got == HOP_OK) got = hop_arch_new(&arch, &c, &as, s->err);
+    if (got == HOP_OK) got = ask(&p, &arch, s);
+    if (got == HOP_OK) {
+        hop_pattern_print(&c.pattern, &shown);
+        if (!shown.s || shown.failed) got = hop_fail(s->err, HOP_ENOMEM, "out of memory");
+        p.pattern = shown.s;
+    }
+    if (got == HOP_OK)
+        s->plans[s->count++] = p;
+    else
+        hop_text_free(&shown);
+    hop_arch_free(&arch);
+    hop_config_free(&c);
+    return got;
+}
+
+/* Full layers after every layers/full-th, a linear one first where there is any. */
+static hop_status add_spread(planner *s, int64_t layers, int64_t full)
+{
+    hop_text t = {0};
+    for (int64_t i = 0; i < layers; i++)
+        hop_text_add(&t, full && (i + 1) * full / layers > i * full / layers ? "F" : "L");
+    hop_status got =
+        t.s && !t.failed ? add_plan(s, t.s, layers, full) : hop_fail(s->err, HOP_ENOMEM, "out of memory");
+    hop_text_free(&t);
+    return got;
+}
+
+static hop_status add_full_first(planner *s, int64_t layers, int64_t full)
+{
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "F^%lld L^%lld", (long long)full, (long long)(layers - full));
+    return add_plan(s, pattern, layers, full);
+}
+
+/* ---- all of them ------------------------------------------------------------------------------------ */
+
+static bool wanted(const hop_plan_question *q, int64_t full)
+{
+    if (q->full_count == 0) return full == 0 || (full >= q->hops - 2 && full <= q->hops + 1);
+    for (int i = 0; i < q->full_count; i++)
+        if (q->full[i] == full) return true;
+    return false;
+}
+
+static hop_status add_all(planner *s)
+{
+    const hop_plan_question *q = s->q;
+    hop_status got = HOP_OK;
+    int64_t most = q->layers ? q->layers : q->full_count ? HOP_PLAN_MAX_LAYERS - 1 : q->hops + 1;
+    for (int64_t full = 0; got == HOP_OK && full <= most; full++) {
+        if (!wanted(q, full)) continue;
+        if (q->layers) {
+            got = add_spread(s, q->layers, full);
+            if (got == HOP_OK && full == q->hops && full >= 2 && full < q->layers)
+                got = add_full_first(s, q->layers, full);
+            continue;
+        }
+        if (full > 0) got = add_spread(s, full, full);
+        if (got == HOP_OK) got = add_spread(s, full + 1, full);
+    }
+    return got;
+}
+
+static int by_cost(const void *left, const void *right)
+{
+    const hop_plan *a = left, *b = right;
+    double x = a->kv_bytes + a->state_bytes, y = b->kv_bytes + b->state_bytes;
+    if (x != y) return x < y ? -1 : 1;
+    if (a->flops_per_token != b->flops_per_token) return a->flops_per_token < b->flops_per_token ? -1 : 1;
+    if (a->answer != b->answer)
+        return a->answer == HOP_ANSWER_POSSIBLE ? -1 : b->answer == HOP_ANSWER_POSSIBLE ? 1 : 0;
+    return strcmp(a->pattern, b->pattern);
+}
+
+static hop_status check(const hop_plan_question *q, hop_error *err)
+{
+    if (q->hops < 1 || q->hops > HOP_MAX_HOPS)
+        return hop_fail(err, HOP_EDOMAIN, "hops: %d is outside 1..%d", q->hops, HOP_MAX_HOPS);
+    if (q->n < 1) return hop_fail(err, HOP_EDOMAIN, "n: below 1");
+    if (q->layers < 0 || q->layers > HOP_PLAN_MAX_LAYERS)
+        return hop_fail(err, HOP_EDOMAIN, "layers: %lld is outside 1..%d", (long long)q->layers,
+                        HOP_PLAN_MAX_LAYERS);
+    for (int i = 0; i < q->full_count; i++)
+        if (q->full[i] < 0 || q->full[i] > (q->layers ? q->layers : HOP_PLAN_MAX_LAYERS - 1))
+            return hop_fail(err, HOP_EDOMAIN, "full: %lld of %lld layers", (long long)q->full[i],
+                            (long long)q->layers);
+    const hop_mixer_ops *ops = hop_mixer_find(q->mixer);
+    if (!ops) return hop_fail(err, HOP_EUNKNOWN, "%.40s: unknown mixer", q->mixer);
+    if (ops->kind != HOP_MIXER_RECURRENT)
+        return hop_fail(err, HOP_EDOMAIN, "%s: is not a linear mixer", q->mixer);
+    return HOP_OK;
+}
+
+hop_status hop_plans_find(hop_plan **out, int *count, const hop_plan_question *q, hop_error *err)
+{
+    planner s = {.q = q, .room = 4 * HOP_MAX_HOPS + 2 * q->full_count + 8, .err = err};
+    *out = NULL, *count = 0;
+    hop_status got = check(q, err);
+    if (got != HOP_OK) return got;
+    s.plans = calloc((size_t)s.room, sizeof *s.plans);
+    if (!s.plans) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    got = add_all(&s);
+    qsort(s.plans, (size_t)s.count, sizeof *s.plans, by_cost);
+    if (got == HOP_OK)
+        *out = s.plans, *count = s.count;
+    else
+        hop_plans_free(s.plans, s.count);
+    return got;
+}
+
+void hop_plans_free(hop_plan *plans, int count)
+{
+    for (int i = 0; i < count; i++) free(plans[i].pattern);
+    free(plans);
+}
