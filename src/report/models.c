@@ -151,6 +151,6 @@ hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count
         any = true;
     }
     hop_text_add(out, any ? "</ul>\n</main>\n" : "</main>\n");
-    hop__html_close(out);
+    hop__html_close(out, false);
     return out->failed ? HOP_ENOMEM : HOP_OK;
 }
