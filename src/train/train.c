@@ -137,7 +137,8 @@ static hop_status begin_first(training *t, hop_error *err)
                         dir);
     if (there) {
         hop_status s = hop__checkpoint_load(&t->state, t->recipe, dir, err);
-        return s == HOP_OK ? hop__log_begin(dir, t->state.measured, err) : s;
+        if (s == HOP_OK) s = hop__log_begin(dir, t->state.measured, err);
+        return s == HOP_OK ? hop_model_save(t->model, dir, err) : s; /* it may have been killed in between */
     }
     bool new = !hop_is_dir(dir);
     hop_status s = hop_make_dir(dir, err);

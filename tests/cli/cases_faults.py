@@ -166,3 +166,42 @@ def no_fault_harms_check():
     write("p.cnf", "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n")
     write("p.drat", "2 0\n0\n")
     every_fault("check", "p.drat", every=FEW)
+
+
+TRAIN = ["train", "--pattern", "L F", "--mixer", "gla", "--d-model", "8", "--heads", "2", *map(str, SIZES), "--steps", "4", "--batch", "4",
+         "--groups", "2", "--eval-every", "2", "--eval-count", "4", "--checkpoint-every", "2", "--quiet", "--threads", "2"]
+
+
+def train_with(wish):
+    """Trains with a fault, then, without one, resumes what it left or begins again; the first result, the call, the network."""
+    with tempfile.TemporaryDirectory(prefix="hopbound-fault-") as home:
+        told, to = os.pipe()
+        try:
+            p = subprocess.run([harness.PROGRAM, *TRAIN, "-o", "net"], cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, timeout=harness.TIMEOUT, pass_fds=[to], env={**os.environ, "HOPBOUND_FAIL": f"{wish}{to}"})
+        finally:
+            os.close(to)
+            with os.fdopen(told) as f:
+                name = f.read()
+        result = harness.Result(TRAIN, p.returncode, p.stdout.decode(), p.stderr.decode())
+        resumes = os.path.exists(os.path.join(home, "net/checkpoint.safetensors"))
+        if not resumes:
+            check(not os.path.exists(os.path.join(home, "net")) or name == "rename", result, f"{wish} {name}: a directory without a checkpoint")
+            shutil.rmtree(os.path.join(home, "net"), ignore_errors=True)
+        again = [*TRAIN, "-o", "net"] if not resumes else ["train", "--resume", "net", "--quiet", "--threads", "2"]
+        p = subprocess.run([harness.PROGRAM, *again], cwd=home, stdin=subprocess.DEVNULL, capture_output=True, timeout=harness.TIMEOUT)
+        check(p.returncode == 0, result, f"{wish} {name}: then {p.stderr.decode()}")
+        return result, name, read(os.path.join(home, "net/model.safetensors"))
+
+
+@case
+def no_fault_harms_train():
+    for kind in ("alloc", "file"):
+        good_result, total, network = train_with(f"{kind}:0:")
+        check(good_result.code == 0 and int(total) > 1, good_result)
+        step = max(1, int(total) // FEW)
+        wishes = [f"{kind}:{k}:" for k in range(1, int(total) + 1, step)]
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            for wish, (result, name, after) in zip(wishes, pool.map(train_with, wishes)):
+                check(after == network, result, f"{wish} {name}: another network")
+                check(result.code == 0 or re.fullmatch(r"hopbound: train: [^\n]+\n", result.err), result, f"{wish} {name}: wanted one line")
