@@ -9,11 +9,13 @@
 #define MOST_FALLS  4  /* a rung */
 #define MOST_MODELS 24
 #define STAIRWAYS   2
+#define MOST_LEARNT 64
+#define LEARNT_DIR  "learnt"
 #define STAIRS_DIR  "exact" /* proofs, below the directory that is written */
 
 typedef struct ladder_args {
     common_args common;
-    opt_value output, rungs, m, fan, bits, count, precision, brief;
+    opt_value output, rungs, m, fan, bits, count, precision, brief, train, seeds;
 } ladder_args;
 
 /* What the page's other sections show, and what belongs to it. */
@@ -50,6 +52,8 @@ typedef struct ladder {
     ladder_walk walk;
     ladder_map map;
     ladder_stairs stairs;
+    hop_learnt learnt[MOST_LEARNT];
+    int64_t learnt_count;
 } ladder;
 
 /* Climbs one rung: the full network into rungs and layers, unless --brief the others too. */
@@ -90,6 +94,13 @@ void ladder_map_free(ladder *l);
 hop_status ladder_models(hop_map_model *out, int64_t *count, hop_error *err); /* [MOST_MODELS] */
 hop_status ladder_stairs_make(ladder *l, hop_error *err);
 void ladder_stairs_free(ladder *l);
+
+/* ---- ladder_train.c: what gradient descent finds ------------------------------------------------- */
+
+hop_status ladder_train(ladder *l, hop_error *err);
+void ladder_train_print(hop_text *out, const ladder *l);
+void ladder_train_write(hop_json_writer *w, const ladder *l);
+int ladder_train_check(const ladder *l); /* EXIT_DONE; or the line of a measurement that cannot be */
 
 /* ---- ladder_show.c ------------------------------------------------------------------------------- */
 

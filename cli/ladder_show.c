@@ -91,6 +91,7 @@ static void write_json(hop_json_writer *w, const ladder *l, const char *report)
     for (int64_t i = 0; i < l->other_count; i++) write_rung(w, &l->others[i]);
     hop_json_end_array(w);
     if (l->map.page.model_count) write_models(w, &l->map.page);
+    if (l->learnt_count) ladder_train_write(w, l);
     hop_json_string(w, "report", report);
     hop_json_string(w, "isa", hop_isa_name(hop_kernels_selected()));
     hop_json_string(w, "version", HOP_VERSION);
@@ -210,6 +211,9 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
              (long long)a->rungs.integer, (long long)a->bits.integer, (long long)a->precision.integer,
              (long long)a->common.seed.integer);
     size_t used = strlen(command);
+    if (a->train.flag)
+        used += (size_t)snprintf(command + used, sizeof command - used, " --train --seeds %lld",
+                                 (long long)a->seeds.integer);
     if (a->brief.flag) used += (size_t)snprintf(command + used, sizeof command - used, " --brief");
     if (a->count.given)
         used += (size_t)snprintf(command + used, sizeof command - used, " --count %lld",
@@ -228,6 +232,8 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
                             .fall_count = l->fall_count,
                             .walk = l->walk.page.length ? &l->walk.page : NULL,
                             .map = l->map.page.row_count ? &l->map.page : NULL,
+                            .learnt = l->learnt,
+                            .learnt_count = l->learnt_count,
                             .stairs = l->stairs.page,
                             .stairs_count = l->stairs.count,
                             .solver = l->stairs.solver,
@@ -268,6 +274,7 @@ int ladder_show(const ladder *l)
     }
     hop_text out = {0};
     write_table(&out, l);
+    ladder_train_print(&out, l);
     hop_text_printf(&out, "\nreport: %s\n", page);
     return print_text(a, &out);
 }

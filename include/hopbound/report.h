@@ -157,6 +157,22 @@ typedef struct hop_stairs {
     int64_t cell_count;
 } hop_stairs;
 
+/* ---- what was learnt ------------------------------------------------------------------------ */
+
+#define HOP_LEARNT_SEEDS 16
+
+/* A plan at one size of the task, trained from several seeds. */
+typedef struct hop_learnt {
+    int hops, seeds;
+    char pattern[32], mixer[24], sizes[64]; /* mixer: what L stands for; "" */
+    int64_t tokens, entries;                /* of a prompt; of the largest table */
+    int64_t d_model, steps;
+    double accuracy[HOP_LEARNT_SEEDS], mean, least, most;
+    double chance, ceiling; /* ceiling: P3's; NaN: there is none */
+    double seconds;         /* of all seeds together */
+    bool above;             /* some seed is above the ceiling: a bug */
+} hop_learnt;
+
 /* ---- the page ------------------------------------------------------------------------------ */
 
 typedef struct hop_ladder_page {
@@ -170,6 +186,8 @@ typedef struct hop_ladder_page {
     int64_t fall_count;
     const hop_walk *walk; /* NULL: no such section; so for the next two */
     const hop_map *map;
+    const hop_learnt *learnt; /* row by row: a plan's sizes in rising order */
+    int64_t learnt_count;
     const hop_stairs *stairs;
     int64_t stairs_count;
     const char *solver;    /* that decided the stairs */

@@ -8,6 +8,7 @@
 static hop__section *const sections[] = {
     hop__walk_section,
     hop__falls_section,
+    hop__learnt_section,
     hop__map_section,
     hop__stairs_section,
     hop__details_section,

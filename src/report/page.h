@@ -113,7 +113,8 @@ void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalon
 /* ---- sections: one file each, listed in ladder.c; each is silent where it has nothing to show ----- */
 
 typedef void hop__section(hop_text *out, const hop_ladder_page *page);
-hop__section hop__walk_section, hop__falls_section, hop__map_section, hop__stairs_section, hop__details_section;
+hop__section hop__walk_section, hop__falls_section, hop__learnt_section, hop__map_section, hop__stairs_section,
+    hop__details_section;
 
 /* ---- ladder_draw.c, ladder_tables.c: parts of the details -------------------------------------- */
 

@@ -1,0 +1,237 @@
+/* The ladder's trained half: what gradient descent finds, beside what is proved. For one hop and for two, the
+ * plans above and below the line, at a width that stays while the table grows, several seeds each. */
+#include "cli.h"
+#include "ladder.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A plan of a rung. Linear layers alone have a state so narrow that P3's ceiling comes down within the sizes
+ * below; all others have the recipe's own width. */
+typedef struct plan {
+    int hops;
+    const char *pattern, *mixer;
+    int64_t heads, head_dim; /* 0: the recipe's */
+} plan;
+
+static const plan PLANS[] = {
+    {1, "F F", "", 0, 0},       {1, "L F", "gdn", 0, 0}, {1, "F", "", 0, 0},
+    {1, "L L", "linear", 1, 1}, {2, "F F F", "", 0, 0},  {2, "L F F", "gdn", 0, 0},
+    {2, "L F L", "gdn", 0, 0},  {2, "F F", "", 0, 0},    {2, "L L L", "linear", 1, 1},
+};
+
+typedef struct size {
+    int hops;
+    int64_t m, fan, steps;
+} size;
+
+static const size SIZES[] = {
+    {1, 8, 0, 1000}, {1, 16, 0, 1000}, {1, 32, 0, 1500}, {2, 4, 2, 2000}, {2, 8, 2, 2500}, {2, 8, 4, 3000},
+};
+
+#define TARGET 0.9995 /* a run that is right so often has learnt it */
+
+typedef struct run {
+    hop_learnt *row;
+    hop_recipe recipe;
+    int seed;
+    char dir[4096];
+    hop_measure last;
+    hop_status status;
+    hop_error err;
+} run;
+
+typedef struct job {
+    ladder *l;
+    run *runs;
+    int64_t count, done; /* done: under the terminal's own lock, by ticks */
+    hop_progress quiet;  /* asks whether to go on, and shows nothing of its own */
+} job;
+
+/* ---- one run ------------------------------------------------------------------------------------- */
+
+static bool still_wanted(void *ctx, const char *what, double done, double total)
+{
+    (void)ctx, (void)what, (void)done, (void)total;
+    return !terminal_stopped();
+}
+
+static void train_one(void *ctx, int64_t number, int worker)
+{
+    job *j = ctx;
+    run *r = &j->runs[number];
+    (void)worker;
+    const hop_train_options o = {.progress = &j->quiet, .dir = r->dir, .resume = true};
+    r->status = hop_train_run(&r->recipe, &o, &r->last, &r->err);
+    int64_t done = __atomic_add_fetch(&j->done, 1, __ATOMIC_RELAXED);
+    hop_progress_tick(&j->l->args->common.progress, "trainings", (double)done, (double)j->count);
+}
+
+static hop_status make_recipe(run *r, const plan *p, const size *z, int seed, uint64_t base, hop_error *err)
+{
+    hop_recipe *c = &r->recipe;
+    hop_recipe_init(c);
+    snprintf(c->pattern, sizeof c->pattern, "%s", p->pattern);
+    if (*p->mixer) snprintf(c->mixer, sizeof c->mixer, "%s", p->mixer);
+    if (p->heads) c->heads = p->heads, c->head_dim = p->head_dim;
+    c->steps = z->steps, c->target = TARGET, c->seed = base + (uint64_t)seed;
+    c->task = (hop_task){.kind = HOP_TASK_FUNCCOMP};
+    hop_status s = hop_funccomp_init(&c->task.funccomp, z->hops, z->m, &z->fan, err);
+    return s == HOP_OK ? hop_task_ready(&c->task, err) : s;
+}
+
+/* ---- a row: a plan at a size, over its seeds ------------------------------------------------------ */
+
+static hop_status describe(hop_learnt *row, const run *first, const plan *p, const size *z, hop_error *err)
+{
+    hop_model *m = NULL;
+    hop_status s = hop_recipe_model(&first->recipe, &m, err);
+    if (s != HOP_OK) return s;
+    hop_text sizes = {0};
+    sizes_print(&sizes, &first->recipe.task);
+    *row = (hop_learnt){.hops = p->hops, .tokens = first->recipe.task.length, .steps = z->steps};
+    row->entries = first->recipe.task.funccomp.size[p->hops - 1];
+    row->d_model = hop_model_config(m)->d_model;
+    row->ceiling = hop_train_ceiling(hop_model_config(m), &first->recipe.task);
+    snprintf(row->pattern, sizeof row->pattern, "%s", p->pattern);
+    snprintf(row->mixer, sizeof row->mixer, "%s", p->mixer);
+    snprintf(row->sizes, sizeof row->sizes, "%s", sizes.s ? sizes.s : "");
+    hop_text_free(&sizes);
+    hop_model_free(m);
+    return HOP_OK;
+}
+
+/* A run whose numbers left the floats is a row's business too: it learnt nothing. */
+static hop_status gather(hop_learnt *row, const run *r, hop_error *err)
+{
+    if (r->status != HOP_OK && r->status != HOP_ERANGE) {
+        if (err) *err = r->err;
+        return r->status;
+    }
+    double accuracy = r->status == HOP_OK ? r->last.accuracy : 0;
+    row->accuracy[row->seeds++] = accuracy;
+    row->least = row->seeds == 1 || accuracy < row->least ? accuracy : row->least;
+    row->most = row->seeds == 1 || accuracy > row->most ? accuracy : row->most;
+    row->mean += (accuracy - row->mean) / row->seeds;
+    row->seconds += r->last.seconds;
+    if (r->status == HOP_OK) row->chance = r->last.chance;
+    row->above = row->above || (r->status == HOP_OK && hop_measure_above(&r->last, row->ceiling));
+    return HOP_OK;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------------- */
+
+/* DIR/learnt/2-LFF-m8-f4-s0: taken up again when the ladder was stopped. */
+static hop_status place(run *r, const ladder *l, const plan *p, const size *z, int seed, hop_error *err)
+{
+    char name[96], letters[32] = "";
+    for (const char *c = p->pattern; *c; c++)
+        if (*c != ' ') strncat(letters, c, 1);
+    snprintf(name, sizeof name, LEARNT_DIR "/%d-%s-m%d-f%d-s%d", z->hops, letters, (int)z->m, (int)z->fan,
+             seed);
+    return hop_path_join(r->dir, sizeof r->dir, l->args->output.text, name, err);
+}
+
+static hop_status fill(ladder *l, run *runs, int64_t *count, hop_error *err)
+{
+    int seeds = (int)l->args->seeds.integer;
+    hop_status s = HOP_OK;
+    for (size_t i = 0; i < sizeof PLANS / sizeof *PLANS; i++)
+        for (size_t k = 0; k < sizeof SIZES / sizeof *SIZES; k++) {
+            const plan *p = &PLANS[i];
+            const size *z = &SIZES[k];
+            if (p->hops != z->hops || p->hops > l->args->rungs.integer) continue;
+            hop_learnt *row = &l->learnt[l->learnt_count++];
+            int64_t first = *count;
+            for (int seed = 0; s == HOP_OK && seed < seeds; seed++) {
+                run *r = &runs[(*count)++];
+                r->row = row, r->seed = seed;
+                s = make_recipe(r, p, z, seed, (uint64_t)l->args->common.seed.integer, err);
+                if (s == HOP_OK) s = place(r, l, p, z, seed, err);
+            }
+            if (s == HOP_OK) s = describe(row, &runs[first], p, z, err);
+            if (s != HOP_OK) return s;
+        }
+    return HOP_OK;
+}
+
+hop_status ladder_train(ladder *l, hop_error *err)
+{
+    char dir[4096];
+    int64_t most =
+        (int64_t)(sizeof PLANS / sizeof *PLANS * (sizeof SIZES / sizeof *SIZES)) * l->args->seeds.integer;
+    run *runs = calloc((size_t)most, sizeof *runs);
+    if (!runs) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    job j = {.l = l, .runs = runs, .quiet = {.tick = still_wanted}};
+    hop_status s = hop_path_join(dir, sizeof dir, l->args->output.text, LEARNT_DIR, err);
+    if (s == HOP_OK) s = hop_make_dir(dir, err);
+    if (s == HOP_OK) s = fill(l, runs, &j.count, err);
+    if (s == HOP_OK) {
+        hop_progress_tick(&l->args->common.progress, "trainings", 0, (double)j.count);
+        hop_pool_run(l->pool, j.count, train_one, &j); /* a run a thread */
+    }
+    for (int64_t i = 0; s == HOP_OK && i < j.count; i++) s = gather(runs[i].row, &runs[i], err);
+    free(runs);
+    return s;
+}
+
+/* ---- words ---------------------------------------------------------------------------------------- */
+
+void ladder_train_print(hop_text *out, const ladder *l)
+{
+    for (int64_t i = 0; i < l->learnt_count; i++) {
+        const hop_learnt *r = &l->learnt[i];
+        if (i == 0 || r->hops != l->learnt[i - 1].hops)
+            hop_text_printf(out,
+                            "\nlearnt by gradient descent, %d hop%s, width %lld, %d seeds: accuracy, mean "
+                            "(least to most)\n",
+                            r->hops, r->hops == 1 ? "" : "s", (long long)r->d_model, r->seeds);
+        hop_text_printf(out, "  %-8s %-8s n = %-4lld table of %-4lld %6.2f %% (%.2f to %.2f), chance %.2f %%",
+                        r->pattern, r->mixer, (long long)r->tokens, (long long)r->entries, 100 * r->mean,
+                        100 * r->least, 100 * r->most, 100 * r->chance);
+        if (r->ceiling < 1) hop_text_printf(out, ", at most %.2f %% by P3", 100 * r->ceiling);
+        hop_text_add(out, "\n");
+    }
+}
+
+void ladder_train_write(hop_json_writer *w, const ladder *l)
+{
+    hop_json_key(w, "learnt");
+    hop_json_begin_array(w);
+    for (int64_t i = 0; i < l->learnt_count; i++) {
+        const hop_learnt *r = &l->learnt[i];
+        hop_json_begin_object(w);
+        hop_json_integer(w, "hops", r->hops);
+        hop_json_string(w, "pattern", r->pattern);
+        hop_json_string(w, "mixer", r->mixer);
+        hop_json_string(w, "sizes", r->sizes);
+        hop_json_integer(w, "n", r->tokens);
+        hop_json_integer(w, "entries", r->entries);
+        hop_json_integer(w, "d_model", r->d_model);
+        hop_json_integer(w, "steps", r->steps);
+        hop_json_key(w, "accuracies");
+        hop_json_begin_array(w);
+        for (int k = 0; k < r->seeds; k++) hop_json_put_real(w, r->accuracy[k]);
+        hop_json_end_array(w);
+        hop_json_number(w, "mean", r->mean);
+        hop_json_number(w, "least", r->least);
+        hop_json_number(w, "most", r->most);
+        hop_json_number(w, "chance", r->chance);
+        hop_json_number(w, "ceiling", r->ceiling);
+        hop_json_number(w, "seconds", r->seconds);
+        hop_json_end_object(w);
+    }
+    hop_json_end_array(w);
+}
+
+/* P3 holds for all weights: more than it allows would be a bug, here or in the theorem. */
+int ladder_train_check(const ladder *l)
+{
+    for (int64_t i = 0; i < l->learnt_count; i++)
+        if (l->learnt[i].above)
+            return fail(&l->args->common, EXIT_FAILED,
+                        "a bug: %s at %s answers %.4f of the instances, P3 allows %.4f", l->learnt[i].pattern,
+                        l->learnt[i].sizes, l->learnt[i].most, l->learnt[i].ceiling);
+    return EXIT_DONE;
+}
