@@ -214,6 +214,9 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
     if (a->train.flag)
         used += (size_t)snprintf(command + used, sizeof command - used, " --train --seeds %lld",
                                  (long long)a->seeds.integer);
+    if (a->train_steps.given)
+        used += (size_t)snprintf(command + used, sizeof command - used, " --train-steps %lld",
+                                 (long long)a->train_steps.integer);
     if (a->brief.flag) used += (size_t)snprintf(command + used, sizeof command - used, " --brief");
     if (a->count.given)
         used += (size_t)snprintf(command + used, sizeof command - used, " --count %lld",

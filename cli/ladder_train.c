@@ -68,14 +68,17 @@ static void train_one(void *ctx, int64_t number, int worker)
     hop_progress_tick(&j->l->args->common.progress, "trainings", (double)done, (double)j->count);
 }
 
-static hop_status make_recipe(run *r, const plan *p, const size *z, int seed, uint64_t base, hop_error *err)
+static hop_status make_recipe(run *r, const plan *p, const size *z, int seed, const ladder_args *a,
+                              hop_error *err)
 {
     hop_recipe *c = &r->recipe;
     hop_recipe_init(c);
     snprintf(c->pattern, sizeof c->pattern, "%s", p->pattern);
     if (*p->mixer) snprintf(c->mixer, sizeof c->mixer, "%s", p->mixer);
     if (p->heads) c->heads = p->heads, c->head_dim = p->head_dim;
-    c->steps = z->steps, c->target = TARGET, c->seed = base + (uint64_t)seed;
+    c->steps = a->train_steps.given ? a->train_steps.integer : z->steps;
+    if (c->warmup > c->steps) c->warmup = c->steps;
+    c->target = TARGET, c->seed = (uint64_t)(a->common.seed.integer + seed);
     c->task = (hop_task){.kind = HOP_TASK_FUNCCOMP};
     hop_status s = hop_funccomp_init(&c->task.funccomp, z->hops, z->m, &z->fan, err);
     return s == HOP_OK ? hop_task_ready(&c->task, err) : s;
@@ -83,14 +86,14 @@ static hop_status make_recipe(run *r, const plan *p, const size *z, int seed, ui
 
 /* ---- a row: a plan at a size, over its seeds ------------------------------------------------------ */
 
-static hop_status describe(hop_learnt *row, const run *first, const plan *p, const size *z, hop_error *err)
+static hop_status describe(hop_learnt *row, const run *first, const plan *p, hop_error *err)
 {
     hop_model *m = NULL;
     hop_status s = hop_recipe_model(&first->recipe, &m, err);
     if (s != HOP_OK) return s;
     hop_text sizes = {0};
     sizes_print(&sizes, &first->recipe.task);
-    *row = (hop_learnt){.hops = p->hops, .tokens = first->recipe.task.length, .steps = z->steps};
+    *row = (hop_learnt){.hops = p->hops, .tokens = first->recipe.task.length, .steps = first->recipe.steps};
     row->entries = first->recipe.task.funccomp.size[p->hops - 1];
     row->d_model = hop_model_config(m)->d_model;
     row->ceiling = hop_train_ceiling(hop_model_config(m), &first->recipe.task);
@@ -147,10 +150,10 @@ static hop_status fill(ladder *l, run *runs, int64_t *count, hop_error *err)
             for (int seed = 0; s == HOP_OK && seed < seeds; seed++) {
                 run *r = &runs[(*count)++];
                 r->row = row, r->seed = seed;
-                s = make_recipe(r, p, z, seed, (uint64_t)l->args->common.seed.integer, err);
+                s = make_recipe(r, p, z, seed, l->args, err);
                 if (s == HOP_OK) s = place(r, l, p, z, seed, err);
             }
-            if (s == HOP_OK) s = describe(row, &runs[first], p, z, err);
+            if (s == HOP_OK) s = describe(row, &runs[first], p, err);
             if (s != HOP_OK) return s;
         }
     return HOP_OK;

@@ -182,3 +182,21 @@ def a_full_disk_is_one_line_and_the_last_checkpoint_stands():
 def what_is_not_finite_stops_with_step_and_tensor():
     one_line(hopbound("train", *TINY, "--steps", 50, "--lr", 1e30, "--clip", 0, "-o", "net", "--quiet"), 1, r"step \d+: .* is not finite")
     good("run", "net", "--count", 5)
+
+
+@case
+def the_ladder_draws_what_was_learnt():
+    args = ("ladder", "--rungs", 1, "--brief", "--count", 1, "--train", "--train-steps", 3, "--seeds", 2, "-o", "ladder")
+    got = good_json(*args)
+    rows = got["learnt"]
+    check({r["pattern"] for r in rows} == {"F F", "L F", "F", "L L"} and len(rows) == 12, why=str(rows)[:600])
+    for r in rows:
+        check(len(r["accuracies"]) == 2 and r["least"] <= r["mean"] <= r["most"] and r["chance"] == 1 / r["entries"],
+              why=str(r))
+        check((r["ceiling"] is not None) == (r["pattern"] == "L L"), why=str(r))
+    check(min(r["ceiling"] for r in rows if r["pattern"] == "L L") < 0.9, why="a state that narrow has a ceiling")
+    page = read("ladder/report.html").decode()
+    check('id="learnt"' in page and "What gradient descent finds" in page)
+    again = good_json(*args, "--threads", 1)  # trainings that are done are not repeated, and threads change nothing
+    check([r["accuracies"] for r in again["learnt"]] == [r["accuracies"] for r in rows])
+    check("learnt by gradient descent, 1 hop" in good(*args).out)
