@@ -18,7 +18,7 @@ static const struct sizes {
     const char *options; /* those that a mixer does not take are passed over */
 } SIZES[] = {
     {10, 2, 2, 4, 0, false, "state_dim=5 rank=3"},
-    {13, 6, 3, 5, 10000, false, "state_dim=3 groups=2 rank=5 dt_rank=3"},
+    {13, 6, 3, 5, 10000, false, "state_dim=3 groups=2 rank=5 dt_rank=3 block=8"},
     {9, 3, 3, 4, 0, false, "conv=0 gate=0 norm=0 normalise=1 rope=0 state_dim=4 rank=2"},
     {8, 4, 2, 3, 0, false,
      "conv=2 negative=1 value_dim=7 feature=1 summary=1 groups=4 steps=3 state_dim=6 rank=4"},

@@ -14,12 +14,20 @@ INLINE slope relu_slope(vf x)
     return (slope){relu_of(x, x), v_from_bits(v_bits(v_all(1.0f)) & v_lt((vf){0}, x))};
 }
 
-/* Φ(x) + x φ(x); Φ as gelu_of has it. */
+/* Φ(x) + x φ(x). One exponential serves both: Φ(-|x|) is e^(-x²/2) times a polynomial in 1/(1 + p|x|)
+ * (Abramowitz and Stegun 7.1.26), off by less than 1e-7; gelu_of, which must be right in relation to itself
+ * far out as well, takes another way. */
 INLINE slope gelu_slope(vf x)
 {
-    vf phi = normal_below(x), near = v_from_bits(v_bits(x) & v_lt(v_abs(x), v_all(20.0f)));
-    vf density = v_exp_low(near * near * -0.5f) * 0.398942280f;
-    return (slope){gelu_of(x, x), phi + near * density};
+    vu in = v_lt(v_abs(x), v_all(20.0f)), below = v_lt(x, (vf){0});
+    vf near = v_from_bits(v_bits(x) & in), e = v_exp_low(near * near * -0.5f);
+    vf t = 1.0f / (v_abs(near) * 0.231641888f + 1.0f), p = t * 0.5307027145f - 0.7265760135f;
+    p = p * t + 0.7107068705f;
+    p = p * t - 0.142248368f;
+    p = p * t + 0.127414796f;
+    vf tail = p * t * e, phi = v_select(below, tail, 1.0f - tail);
+    phi = v_select(in, phi, v_from_bits(v_bits(v_all(1.0f)) & ~below));
+    return (slope){v_select(in, x * phi, v_select(below, (vf){0}, x)), phi + near * (e * 0.398942280f)};
 }
 
 /* s = 1 / (1 + e^-x): s + x s (1 - s). */

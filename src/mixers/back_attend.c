@@ -1,5 +1,5 @@
 /* back_attend.c - the way back through attention. All rows of a softmax go to the kernel; where only late
- * rows have a gradient, and where rows chose their blocks, some rows at a time are done by products:
+ * rows have a gradient, and where some chose their blocks, some rows at a time are done by products:
  *
  *     P = softmax(scale q kᵀ), dV += Pᵀ do, dS = scale P ⊙ (do Vᵀ - rowsum(P ⊙ do Vᵀ)), dq = dS k, dK += dSᵀ
  * q */
@@ -51,7 +51,7 @@ static void hide(const few *f, float *p, int64_t t, int64_t i)
     int64_t hi = op->bidirectional ? f->keys : t + 1;
     for (int64_t j = 0; j < lo; j++) p[j] = -INFINITY;
     for (int64_t j = hi; j < f->keys; j++) p[j] = -INFINITY;
-    if (op->kind != HOP_OP_SPARSE || t < (op->topk + 1) * op->block) return;
+    if (op->kind != HOP_OP_SPARSE || hop__sparse_sees_all(op, t + 1)) return;
     const int64_t *chosen = f->chosen + i * op->topk, own = t / op->block;
     for (int64_t block = 0, next = 0; block < own; block++) {
         if (next < op->topk && chosen[next] == block) {
@@ -144,7 +144,8 @@ static void by_kernel(const hop__back *b, const hop_op *op, int64_t s)
 
 void hop__back_attend(const hop__back *b, const hop_op *op, int64_t s)
 {
-    (op->kind == HOP_OP_ATTEND && b->v.first == 0 && b->lse_first == 0 ? by_kernel : by_products)(b, op, s);
+    bool all = op->kind == HOP_OP_ATTEND || hop__sparse_sees_all(op, b->v.tokens);
+    (all && b->v.first == 0 && b->lse_first == 0 ? by_kernel : by_products)(b, op, s);
 }
 
 size_t hop__back_attend_work(const hop_list *l, const hop_op *op, int64_t tokens)

@@ -202,6 +202,17 @@ static float *gathered(const hop__rows *r, int64_t t, int64_t width)
     return da;
 }
 
+/* Four sums, so that additions need not wait for each other. */
+static float dot(const float *a, const float *b, int64_t n)
+{
+    float s[4] = {0};
+    int64_t i = 0;
+    for (; i + 4 <= n; i += 4)
+        for (int k = 0; k < 4; k++) s[k] += a[i + k] * b[i + k];
+    for (; i < n; i++) s[0] += a[i] * b[i];
+    return (s[0] + s[1]) + (s[2] + s[3]);
+}
+
 static void taylor(const hop__rows *r)
 {
     int64_t d = r->op->dim;
@@ -214,11 +225,10 @@ static void taylor(const hop__rows *r)
             dy++; /* of the feature 1 */
             for (int64_t i = 0; i < d; i++) da[i] += scale * *dy++;
             for (int64_t i = 0; i < d; i++) {
-                da[i] += 2.0f * half * scale * scale * x[i] * *dy++;
-                for (int64_t j = i + 1; j < d; j++, dy++) {
-                    da[i] += scale * scale * x[j] * *dy;
-                    da[j] += scale * scale * x[i] * *dy;
-                }
+                float by = scale * scale * x[i];
+                da[i] += 2.0f * half * by * *dy + scale * scale * dot(x + i + 1, dy + 1, d - i - 1);
+                for (int64_t j = i + 1; j < d; j++) da[j] += by * dy[j - i];
+                dy += d - i;
             }
         }
     }

@@ -36,7 +36,7 @@ static const hop__op_facts facts[HOP_OP_COUNT] = {
     [HOP_OP_SELECTIVE]  = {"selective",  HOP__SEQUENCE,  0, ALL},
     [HOP_OP_DIAGONAL]   = {"diagonal",   HOP__SEQUENCE,  0, A | Y},
     [HOP_OP_ATTEND]     = {"attend",     HOP__ATTENTION, 0, A | B | C | Y},
-    [HOP_OP_SPARSE]     = {"sparse",     HOP__ATTENTION, 0, A | B | C},
+    [HOP_OP_SPARSE]     = {"sparse",     HOP__ATTENTION, 0, A | B | C | Y},
 };
 /* clang-format on */
 

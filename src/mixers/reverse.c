@@ -66,7 +66,7 @@ static void lay_kept(hop_reverse *r, const hop_list *l)
     r->kept_floats = hop__lay_buffers(l, keep, true, r->kept);
     for (int i = 0; i < l->op_count; i++) {
         r->lse[i] = r->kept_floats;
-        if (l->op[i].kind == HOP_OP_ATTEND) r->kept_floats += l->op[i].heads;
+        if (hop__facts(l->op[i].kind)->class == HOP__ATTENTION) r->kept_floats += l->op[i].heads;
     }
 }
 

@@ -69,6 +69,11 @@ static int64_t dense_rows(const hop_op *op)
     return (op->topk + 1) * op->block;
 }
 
+bool hop__sparse_sees_all(const hop_op *op, int64_t tokens)
+{
+    return tokens <= dense_rows(op);
+}
+
 static int64_t earlier_blocks(const hop_op *op, int64_t t)
 {
     return t / op->block;
@@ -269,7 +274,7 @@ void hop__sparse_run(const hop__sparse *in, float *work, hop_pool *pool)
         const int64_t strides[] = {in->q_stride, in->k_stride, in->v_stride};
         hop_attn a = hop__attend_shape(op, dense, in->first, strides);
         a.bits = in->bits;
-        hop_attn_forward(in->o, NULL, in->q, in->k, in->v, &a, tiles, pool);
+        hop_attn_forward(in->o, in->lse, in->q, in->k, in->v, &a, tiles, pool);
     }
     if (in->tokens <= dense) return;
     desk d;

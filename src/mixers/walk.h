@@ -90,10 +90,12 @@ typedef struct hop__sparse {
     int64_t tokens, first;
     const float *q, *k, *v;
     int64_t q_stride, k_stride, v_stride;
-    float *o; /* packed, begins at row `first` */
+    float *o;   /* packed, begins at row `first` */
+    float *lse; /* of rows that see everything, as attention gives it; NULL: not wanted */
     int bits;
 } hop__sparse;
 size_t hop__sparse_work(const hop_op *op, int64_t tokens, int64_t first, int threads); /* floats */
+bool hop__sparse_sees_all(const hop_op *op, int64_t tokens); /* so few that no row chooses */
 void hop__sparse_run(const hop__sparse *s, float *work, hop_pool *pool);
 /* What a head's rows from .. from + rows - 1 chose, [rows, topk] blocks in order of position, from q and k of
  * all tokens; rows that see everything have nothing there. */
