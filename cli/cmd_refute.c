@@ -117,16 +117,17 @@ static void print_differences(hop_text *out, const hop_witness *w, const hop_tas
     hop_text_add(out, count > 4 ? ", ..\n" : "\n");
 }
 
+/* From left to right the way that the difference would have to go. */
 static void print_trace(hop_text *out, const hop_witness *w)
 {
-    hop_text_printf(out, "  how far they are apart behind each layer\n  %7s  %-12s %12s %12s %12s\n", "layer",
-                    "mixer", "last token", "its state", "any token");
+    hop_text_printf(out, "  how far they are apart behind each layer\n  %7s  %-12s %12s %12s %12s %12s\n",
+                    "layer", "mixer", "where it is", "any behind", "its state", "last token");
     for (int64_t i = 0; i < w->trace_count; i++) {
         const hop_witness_layer *t = &w->trace[i];
         char state[32] = "-";
         if (!isnan(t->state)) snprintf(state, sizeof state, "%.4g", t->state);
-        hop_text_printf(out, "  %7lld  %-12s %12.4g %12s %12.4g\n", (long long)t->layer, t->mixer,
-                        t->last_token, state, t->stream);
+        hop_text_printf(out, "  %7lld  %-12s %12.4g %12.4g %12s %12.4g\n", (long long)t->layer, t->mixer,
+                        t->own, t->stream, state, t->last_token);
     }
 }
 

@@ -35,18 +35,15 @@ hop_status ladder_look(ladder *l, hop_rung *r, const hop_model *m, const hop_tas
     return s;
 }
 
-/* DIR/below-L-number, read back. */
-static hop_status build(const ladder *l, const hop_task *t, const hop_rung *r, const char *dir,
+/* The network above the line, and DIR/below-L-number, what is left of it, read back. */
+static hop_status build(const hop_task *t, const hop_rung *r, const char *dir, hop_model **whole,
                         hop_model **out, hop_error *err)
 {
-    hop_model *whole = NULL, *part = NULL;
-    bool linear_first = strchr(r->pattern, 'L') != NULL;
-    (void)l;
-    hop_status s = hop_construct(&whole, linear_first ? "hybrid" : "full", t,
-                                 &(hop_construct_options){.mixer = LINEAR}, err);
-    if (s == HOP_OK) s = hop_construct_part(&part, whole, r->pattern, LINEAR, err);
+    hop_model *part = NULL;
+    const char *kind = strchr(r->pattern, 'L') ? "hybrid" : "full";
+    hop_status s = hop_construct(whole, kind, t, &(hop_construct_options){.mixer = LINEAR}, err);
+    if (s == HOP_OK) s = hop_construct_part(&part, *whole, r->pattern, LINEAR, err);
     if (s == HOP_OK) s = hop_model_save(part, dir, err);
-    hop_model_free(whole);
     hop_model_free(part);
     return s == HOP_OK ? hop_model_open(out, dir, err) : s;
 }
@@ -68,19 +65,26 @@ static void keep_place(hop_fall *f, const hop_witness *w, const hop_task *t)
     }
 }
 
-static void keep(ladder *l, hop_rung *r, const hop_witness *w, const hop_task *t, const char *file)
+static int keep_layers(hop_fall_layer *out, const hop_witness_layer *list, int64_t count)
 {
-    hop_fall *f = &l->falls[l->fall_count++];
+    int kept = 0;
+    for (int64_t i = 0; i < count && kept < HOP_FALL_LAYERS; i++) {
+        hop_fall_layer *x = &out[kept++];
+        *x = (hop_fall_layer){.own = list[i].own, .stream = list[i].stream};
+        x->state = list[i].state;
+        x->last_token = list[i].last_token;
+        snprintf(x->mixer, sizeof x->mixer, "%s", list[i].mixer);
+    }
+    return kept;
+}
+
+static void keep(hop_fall *f, hop_rung *r, const hop_witness *w, const hop_task *t, const char *file)
+{
     *f = (hop_fall){.hops = r->hops};
     snprintf(f->pattern, sizeof f->pattern, "%s", r->pattern);
     snprintf(f->file, sizeof f->file, "%.250s", file);
     keep_place(f, w, t);
-    for (int64_t i = 0; i < w->trace_count && f->layer_count < HOP_FALL_LAYERS; i++) {
-        hop_fall_layer *x = &f->layers[f->layer_count++];
-        *x = (hop_fall_layer){
-            .last_token = w->trace[i].last_token, .state = w->trace[i].state, .stream = w->trace[i].stream};
-        snprintf(x->mixer, sizeof x->mixer, "%s", w->trace[i].mixer);
-    }
+    f->layer_count = keep_layers(f->layers, w->trace, w->trace_count);
     snprintf(r->witness, sizeof r->witness, "%.250s", file);
     snprintf(r->shown, sizeof r->shown,
              "two prompts that differ in %s, whose answers are %lld and %lld: it says %lld%s", f->place,
@@ -88,24 +92,44 @@ static void keep(ladder *l, hop_rung *r, const hop_witness *w, const hop_task *t
              f->answer[0] == f->answer[1] ? " to both" : " to the first");
 }
 
+/* The same prompts in the network that works. */
+static hop_status keep_above(hop_fall *f, const hop_witness *w, const hop_model *whole, const hop_task *t,
+                             hop_pool *pool, hop_error *err)
+{
+    hop_witness_layer *list;
+    int64_t count;
+    hop_text pattern = {0};
+    hop_status s = hop_witness_trace(&list, &count, w, whole, t, pool, err);
+    if (s != HOP_OK) return s;
+    hop_pattern_print(&hop_model_config(whole)->pattern, &pattern);
+    snprintf(f->above, sizeof f->above, "%s", pattern.s ? pattern.s : "");
+    f->above_count = keep_layers(f->above_layers, list, count);
+    hop_text_free(&pattern);
+    hop_free(list);
+    return HOP_OK;
+}
+
 static hop_status fall(ladder *l, hop_rung *r, const hop_task *t, int number, hop_error *err)
 {
     char name[64], dir[4096], file[4096];
-    hop_model *m = NULL;
+    hop_model *whole = NULL, *m = NULL;
     hop_refutation found = {0};
     hop_refute_options o = options(l, LOOK_BELOW);
     snprintf(name, sizeof name, "below-%d-%d", r->hops, number);
     hop_status s = hop_path_join(dir, sizeof dir, l->args->output.text, name, err);
     if (s == HOP_OK) s = hop_path_join(file, sizeof file, dir, "witness.json", err);
-    if (s == HOP_OK) s = build(l, t, r, dir, &m, err);
+    if (s == HOP_OK) s = build(t, r, dir, &whole, &m, err);
     if (s == HOP_OK) s = hop_refute(&found, m, t, &o, err);
     if (s == HOP_OK && found.interrupted) s = hop_fail(err, HOP_ESTOPPED, "stopped");
     if (s == HOP_OK && found.verdict == HOP_REFUTE_FOUND && found.witness.prompts == 2) {
+        hop_fall *f = &l->falls[l->fall_count++];
+        keep(f, r, &found.witness, t, file);
         s = hop_witness_save(&found.witness, dir, t, file, err);
-        if (s == HOP_OK) keep(l, r, &found.witness, t, file);
+        if (s == HOP_OK) s = keep_above(f, &found.witness, whole, t, l->pool, err);
     }
     hop_refutation_free(&found);
     hop_model_free(m);
+    hop_model_free(whole);
     return s;
 }
 

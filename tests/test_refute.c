@@ -324,6 +324,57 @@ static void a_hybrid_below_p4_has_a_pair_that_differs_in_the_asked_entry_only(vo
     hop_model_free(m);
 }
 
+/* Two full layers of three, and an idle linear one behind: the answer is what the look-ups that are left have
+ * found. */
+static void what_is_left_of_a_network_answers_with_the_look_ups_that_it_has(void **state)
+{
+    (void)state;
+    const sizes s = {2, 6, {5}};
+    hop_task t = task_of(&s);
+    const struct {
+        const char *kind, *pattern;
+        int looked_up; /* hops that are left */
+    } all[] = {{"full", "F^2", 1},
+               {"full", "F", 0},
+               {"hybrid", "L F L", 1},
+               {"hybrid", "L^3", 0},
+               {"hybrid", "L F F", 2}};
+    int32_t *tokens = malloc(sizeof *tokens * (size_t)t.length);
+    float *logits = malloc(sizeof *logits * (size_t)t.vocab);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_model *whole = build(all[i].kind, "deltanet", &t), *m;
+        hop_forward *f;
+        assert_int_equal(hop_construct_part(&m, whole, all[i].pattern, "deltanet", NULL), HOP_OK);
+        assert_int_equal(hop_forward_new(&f, m, &(hop_forward_options){0}, NULL), HOP_OK);
+        for (uint64_t k = 0; k < 20; k++) {
+            int64_t chain[3];
+            hop_rng rng;
+            hop_rng_init(&rng, 3, k);
+            hop_task_sample(&t, &rng, tokens);
+            hop_funccomp_solve(&t.funccomp, tokens, chain);
+            assert_int_equal(answer_of(f, &t, tokens, logits), chain[all[i].looked_up]);
+        }
+        hop_refutation r = refute(m, &t, (hop_refute_options){.budget = all[i].looked_up < 2 ? 60 : 0.1});
+        assert_int_equal(r.verdict, all[i].looked_up < 2 ? HOP_REFUTE_FOUND : HOP_REFUTE_OPEN);
+        if (r.verdict ==
+            HOP_REFUTE_FOUND) { /* in the whole network the difference arrives at the last token */
+            hop_witness_layer *trace;
+            int64_t count;
+            assert_witness(&r.witness, m, &t);
+            assert_int_equal(hop_witness_trace(&trace, &count, &r.witness, whole, &t, NULL, NULL), HOP_OK);
+            assert_true(count == 3 && trace[2].last_token > 1 && trace[0].own > 0 &&
+                        trace[1].last_token == 0);
+            hop_free(trace);
+        }
+        hop_refutation_free(&r);
+        hop_forward_free(f);
+        hop_model_free(m);
+        hop_model_free(whole);
+    }
+    free(tokens);
+    free(logits);
+}
+
 /* ---- the file ------------------------------------------------------------------------------------- */
 
 static void the_file_holds_the_witness(void **state)
@@ -375,6 +426,7 @@ int main(void)
         cmocka_unit_test(a_search_that_is_stopped_says_so),
         cmocka_unit_test(a_linear_network_below_p2_has_two_tables_that_leave_the_same_states),
         cmocka_unit_test(a_hybrid_below_p4_has_a_pair_that_differs_in_the_asked_entry_only),
+        cmocka_unit_test(what_is_left_of_a_network_answers_with_the_look_ups_that_it_has),
         cmocka_unit_test(the_file_holds_the_witness),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -598,6 +598,41 @@ static void stairs_link_their_proofs_and_their_absence_is_said(void **state)
     free(s);
 }
 
+static void where_a_network_fails_is_drawn_beside_the_one_that_works(void **state)
+{
+    (void)state;
+    sample *s = sample_new(2);
+    hop_fall fall = {
+        .hops = 2, .value = {17, 4}, .right = {17, 4}, .answer = {9, 9}, .layer_count = 1, .above_count = 2};
+    snprintf(fall.pattern, sizeof fall.pattern, "L F <b>");
+    snprintf(fall.file, sizeof fall.file, "below/witness.json");
+    snprintf(fall.place, sizeof fall.place, "z_2(5)");
+    snprintf(fall.above, sizeof fall.above, "deltanet full^2");
+    fall.layers[0] = (hop_fall_layer){.mixer = "deltanet", .own = 2.5, .state = NAN};
+    fall.above_layers[0] =
+        (hop_fall_layer){.mixer = "full", .own = 1, .stream = 3, .state = 0.125, .last_token = 0.75};
+    fall.above_layers[1] =
+        (hop_fall_layer){.mixer = "full", .own = INFINITY, .stream = 1e-30, .state = 1e300};
+    s->page.falls = &fall;
+    s->page.fall_count = 1;
+    hop_text t = render(&s->page);
+    assert_has(&t, "Where they fail");
+    assert_has(&t, "it is 17 in one and 4 in the other");
+    assert_has(&t, "This network says 9 to both.");
+    assert_has(&t, "below/witness.json");
+    assert_has(&t, "deltanet full^2, which works:");
+    assert_has(&t, "L F &lt;b&gt;");
+    assert_has(&t, "0.125");
+    assert_lacks(&t, "nan");
+    assert_balanced(t.s);
+    hop_text_free(&t);
+    s->page.fall_count = 0;
+    t = render(&s->page);
+    assert_lacks(&t, "Where they fail");
+    hop_text_free(&t);
+    free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -606,6 +641,7 @@ int main(void)
         cmocka_unit_test(an_instance_is_played_to_where_the_smaller_network_lacks_an_entry),
         cmocka_unit_test(the_map_shows_its_first_setting_and_carries_all_of_them),
         cmocka_unit_test(stairs_link_their_proofs_and_their_absence_is_said),
+        cmocka_unit_test(where_a_network_fails_is_drawn_beside_the_one_that_works),
         cmocka_unit_test(every_rung_appears_in_the_drawing_and_in_the_table),
         cmocka_unit_test(a_layer_with_a_margin_gets_a_solid_arrow_and_one_without_a_dashed_one),
         cmocka_unit_test(both_halves_are_drawn_with_their_theorems),

@@ -76,7 +76,8 @@ typedef struct hop_witness_prompt {
 typedef struct hop_witness_layer {
     int64_t layer;
     const char *mixer;                /* the registry's */
-    double last_token, state, stream; /* state: NaN where there is none */
+    double own;                       /* at the first token in which they differ; the file does not have it */
+    double stream, state, last_token; /* state: NaN where there is none */
 } hop_witness_layer;
 
 #define HOP_TRACE_LAYERS 128 /* of a deeper network, the first and the last half of so many */
@@ -96,6 +97,11 @@ typedef struct hop_witness {
 } hop_witness;
 
 int64_t hop_witness_differences(const hop_witness *w); /* tokens in which the two prompts differ */
+/* The witness's two prompts through a network, its own or another one for the task, under the witness's
+ * arithmetic: a list that the caller frees with hop_free. HOP_EDOMAIN, HOP_ERANGE: the network does not take
+ * them; HOP_ENOMEM. */
+hop_status hop_witness_trace(hop_witness_layer **out, int64_t *count, const hop_witness *w,
+                             const hop_model *m, const hop_task *task, hop_pool *pool, hop_error *err);
 /* XXH64 of the files in a network's directory, 16 hexadecimal digits each. HOP_EIO, HOP_EFORMAT. */
 hop_status hop_network_hashes(const char *dir, char config[17], char weights[17], hop_error *err);
 void hop_witness_write(const hop_witness *w, const hop_task *task, const char config[17],

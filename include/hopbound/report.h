@@ -63,7 +63,8 @@ typedef struct hop_rung_layer {
 /* Two prompts that such a network confuses, and how far they are apart behind each layer. */
 typedef struct hop_fall_layer {
     char mixer[24];
-    double stream, state, last_token; /* state: NaN where there is none */
+    double own;                       /* at the token in which they differ */
+    double stream, state, last_token; /* stream: at any behind; state: NaN where there is none */
 } hop_fall_layer;
 
 typedef struct hop_fall {
@@ -73,6 +74,9 @@ typedef struct hop_fall {
     int64_t value[2], right[2], answer[2];
     hop_fall_layer layers[HOP_FALL_LAYERS];
     int layer_count;
+    char above[64]; /* the network that works, of which this one is a part, and the same prompts in it */
+    hop_fall_layer above_layers[HOP_FALL_LAYERS];
+    int above_count;
 } hop_fall;
 
 /* ---- one instance, played -------------------------------------------------------------------- */

@@ -9,8 +9,9 @@
 #include <math.h>
 #include <string.h>
 
-#define CLIMBS       8 /* in a turn */
-#define STARTS       8 /* samples of which the narrowest is the start */
+#define MOST_LOGITS  0x1p28 /* floats, of all threads */
+#define CLIMBS       8      /* in a turn */
+#define STARTS       8      /* samples of which the narrowest is the start */
 #define STEPS        16
 #define MOST_STEPS   4096
 #define SLOPE_EVERY  4    /* steps of which one follows the gradient, which costs about three .. */
@@ -264,10 +265,11 @@ static hop_status turn(hop__hunt *h, int number, hop_error *err)
     return s;
 }
 
-/* Logits of a network that generates say nothing of its answer. */
+/* Logits of a network that generates say nothing of its answer; and they must have room. */
 static bool has_margin(const hop__hunt *h)
 {
-    return h->generates == 0;
+    double floats = (double)logit_rows(h) * (double)hop_model_config(h->model)->vocab;
+    return h->generates == 0 && floats * hop_pool_threads(h->o->pool) <= MOST_LOGITS;
 }
 
 const hop__strategy hop__guided = {.name = "guided", .applies = has_margin, .turn = turn};

@@ -124,6 +124,12 @@ static void read_layers(hop__hunt *h)
     }
 }
 
+hop_status hop__hunt_ready(hop__hunt *h, hop_error *err)
+{
+    read_layers(h);
+    return choose_arithmetic(h, err);
+}
+
 static hop_status check_fit(const hop__hunt *h, hop_error *err)
 {
     const hop_config *c = hop_model_config(h->model);
@@ -234,7 +240,8 @@ static hop_status make_witness(hop__hunt *h, hop_refutation *r, hop_error *err)
     r->witness.length = h->task->length;
     r->witness.seed = h->o->seed;
     r->witness.tried = r->tried;
-    if (s == HOP_OK && r->witness.prompts == 2) s = hop__trace(&r->witness, h, err);
+    if (s == HOP_OK && r->witness.prompts == 2)
+        s = hop__trace(&r->witness.trace, &r->witness.trace_count, &r->witness, h, err);
     return s;
 }
 
@@ -254,8 +261,7 @@ hop_status hop_refute(hop_refutation *r, const hop_model *m, const hop_task *tas
     hop__hunt h = {.model = m, .task = task, .o = o, .deadline = hop_now() + o->budget};
     h.progress = (hop_progress){.tick = tick, .ctx = &h};
     *r = (hop_refutation){.verdict = HOP_REFUTE_OPEN};
-    read_layers(&h);
-    hop_status s = choose_arithmetic(&h, err);
+    hop_status s = hop__hunt_ready(&h, err);
     if (s == HOP_OK) s = open_eval(&h, &h.progress, true, err);
     if (s == HOP_OK) {
         h.generates = hop_eval_generates(h.eval);

@@ -19,7 +19,7 @@ typedef struct hop__hunt {
     hop_eval *eval;
     int64_t generates;
     bool recurrent, keeps, causal; /* every layer is recurrent; one is; none looks ahead */
-    int64_t full;           /* layers with full attention */
+    int64_t full;                  /* layers with full attention */
     struct hop__strategy_state {
         int64_t next;  /* the number of its next try */
         void *memory;  /* its own, from one turn to the next */
@@ -60,8 +60,12 @@ int32_t *hop__copy_tokens(const int32_t *tokens, int64_t count); /* NULL: no mem
 
 /* shrink.c: a witness around a wrong input, with a neighbour if there is one. */
 hop_status hop__witness_of_input(hop_witness *w, const hop__hunt *h, const hop_wrong *wrong, hop_error *err);
-/* trace.c: fills trace; prompts must be two. */
-hop_status hop__trace(hop_witness *w, const hop__hunt *h, hop_error *err);
+/* Of a hunt whose model, task and options are set: what its layers are, and how they compute. HOP_EDOMAIN,
+ * HOP_ERANGE. */
+hop_status hop__hunt_ready(hop__hunt *h, hop_error *err);
+/* trace.c: the trace of a witness with two prompts, as hop_witness_trace has it. */
+hop_status hop__trace(hop_witness_layer **out, int64_t *count, const hop_witness *w, const hop__hunt *h,
+                      hop_error *err);
 void hop__witness_free(hop_witness *w);
 
 #endif

@@ -8,9 +8,9 @@
 
 /* What one pass leaves: rows behind the prefix, and states, layer by layer. */
 typedef struct seen {
-    float *rows, *states;
-    int64_t *floats; /* of a layer's state; 0: it has none */
-    int64_t d, first, count, most_state;
+    float *rows, *states, *own;
+    int64_t *floats;                             /* of a layer's state; 0: it has none */
+    int64_t d, first, count, differ, most_state; /* differ: the first token in which the prompts do */
 } seen;
 
 /* One layer in how many is kept: the first and the last ones; -1: this one is not. */
@@ -29,9 +29,10 @@ static void take_stream(void *ctx, int64_t layer, const float *x, int64_t count)
 {
     const watching *w = ctx;
     const seen *s = w->into;
-    int64_t k = slot(layer, w->layers), rows = count - s->first;
-    if (k >= 0)
-        memcpy(s->rows + k * s->count * s->d, x + s->first * s->d, sizeof(float) * (size_t)(rows * s->d));
+    int64_t k = slot(layer, w->layers), rows = count - s->first, d = s->d;
+    if (k < 0) return;
+    memcpy(s->rows + k * s->count * d, x + s->first * d, sizeof(float) * (size_t)(rows * d));
+    memcpy(s->own + k * d, x + s->differ * d, sizeof(float) * (size_t)d);
 }
 
 static void take_state(void *ctx, int64_t layer, const float *state, int64_t floats)
@@ -69,16 +70,17 @@ static hop_status pass(const hop__hunt *h, const hop_witness *w, int which, seen
     return got;
 }
 
-static void compare(hop_witness *w, const hop__hunt *h, const seen s[2])
+static void compare(hop_witness_layer *trace, const hop_witness *w, const hop__hunt *h, const seen s[2])
 {
     const hop_pattern *pattern = &hop_model_config(h->model)->pattern;
     int64_t d = s[0].d, at = w->prompt[0].position - s[0].first;
     for (int64_t layer = 0; layer < pattern->layers; layer++) {
         int64_t k = slot(layer, pattern->layers), rows = k * s[0].count * d, n = k < 0 ? 0 : s[0].floats[k];
         if (k < 0) continue;
-        hop_witness_layer *t = &w->trace[k];
+        hop_witness_layer *t = &trace[k];
         *t = (hop_witness_layer){.layer = layer,
                                  .mixer = hop_mixer_find(hop_pattern_mixer(pattern, layer))->name};
+        t->own = distance(s[0].own + k * d, s[1].own + k * d, d);
         for (int64_t r = 0; r < s[0].count; r++) {
             double far = distance(s[0].rows + rows + r * d, s[1].rows + rows + r * d, d);
             if (s[0].first + r >= w->prefix && !(far <= t->stream)) t->stream = far;
@@ -95,6 +97,7 @@ static hop_status allocate(seen *s, const hop__hunt *h, const hop_witness *w, in
     s->d = c->d_model;
     s->first = w->prefix < w->prompt[0].position ? w->prefix : w->prompt[0].position;
     s->count = h->task->length - s->first;
+    while (w->prompt[0].tokens[s->differ] == w->prompt[1].tokens[s->differ]) s->differ++;
     s->most_state = 1;
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         if (slot(i, c->pattern.layers) < 0) continue;
@@ -105,31 +108,56 @@ static hop_status allocate(seen *s, const hop__hunt *h, const hop_witness *w, in
     }
     s->rows = hop_alloc(sizeof(float) * (size_t)(kept * s->count * s->d));
     s->states = hop_alloc(sizeof(float) * (size_t)(kept * s->most_state));
+    s->own = hop_alloc(sizeof(float) * (size_t)(kept * s->d));
     s->floats = hop_alloc(sizeof *s->floats * (size_t)kept);
-    return s->rows && s->states && s->floats ? HOP_OK : hop_fail(err, HOP_ENOMEM, "the trace: out of memory");
+    return s->rows && s->states && s->own && s->floats
+               ? HOP_OK
+               : hop_fail(err, HOP_ENOMEM, "the trace: out of memory");
 }
 
-hop_status hop__trace(hop_witness *w, const hop__hunt *h, hop_error *err)
+static hop_status trace(hop_witness_layer *out, int64_t kept, const hop_witness *w, const hop__hunt *h,
+                        hop_error *err)
 {
-    const hop_config *c = hop_model_config(h->model);
-    int64_t kept = c->pattern.layers < HOP_TRACE_LAYERS ? c->pattern.layers : HOP_TRACE_LAYERS;
     seen s[2] = {{0}};
-    float *hidden = hop_alloc_raw(sizeof(float) * (size_t)(h->task->length * c->d_model));
-    w->trace = hop_alloc(sizeof *w->trace * (size_t)kept);
-    hop_status got = hidden && w->trace ? HOP_OK : hop_fail(err, HOP_ENOMEM, "the trace: out of memory");
+    float *hidden =
+        hop_alloc_raw(sizeof(float) * (size_t)(h->task->length * hop_model_config(h->model)->d_model));
+    hop_status got = hidden ? HOP_OK : hop_fail(err, HOP_ENOMEM, "the trace: out of memory");
     for (int i = 0; got == HOP_OK && i < 2; i++) {
         got = allocate(&s[i], h, w, kept, err);
         if (got == HOP_OK) got = pass(h, w, i, &s[i], hidden, err);
     }
-    if (got == HOP_OK) {
-        compare(w, h, s);
-        w->trace_count = kept;
-    }
+    if (got == HOP_OK) compare(out, w, h, s);
     for (int i = 0; i < 2; i++) {
         hop_free(s[i].rows);
         hop_free(s[i].states);
+        hop_free(s[i].own);
         hop_free(s[i].floats);
     }
     hop_free(hidden);
     return got;
+}
+
+hop_status hop__trace(hop_witness_layer **out, int64_t *count, const hop_witness *w, const hop__hunt *h,
+                      hop_error *err)
+{
+    int64_t layers = hop_model_config(h->model)->pattern.layers;
+    int64_t kept = layers < HOP_TRACE_LAYERS ? layers : HOP_TRACE_LAYERS;
+    hop_witness_layer *list = hop_alloc(sizeof *list * (size_t)kept);
+    hop_status s =
+        list ? trace(list, kept, w, h, err) : hop_fail(err, HOP_ENOMEM, "the trace: out of memory");
+    *out = s == HOP_OK ? list : NULL;
+    *count = s == HOP_OK ? kept : 0;
+    if (s != HOP_OK) hop_free(list);
+    return s;
+}
+
+hop_status hop_witness_trace(hop_witness_layer **out, int64_t *count, const hop_witness *w,
+                             const hop_model *m, const hop_task *task, hop_pool *pool, hop_error *err)
+{
+    const hop_refute_options o = {.arithmetic = w->arithmetic, .pool = pool};
+    hop__hunt h = {.model = m, .task = task, .o = &o};
+    hop_status s = hop__hunt_ready(&h, err);
+    *out = NULL;
+    *count = 0;
+    return s == HOP_OK ? hop__trace(out, count, w, &h, err) : s;
 }

@@ -132,3 +132,18 @@ def what_refute_writes_is_what_check_confirms():
             found += r.code == 0
         check(found > 0, why=f"{kind}: nothing confirmed")
     one_line(hopbound("check", "w.json", "net"), 1, r"check: ")  # it is not against the network that is whole
+
+
+@case
+def plans_below_the_line_are_built_and_their_failure_is_shown():
+    rows = good_json("ladder", "--rungs", 2, "--m", 3, "--fan", 2, "--brief", "--count", 5, "-o", "lad")["rungs"]
+    shown = {(r["hops"], r["pattern"]): r["witness"] for r in rows if r.get("witness")}
+    check(set(shown) == {(1, "L"), (1, "F"), (2, "L F L"), (2, "L^3"), (2, "F^2")}, why=str(shown))
+    for (hops, pattern), file in shown.items():
+        good("check", file)
+        w = json.loads(read(file))
+        check(w["prompts"][0]["right"] != w["prompts"][1]["right"] and len(w["trace"]) == 2 * hops - 1 - (pattern == "F^2"), why=file)
+    full = [r for r in rows if r["kind"] == "full" and r["built"]]
+    check(all(r["looked"] > 0 and r["verdict"] == "proved" for r in full) and len(full) == 2, why=str(full))
+    page = read("lad/report.html").decode()
+    check("Where they fail" in page and page.count("which works:") == len(shown), why="not drawn")
