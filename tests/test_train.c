@@ -4,6 +4,8 @@
 
 #include "room.h"
 
+#include <hopbound/bounds.h>
+
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -151,6 +153,29 @@ static void wilsons_interval_is_the_published_one(void **state)
         hop_wilson(all[i].correct, all[i].count, 1.959964, &low, &high);
         assert_true(fabs(low - all[i].low) < 6e-5 && fabs(high - all[i].high) < 6e-5); /* four digits there */
     }
+}
+
+static void only_an_accuracy_surely_above_the_ceiling_is_a_bug(void **state)
+{
+    (void)state;
+    hop_measure m = {.instances = 1000, .correct = 600};
+    assert_true(hop_measure_above(&m, 0.5));
+    assert_false(hop_measure_above(&m, 0.55)); /* 3.2 standard deviations */
+    assert_false(hop_measure_above(&m, 1));
+    assert_false(hop_measure_above(&m, NAN));
+    hop_recipe r = recipe_of("{\"pattern\": \"L L\", \"mixer\": \"gla\", \"d_model\": 4, \"heads\": 1, "
+                             "\"task\": {\"hops\": 1, \"m\": 256}}");
+    hop_model *net = NULL;
+    assert_int_equal(hop_recipe_model(&r, &net, NULL), HOP_OK);
+    double two = hop_train_ceiling(hop_model_config(net), &r.task), bits;
+    hop_model_free(net);
+    assert_int_equal(hop_accuracy_ceiling(&bits, 256, 2 * 32 * 16, NULL),
+                     HOP_OK); /* gla keeps 4 x 4 numbers */
+    assert_true(two == bits && two < 1);
+    snprintf(r.pattern, sizeof r.pattern, "L F");
+    assert_int_equal(hop_recipe_model(&r, &net, NULL), HOP_OK);
+    assert_true(isnan(hop_train_ceiling(hop_model_config(net), &r.task)));
+    hop_model_free(net);
 }
 
 static void the_learning_rate_rises_then_falls_as_a_cosine(void **state)
@@ -397,6 +422,7 @@ int main(void)
         cmocka_unit_test(bad_recipes_are_refused_by_name),
         cmocka_unit_test(a_curriculum_ends_in_the_task_itself),
         cmocka_unit_test(wilsons_interval_is_the_published_one),
+        cmocka_unit_test(only_an_accuracy_surely_above_the_ceiling_is_a_bug),
         cmocka_unit_test(the_learning_rate_rises_then_falls_as_a_cosine),
         cmocka_unit_test(adamw_steps_as_it_is_defined),
         cmocka_unit_test(a_heads_gradient_is_the_difference_quotient),

@@ -199,7 +199,7 @@ def no_fault_harms_train():
     for kind in ("alloc", "file"):
         good_result, total, network = train_with(f"{kind}:0:")
         check(good_result.code == 0 and int(total) > 1, good_result)
-        step = max(1, int(total) // FEW)
+        step = max(1, int(total) // 24)
         wishes = [f"{kind}:{k}:" for k in range(1, int(total) + 1, step)]
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             for wish, (result, name, after) in zip(wishes, pool.map(train_with, wishes)):

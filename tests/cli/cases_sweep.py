@@ -57,6 +57,7 @@ def an_interrupted_sweep_goes_on_and_its_runs_have_the_same_bits():
             if os.path.isdir("parts.db.d") and os.listdir("parts.db.d") or p.poll() is not None:
                 break
             time.sleep(0.01)
+        check(rows("SELECT count(*) FROM runs", "parts.db") == [(3,)], why="not readable while it runs")
         time.sleep(0.1)
         p.send_signal(number)
         err = p.communicate(timeout=60)[1].decode()

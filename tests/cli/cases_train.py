@@ -73,6 +73,18 @@ def every_task_can_be_trained():
 
 
 @case
+def easier_tasks_come_first_when_a_curriculum_says_so():
+    for over in ("hops", "sizes"):
+        args = ("--pattern", "L F F", "--mixer", "gla", "--d-model", 16, "--hops", 3, "--m", 4, "--fan", 2, "--steps", 40, "--batch", 8, "--warmup", 2,
+                "--eval-every", 0, "--eval-count", 16, "--checkpoint-every", 5, "--curriculum", over)
+        good("train", *args, "-o", over, "--quiet")
+        good("train", *args, "--threads", 1, "-o", over + "1", "--quiet")
+        check(same_network(over, over + "1"), why=over)
+        good("train", *args, "--curriculum", "none", "-o", over + "2", "--quiet")
+        check(not same_network(over, over + "2"), why=over)
+
+
+@case
 def linear_layers_only_are_shown_beside_p3s_ceiling():
     r = good_json("train", "--pattern", "L", "--mixer", "retnet", "--d-model", 4, "--heads", 1, "--hops", 1, "--m", 512, "--steps", 2,
                   "--batch", 2, "--eval-count", 16, "-o", "net")
