@@ -1,6 +1,6 @@
 /* A sweep over the ranks of mpirun: the others ask rank 0 for a run, tell it what they measure and how it
  * ended, and ask again. Rank 0 alone writes. */
-#include "desk.h"
+#include "queue.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,18 +37,18 @@ hop_status hop__ranks_agree(hop_transport *t, const hop_recipe *list, int64_t co
 
 /* ---- rank 0 ----------------------------------------------------------------------------------------- */
 
-static hop_status reply(hop__desk *d, int to, int64_t *next, int *asking, hop_error *err)
+static hop_status reply(hop__queue *d, int to, int64_t *next, int *asking, hop_error *err)
 {
     hop_transport *t = d->o->ranks;
     int64_t run = *next < d->left_count && !d->stopped ? d->left[(*next)++] : NO_MORE;
     if (run == NO_MORE)
         (*asking)--;
     else
-        hop__desk_begin(d, run);
+        hop__queue_begin(d, run);
     return t->send(t, (hop_route){.from = 0, .to = to, .to_rank = to}, &run, sizeof run, err);
 }
 
-hop_status hop__rank_serve(hop__desk *d, hop_error *err)
+hop_status hop__rank_serve(hop__queue *d, hop_error *err)
 {
     hop_transport *t = d->o->ranks;
     int asking = t->ranks - 1;
@@ -57,14 +57,14 @@ hop_status hop__rank_serve(hop__desk *d, hop_error *err)
     while (s == HOP_OK && asking > 0) {
         message m;
         int from;
-        hop__desk_tick(d);
+        hop__queue_tick(d);
         s = t->recv_any(t, &from, &m, sizeof m, err);
         if (s != HOP_OK) break;
         switch ((word)m.word) {
         case ASK: s = reply(d, from, &next, &asking, err); break;
-        case MEASURED: hop__desk_measured(d, m.run, &m.measure); break;
-        case ENDED: hop__desk_ended(d, m.run, &m.measure, m.reason); break;
-        case STOPPED: hop__desk_ended(d, m.run, &m.measure, NULL); break;
+        case MEASURED: hop__queue_measured(d, m.run, &m.measure); break;
+        case ENDED: hop__queue_ended(d, m.run, &m.measure, m.reason); break;
+        case STOPPED: hop__queue_ended(d, m.run, &m.measure, NULL); break;
         }
     }
     return s;

@@ -1,11 +1,11 @@
 /* Sweeps: which runs are left, several at a time in this process, and what becomes of them. */
-#include "desk.h"
+#include "queue.h"
 
 #include <stdlib.h>
 
-/* ---- the desk: what is known of all runs, on the one rank that writes --------------------------- */
+/* ---- the queue: what is known of all runs, on the one rank that writes --------------------------- */
 
-static void fail_with(hop__desk *d, hop_status s, const hop_error *err)
+static void fail_with(hop__queue *d, hop_status s, const hop_error *err)
 {
     if (d->status == HOP_OK && s != HOP_OK) {
         d->status = s;
@@ -14,7 +14,7 @@ static void fail_with(hop__desk *d, hop_status s, const hop_error *err)
     if (s != HOP_OK) d->stopped = true;
 }
 
-bool hop__desk_tick(hop__desk *d)
+bool hop__queue_tick(hop__queue *d)
 {
     double done = (double)d->ended;
     for (int i = 0; i < d->slots; i++) done += d->part[i];
@@ -23,7 +23,7 @@ bool hop__desk_tick(hop__desk *d)
 }
 
 /* Status and rows of all runs; those that are left. A run that is listed twice is one. */
-static hop_status look_up(hop__desk *d, const hop_recipe *list, int64_t count, hop_error *err)
+static hop_status look_up(hop__queue *d, const hop_recipe *list, int64_t count, hop_error *err)
 {
     for (int64_t i = 0; i < count; i++) {
         hop__run run;
@@ -44,7 +44,7 @@ static hop_status look_up(hop__desk *d, const hop_recipe *list, int64_t count, h
     return HOP_OK;
 }
 
-hop_status hop__desk_open(hop__desk *d, const hop_recipe *list, int64_t count, hop_error *err)
+hop_status hop__queue_open(hop__queue *d, const hop_recipe *list, int64_t count, hop_error *err)
 {
     pthread_mutex_init(&d->lock, NULL);
     d->list = list;
@@ -57,7 +57,7 @@ hop_status hop__desk_open(hop__desk *d, const hop_recipe *list, int64_t count, h
     return s == HOP_OK ? look_up(d, list, count, err) : s;
 }
 
-void hop__desk_close(hop__desk *d)
+void hop__queue_close(hop__queue *d)
 {
     hop__store_close(d->store);
     pthread_mutex_destroy(&d->lock);
@@ -66,7 +66,7 @@ void hop__desk_close(hop__desk *d)
     free((void *)d->part);
 }
 
-void hop__desk_begin(hop__desk *d, int64_t run)
+void hop__queue_begin(hop__queue *d, int64_t run)
 {
     hop_error err = {0};
     pthread_mutex_lock(&d->lock);
@@ -74,7 +74,7 @@ void hop__desk_begin(hop__desk *d, int64_t run)
     pthread_mutex_unlock(&d->lock);
 }
 
-void hop__desk_measured(hop__desk *d, int64_t run, const hop_measure *m)
+void hop__queue_measured(hop__queue *d, int64_t run, const hop_measure *m)
 {
     hop_error err = {0};
     pthread_mutex_lock(&d->lock);
@@ -82,7 +82,7 @@ void hop__desk_measured(hop__desk *d, int64_t run, const hop_measure *m)
     pthread_mutex_unlock(&d->lock);
 }
 
-void hop__desk_ended(hop__desk *d, int64_t run, const hop_measure *m, const char *reason)
+void hop__queue_ended(hop__queue *d, int64_t run, const hop_measure *m, const char *reason)
 {
     hop_error err = {0};
     pthread_mutex_lock(&d->lock);
@@ -101,7 +101,7 @@ void hop__desk_ended(hop__desk *d, int64_t run, const hop_measure *m, const char
 /* ---- several at a time in this process ------------------------------------------------------------ */
 
 typedef struct slot {
-    hop__desk *desk;
+    hop__queue *queue;
     int64_t run;
     int number;
 } slot;
@@ -110,33 +110,33 @@ static bool slot_tick(void *ctx, const char *what, double done, double total)
 {
     const slot *s = ctx;
     (void)what;
-    s->desk->part[s->number] = total > 0 ? done / total : 0;
-    return hop__desk_tick(s->desk);
+    s->queue->part[s->number] = total > 0 ? done / total : 0;
+    return hop__queue_tick(s->queue);
 }
 
 static void slot_measured(void *ctx, const hop_measure *m)
 {
     const slot *s = ctx;
-    hop__desk_measured(s->desk, s->run, m);
+    hop__queue_measured(s->queue, s->run, m);
 }
 
 static void run_job(void *ctx, int64_t task, int worker)
 {
-    hop__desk *d = ctx;
+    hop__queue *d = ctx;
     slot s = {d, d->left[task], worker};
     hop_measure last;
     char reason[400];
-    if (!hop__desk_tick(d)) return;
-    hop__desk_begin(d, s.run);
+    if (!hop__queue_tick(d)) return;
+    hop__queue_begin(d, s.run);
     if (d->stopped) return;
     const hop_progress p = {slot_tick, &s};
     const hop__work w = {d->o, d->threads, &p, slot_measured, &s};
     hop_status got = hop__work_run(&w, &d->list[s.run], &last, reason);
     d->part[worker] = 0;
-    hop__desk_ended(d, s.run, &last, got == HOP_OK ? reason : NULL);
+    hop__queue_ended(d, s.run, &last, got == HOP_OK ? reason : NULL);
 }
 
-static hop_status run_here(hop__desk *d, hop_error *err)
+static hop_status run_here(hop__queue *d, hop_error *err)
 {
     hop_pool *pool = hop_pool_new(d->slots);
     if (!pool) return hop_fail(err, HOP_ENOMEM, "cannot start %d threads", d->slots);
@@ -152,9 +152,9 @@ hop_status hop_sweep_run(const hop_recipe *list, int64_t count, const hop_sweep_
     *result = (hop_sweep_result){0};
     if (o->ranks && o->ranks->rank > 0) return hop__rank_work(list, count, o, threads, err);
     bool alone = !o->ranks || o->ranks->ranks == 1;
-    hop__desk d = {.o = o, .result = result, .slots = alone && o->jobs > 0 ? o->jobs : alone ? threads : 1};
+    hop__queue d = {.o = o, .result = result, .slots = alone && o->jobs > 0 ? o->jobs : alone ? threads : 1};
     d.threads = threads / d.slots > 1 ? threads / d.slots : 1;
-    hop_status s = hop__desk_open(&d, list, count, err);
+    hop_status s = hop__queue_open(&d, list, count, err);
     if (!alone) s = hop__ranks_agree(o->ranks, list, count, s, err);
     if (s == HOP_OK) s = alone ? run_here(&d, err) : hop__rank_serve(&d, err);
     if (s == HOP_OK && d.status != HOP_OK) {
@@ -162,6 +162,6 @@ hop_status hop_sweep_run(const hop_recipe *list, int64_t count, const hop_sweep_
         if (err) *err = d.err;
     }
     if (s == HOP_OK && d.stopped) s = hop_fail(err, HOP_ESTOPPED, "stopped on request");
-    hop__desk_close(&d);
+    hop__queue_close(&d);
     return s;
 }

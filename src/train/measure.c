@@ -12,7 +12,7 @@
 #define SEED_LAST  0xbf58476d1ce4e5b9u
 #define SEED_GUESS 0x94d049bb133111ebu
 
-struct hop__exam {
+struct hop__heldout {
     const hop_recipe *recipe;
     hop_eval *eval;
     hop_instance *batch; /* [HOP_EVAL_BATCH] */
@@ -82,25 +82,25 @@ static hop_status find_chance(const hop_task *t, uint64_t seed, hop_instance *x,
     return s;
 }
 
-/* ---- exams -------------------------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------------------------------- */
 
-hop_status hop__exam_new(hop__exam **out, const hop_model *m, const hop_recipe *r, hop_pool *pool,
-                         const hop_progress *progress, hop_error *err)
+hop_status hop__heldout_new(hop__heldout **out, const hop_model *m, const hop_recipe *r, hop_pool *pool,
+                            const hop_progress *progress, hop_error *err)
 {
-    hop__exam *e = *out = hop_alloc(sizeof *e);
+    hop__heldout *e = *out = hop_alloc(sizeof *e);
     if (!e) return hop_fail(err, HOP_ENOMEM, "out of memory");
     e->recipe = r;
     hop_status s = hop_eval_open(&e->eval, m, &(hop_eval_options){.pool = pool, .progress = progress}, err);
     if (s == HOP_OK) s = hop_instances_new(&e->batch, HOP_EVAL_BATCH, r->task.length, err);
     if (s == HOP_OK) s = find_chance(&r->task, r->seed ^ SEED_GUESS, &e->batch[0], &e->chance, err);
     if (s != HOP_OK) {
-        hop__exam_free(e);
+        hop__heldout_free(e);
         *out = NULL;
     }
     return s;
 }
 
-void hop__exam_free(hop__exam *e)
+void hop__heldout_free(hop__heldout *e)
 {
     if (!e) return;
     hop_eval_close(e->eval);
@@ -108,7 +108,7 @@ void hop__exam_free(hop__exam *e)
     hop_free(e);
 }
 
-hop_status hop__exam_take(hop__exam *e, hop_measure *m, hop_error *err)
+hop_status hop__heldout_ask(hop__heldout *e, hop_measure *m, hop_error *err)
 {
     int64_t count = e->recipe->eval_count * (m->last ? 4 : 1), asked = 0, right = 0;
     uint64_t seed = e->recipe->seed ^ (m->last ? SEED_LAST : SEED_OFTEN);

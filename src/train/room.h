@@ -107,12 +107,12 @@ void hop__adamw_step(const hop__adamw *a, const hop_recipe *r, const hop__params
 
 /* ---- measure.c ---- */
 
-typedef struct hop__exam hop__exam;
-hop_status hop__exam_new(hop__exam **out, const hop_model *m, const hop_recipe *r, hop_pool *pool,
-                         const hop_progress *progress, hop_error *err);
-void hop__exam_free(hop__exam *e);
+typedef struct hop__heldout hop__heldout;
+hop_status hop__heldout_new(hop__heldout **out, const hop_model *m, const hop_recipe *r, hop_pool *pool,
+                            const hop_progress *progress, hop_error *err);
+void hop__heldout_free(hop__heldout *e);
 /* Fills instances, correct, accuracy and its interval, answers, chance; `last` as it is in m. */
-hop_status hop__exam_take(hop__exam *e, hop_measure *m, hop_error *err);
+hop_status hop__heldout_ask(hop__heldout *e, hop_measure *m, hop_error *err);
 
 /* ---- checkpoint.c, log.c ---- */
 

@@ -14,7 +14,7 @@ typedef struct training {
     float *heads;
     hop__state state;
     hop__gradient *gradient;
-    hop__exam *exam;
+    hop__heldout *heldout;
     hop_progress forward; /* the evaluation's: shows where training stands, and asks whether to stop */
     char label[96];
     hop_measure *last;
@@ -48,7 +48,7 @@ static bool writes(const training *t)
 }
 
 /* Ranks stop together, between steps: an evaluation, which each makes, ends. */
-static bool tick_exam(void *ctx, const char *what, double done, double total)
+static bool tick_heldout(void *ctx, const char *what, double done, double total)
 {
     const training *t = ctx;
     (void)what, (void)done, (void)total;
@@ -84,8 +84,8 @@ static hop_status make(training *t, hop_error *err)
     hop__chain_init(&t->chain, r, hop_model_config(t->model));
     s = make_params(t, err);
     if (s == HOP_OK) s = hop__gradient_new(&t->gradient, r, t->model, &t->chain, &t->state.params, t->o, err);
-    t->forward = (hop_progress){.tick = tick_exam, .ctx = t};
-    if (s == HOP_OK) s = hop__exam_new(&t->exam, t->model, r, t->o->pool, &t->forward, err);
+    t->forward = (hop_progress){.tick = tick_heldout, .ctx = t};
+    if (s == HOP_OK) s = hop__heldout_new(&t->heldout, t->model, r, t->o->pool, &t->forward, err);
     hop_task any;
     for (int64_t i = 0; s == HOP_OK && i < r->steps; i += 1 + r->steps / 64)
         s = hop__recipe_task(r, i, &any, err);
@@ -99,7 +99,7 @@ static hop_status make(training *t, hop_error *err)
 static void unmake(training *t)
 {
     hop__gradient_free(t->gradient);
-    hop__exam_free(t->exam);
+    hop__heldout_free(t->heldout);
     hop_free(t->state.adam.first);
     hop_free(t->state.adam.second);
     hop_free(t->heads);
@@ -116,14 +116,14 @@ static hop_status keep(training *t, hop_error *err)
     return s == HOP_OK ? hop_model_save(t->model, t->o->dir, err) : s;
 }
 
-/* What was begun in a directory of its own and could not be kept. */
-static void forget(const char *dir)
+/* What was begun and could not be kept. */
+static void forget(const char *dir, bool new)
 {
-    static const char *const files[] = {"config.json", "model.safetensors", HOP__LOG};
+    static const char *const files[] = {HOP__CHECKPOINT, HOP__LOG};
     char path[4096];
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (hop_path_join(path, sizeof path, dir, files[i], NULL) == HOP_OK) remove(path);
-    remove(dir);
+    if (new) remove(dir);
 }
 
 /* Rank 0's part, or that of one process. */
@@ -143,10 +143,10 @@ static hop_status begin_first(training *t, hop_error *err)
     bool new = !hop_is_dir(dir);
     hop_status s = hop_make_dir(dir, err);
     if (s != HOP_OK) return s;
-    s = hop_model_save(t->model, dir, err);
+    s = hop__checkpoint_save(&t->state, t->recipe, dir, err);
     if (s == HOP_OK) s = hop__log_begin(dir, -1, err);
-    if (s == HOP_OK) s = hop__checkpoint_save(&t->state, t->recipe, dir, err);
-    if (s != HOP_OK && new) forget(dir);
+    if (s == HOP_OK) s = hop_model_save(t->model, dir, err); /* a network that was there goes last */
+    if (s != HOP_OK) forget(dir, new);
     return s;
 }
 
@@ -177,7 +177,7 @@ static hop_status measure(training *t, bool last, hop_error *err)
     hop__state *s = &t->state;
     hop_measure m = {.step = s->step, .last = last, .seconds = s->seconds};
     m.ceiling = hop_train_ceiling(hop_model_config(t->model), &t->recipe->task);
-    hop_status got = hop__exam_take(t->exam, &m, err);
+    hop_status got = hop__heldout_ask(t->heldout, &m, err);
     if (got != HOP_OK) return got;
     if (s->loss_count) s->loss = s->loss_sum / (double)s->loss_count;
     s->loss_sum = 0;
