@@ -17,29 +17,49 @@ have() {
     libopenmpi-dev) pkg-config --exists ompi-c || pkg-config --exists mpich ;;
     openmpi-bin) command -v mpirun ;;
     libsqlite3-dev) echo '#include <sqlite3.h>' | cc -E - ;;
+    nodejs) command -v node ;;
+    chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     libcmocka-dev) [ -f /usr/include/cmocka.h ] || pkg-config --exists cmocka ;;
     *) command -v "$1" ;;
     esac >/dev/null 2>&1
 }
 
-missing=
-for p in $want; do have "$p" || missing="$missing $p"; done
-[ -z "$missing" ] && exit 0
-
-if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null 2>&1; then
-    echo "setup: please install these packages, then run the same command again:$missing" >&2
-    echo "setup: on Debian, as root:  apt-get install$missing" >&2
-    exit 1
-fi
-echo "setup: installing$missing" >&2
 install() { DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$@"; }
 # What this system has packages of: with FLINT 3 there is none for Arb.
 known() { for p; do [ "$p" != libflint-arb-dev ] || apt-cache show "$p" >/dev/null 2>&1 || continue; echo "$p"; done; }
+lacking() { for p; do have "$p" || printf ' %s' "$p"; done; }
+may_install() { [ "$(id -u)" -eq 0 ] && command -v apt-get >/dev/null 2>&1; }
 log=$(mktemp)
-if ! { install $missing || { apt-get update -q && install $(known $missing); }; } >"$log" 2>&1; then
-    tail -n 20 "$log" >&2
-    echo "setup: apt-get could not install:$missing" >&2
-    rm -f "$log"
-    exit 1
+trap 'rm -f "$log"' EXIT
+
+missing=$(lacking $want)
+if [ -n "$missing" ]; then
+    if ! may_install; then
+        echo "setup: please install these packages, then run the same command again:$missing" >&2
+        echo "setup: on Debian, as root:  apt-get install$missing" >&2
+        exit 1
+    fi
+    echo "setup: installing$missing" >&2
+    if ! { install $missing || { apt-get update -q && install $(known $missing); }; } >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        echo "setup: apt-get could not install:$missing" >&2
+        exit 1
+    fi
 fi
-rm -f "$log"
+[ "${1:-build}" = check ] || exit 0
+
+# For the ladder's page in a browser. Without it that test is skipped, so lacking it is no failure.
+missing=$(lacking chromium nodejs npm)
+if [ -n "$missing" ] && may_install; then
+    echo "setup: installing$missing" >&2
+    { install $missing || { apt-get update -q && install $missing; }; } >"$log" 2>&1 || true
+    missing=$(lacking chromium nodejs npm)
+fi
+page=$(dirname "$0")/../tests/page
+if [ -n "$missing" ]; then
+    echo "setup: the test of the page will be skipped: no$missing" >&2
+elif [ ! -d "$page/node_modules/playwright-core" ]; then
+    echo "setup: installing npm packages for tests/page" >&2
+    (cd "$page" && npm install --no-package-lock --no-audit --no-fund --ignore-scripts) >"$log" 2>&1 ||
+        echo "setup: npm could not install what tests/page/package.json names; the test of the page will be skipped" >&2
+fi

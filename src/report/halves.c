@@ -121,7 +121,7 @@ static void add_panel(hop_text *out, const hop_ladder_page *page, const hop_rung
     hop__half_row rows[HOP__MOST_HALF_ROWS];
     int above, count = hop__half_rows(rows, page, r, &above);
     hop_text_printf(out,
-                    "<div class=\"panel\">\n<h3>%d hop%s</h3>\n<p class=\"at\"><var>n</var> = %s tokens, one "
+                    "<div class=\"panel\">\n<h2>%d hop%s</h2>\n<p class=\"at\"><var>n</var> = %s tokens, one "
                     "head of %s numbers</p>\n<ul class=\"above\">\n",
                     r->hops, r->hops == 1 ? "" : "s", hop__number_count(r->tokens).rich,
                     hop__number_count(r->head_dim).rich);

@@ -69,8 +69,17 @@ static int model_row(const hop_map_model *x, int hops)
     return x->full > hops + 1 ? hops + 1 : (int)x->full;
 }
 
-static void add_dots(hop_text *out, const hop_map *m, int full)
+/* How it looks: where a model with a context fails on longer prompts, nothing is known at its own. */
+static const char *model_look(const hop_map_model *x, int hops)
 {
+    const char *verdict = x->verdict[hops - 1];
+    return x->context && strcmp(verdict, "from_n") == 0 ? "silent" : verdict;
+}
+
+/* Returns how many stand above each other at most. */
+static int add_dots(hop_text *out, const hop_map *m, int full)
+{
+    int most = 0;
     for (int64_t i = 0; i < m->model_count; i++) {
         const hop_map_model *x = &m->models[i];
         double at = model_at(x, m->hops);
@@ -79,11 +88,13 @@ static void add_dots(hop_text *out, const hop_map *m, int full)
         for (int64_t k = 0; k < i; k++)
             above += model_row(&m->models[k], m->hops) == full &&
                      fabs(model_at(&m->models[k], m->hops) - at) < NEAR;
+        if (above + 1 > most) most = above + 1;
         hop_text_printf(out, "<span class=\"dot %s\" style=\"left:%.2f%%;--up:%d\" title=\"",
-                        x->verdict[m->hops - 1], percent(at), above);
+                        model_look(x, m->hops), percent(at), above);
         hop__escape(out, x->name, 0);
         hop_text_add(out, "\"></span>");
     }
+    return most;
 }
 
 static void add_row(hop_text *out, const hop_map *m, int full)
@@ -92,15 +103,19 @@ static void add_row(hop_text *out, const hop_map *m, int full)
     double yes = isfinite(r->possible_to) ? percent(r->possible_to) : 0;
     double no = isfinite(r->impossible_from) ? percent(r->impossible_from) : 100;
     bool unused = full > m->hops + 1, none = full == 0 && m->linear[m->linear_at] == 0;
-    hop_text_printf(out, "<div class=\"map-row\" data-full=\"%d\"%s>\n<p class=\"map-head\"><b>%d full</b> ",
-                    full, unused || none ? " hidden" : "", full);
+    hop_text dots = {0};
+    int most = unused ? 0 : add_dots(&dots, m, full);
+    hop_text_printf(out,
+                    "<div class=\"map-row\" data-full=\"%d\"%s>\n<p class=\"map-head\"><b>%d%s full</b> ",
+                    full, unused || none ? " hidden" : "", full, full == m->hops + 1 ? "+" : "");
     add_plan(out, full, m->linear[m->linear_at]);
     hop_text_printf(
         out,
-        "</p>\n<div class=\"track\" aria-hidden=\"true\"><span class=\"bar yes\" style=\"width:%.2f%%\">"
-        "</span><span class=\"bar no\" style=\"left:%.2f%%\"></span><span class=\"dots\">",
-        yes, no);
-    if (!unused) add_dots(out, m, full);
+        "</p>\n<div class=\"track\" style=\"--most:%d\" aria-hidden=\"true\"><span class=\"bar yes\" "
+        "style=\"width:%.2f%%\"></span><span class=\"bar no\" style=\"left:%.2f%%\"></span>"
+        "<span class=\"dots\">%s",
+        most, yes, no, hop_text_in(out, &dots));
+    hop_text_free(&dots);
     hop_text_add(out, "</span></div>\n<p class=\"map-note\">");
     if (!unused && !none) add_note(out, r);
     hop_text_add(out, "</p>\n</div>\n");

@@ -76,18 +76,23 @@
     return out.length ? out : ["open at every length"];
   }
 
+  // A row's dots, and how many stand above each other at most.
   function dots(full, hops) {
     const placed = [];
-    return data.models.filter((m) => Math.min(m.full, hops + 1) === full).map((m) => {
+    let most = 0;
+    const all = data.models.filter((m) => Math.min(m.full, hops + 1) === full).map((m) => {
       const at = m.context ?? m.from[hops - 1] ?? TO;
       const up = placed.filter((x) => Math.abs(x - at) < NEAR).length;
       placed.push(at);
-      const dot = make("span", `dot ${m.verdict[hops - 1]}`);
+      const verdict = m.verdict[hops - 1];
+      const dot = make("span", `dot ${m.context !== null && verdict === "from_n" ? "silent" : verdict}`);
       dot.style.left = `${percent(at)}%`;
       dot.style.setProperty("--up", up);
+      most = Math.max(most, up + 1);
       dot.title = m.name;
       return dot;
     });
+    return [all, most];
   }
 
   function draw() {
@@ -106,7 +111,10 @@
       row.querySelector(".plan").replaceChildren(...plan(full, now.linear));
       row.querySelector(".bar.yes").style.width = `${r[0] === null ? 0 : percent(r[0])}%`;
       row.querySelector(".bar.no").style.left = `${r[2] === null ? 100 : percent(r[2])}%`;
-      row.querySelector(".dots").replaceChildren(...dots(full, now.hops));
+      row.querySelector("b").textContent = `${full}${full === now.hops + 1 ? "+" : ""} full`;
+      const [all, most] = dots(full, now.hops);
+      row.querySelector(".dots").replaceChildren(...all);
+      row.querySelector(".track").style.setProperty("--most", most);
       row.querySelector(".map-note").replaceChildren(...note(r));
     }
     const s = (n) => (n === 1 ? "" : "s");

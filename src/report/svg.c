@@ -22,8 +22,9 @@ void hop__svg_open(hop_text *out, double width, double height, const char *label
             width, height, hop__svg_style());
         hop_text_add(out, "<rect width=\"100%\" height=\"100%\" style=\"fill:var(--paper)\"/>\n");
     } else {
-        /* On a phone the text must stay readable: below four fifths of its size the frame scrolls instead. */
-        hop_text_printf(out, " style=\"min-width:%.0fpx;max-width:%.0fpx\">\n", width * 0.8,
+        /* On a phone the text must stay readable: below seven tenths of its size the frame scrolls instead.
+         */
+        hop_text_printf(out, " style=\"min-width:%.0fpx;max-width:%.0fpx\">\n", width * 0.7,
                         fmax(width, 672));
     }
 }
