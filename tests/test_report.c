@@ -457,8 +457,8 @@ static void plans_are_drawn_as_chips_or_written_out(void **state)
         const char *power;
     } cases[] = {{"L F L", 1, 2, NULL},
                  {"(L F)^2 L", 2, 3, NULL},
-                 {"L^(2^12) F L^(2^12)", 1, 2, "<sup>2^12</sup>"},
-                 {"(L^(2^27) F)^2 L^(2^27)", 2, 3, "<sup>2^27</sup>"},
+                 {"L^(2^12) F L^(2^12)", 1, 2, "<sup>2<sup>12</sup></sup>"},
+                 {"(L^(2^27) F)^2 L^(2^27)", 2, 3, "<sup>2<sup>27</sup></sup>"},
                  {"F^3", 3, 0, NULL},
                  {"L^16 F", 1, 1, "<sup>16</sup>"},
                  {"F^2 full", 0, 0, NULL},

@@ -1,14 +1,14 @@
 /* Both halves in one drawing, for a file of its own. */
 #include "page.h"
 
-#include <math.h>
 #include <stdio.h>
 
-#define WIDTH 700.0
-#define LEFT  2.0
-#define HEAD  50.0
-#define ROW   26.0
-#define GAP   14.0
+#define WIDTH  700.0
+#define LEFT   2.0
+#define HEAD   50.0
+#define ROW    26.0
+#define GAP    14.0
+#define LEGEND 44.0
 
 static void draw_row(hop_text *out, const hop__half_row *row, double y)
 {
@@ -40,15 +40,29 @@ static double draw_panel(hop_text *out, const hop_ladder_page *page, const hop_r
     return end;
 }
 
+static void draw_legend(hop_text *out, double y)
+{
+    hop__svg_line(out, "hair", LEFT, y + 0.5, WIDTH - LEFT, y + 0.5);
+    hop__svg_rich(out, "small soft", LEFT, y + 18,
+                  "F: full attention. L: a linear layer of any kind; a raised number: so many in a row. "
+                  "/{n}: tokens of "
+                  "the prompt. Above the line: built,");
+    hop__svg_rich(out, "small soft", LEFT, y + 34,
+                  "and proved on every input from the weights in the file. Below: no weights of these widths "
+                  "make it work, "
+                  "here or on longer prompts.");
+}
+
 void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone)
 {
     double height = 2, y = 1;
     for (int64_t i = 0; i < page->rung_count; i++) height = draw_panel(NULL, page, &page->rungs[i], height);
     hop__svg_open(
-        out, WIDTH, fmax(height, 40),
+        out, WIDTH, height + LEGEND,
         "Both halves: for each number of hops, layer plans that are proved to work above the line, and below "
         "it those that no weights make work at this width",
         standalone);
     for (int64_t i = 0; i < page->rung_count; i++) y = draw_panel(out, page, &page->rungs[i], y);
+    draw_legend(out, y);
     hop__svg_close(out);
 }

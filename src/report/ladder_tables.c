@@ -208,7 +208,9 @@ static void other_row(hop_text *out, const hop_rung *r, bool first)
     hop_text_add(out, "</td>\n");
     hop__html_cell(out, "full layers", hop__number_count(r->full_layers).rich);
     hop__html_cell(out, "state bits",
-                   r->state_bits > 0 ? hop__number_real(r->state_bits, HOP__NEAREST).rich : HOP__DASH);
+                   !(r->state_bits > 0)   ? HOP__DASH
+                   : r->state_bits < 1e15 ? hop__number_count((int64_t)r->state_bits).rich
+                                          : hop__number_real(r->state_bits, HOP__NEAREST).rich);
     hop__html_cell_open(out, "verdict", false);
     hop__html_mark(out, r->verdict);
     if (*r->why) {

@@ -204,7 +204,7 @@ static void add_data(hop_text *out, const hop_map *m)
 static void add_verdict(hop_text *out, const hop_map_model *x, int h)
 {
     hop__html_mark(out, x->verdict[h]);
-    if (!*x->theorem[h]) return;
+    if (!*x->theorem[h] || strcmp(x->verdict[h], "possible") == 0) return; /* the caption says by whom */
     hop_text_add(out, "<small>");
     if (*x->from[h]) {
         hop_text_add(out, "from <var>n</var> = ");
@@ -258,12 +258,20 @@ static void add_models(hop_text *out, const hop_map *m)
 
 static void add_legend(hop_text *out)
 {
-    hop_text_add(
-        out,
-        "<p class=\"legend\"><span class=\"swatch yes\"></span>proved possible <span class=\"swatch\"></span>"
-        "open <span class=\"swatch no\"></span>proved impossible <span class=\"dot possible\"></span>"
-        "<span class=\"dot silent\"></span><span class=\"dot from_n\"></span>a model at its context length: "
-        "possible, open; or, where its file gives none, the length from which it fails</p>\n");
+    static const char *const keys[][2] = {
+        {"swatch yes", "proved possible"},
+        {"swatch", "open"},
+        {"swatch no", "proved impossible"},
+        {"dot possible", "a model at its context length, possible"},
+        {"dot silent", "the same, open"},
+        {"dot impossible", "the same, impossible"},
+        {"dot from_n", "a model whose file gives no length, where it begins to fail"},
+    };
+    hop_text_add(out, "<p class=\"legend\">");
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        hop_text_printf(out, "<span class=\"key\"><span class=\"%s\"></span> %s</span> ", keys[i][0],
+                        keys[i][1]);
+    hop_text_add(out, "</p>\n");
 }
 
 void hop__map_section(hop_text *out, const hop_ladder_page *page)

@@ -80,7 +80,11 @@ void hop__plan_html(hop_text *out, const char *pattern)
     for (int i = 0; i < count; i++) {
         hop_text_printf(out, "<span class=\"chip %s\">%c", chips[i].letter == 'F' ? "f" : "l",
                         chips[i].letter);
-        if (*chips[i].power) hop_text_printf(out, "<sup>%s</sup>", chips[i].power);
+        const char *power = chips[i].power, *inner = strchr(power, '^');
+        if (inner)
+            hop_text_printf(out, "<sup>%.*s<sup>%s</sup></sup>", (int)(inner - power), power, inner + 1);
+        else if (*power)
+            hop_text_printf(out, "<sup>%s</sup>", power);
         hop_text_add(out, i + 1 < count ? "</span> " : "</span>");
     }
     if (!count) {

@@ -172,10 +172,13 @@ static void add_lower(hop_text *out, const hop_walk *w)
 
 static void add_legend(hop_text *out)
 {
-    hop_text_add(
-        out, "<p class=\"legend\" aria-hidden=\"true\"><span class=\"tok asked\">3</span> asked now "
-             "<span class=\"tok found\">3</span> found before <span class=\"tok lacking\">3</span> lacking "
-             "<span class=\"tok maybe\">3</span> may be meant</p>\n");
+    static const char *const words[] = {NULL, "found before", "asked now", "may be meant", "lacking"};
+    static const look order[] = {ASKED, FOUND, LACKING, MAYBE};
+    hop_text_add(out, "<p class=\"legend\" aria-hidden=\"true\">");
+    for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+        hop_text_printf(out, "<span class=\"key\"><span class=\"tok%s\">3</span> %s</span> ",
+                        look_class[order[i]], words[order[i]]);
+    hop_text_add(out, "</p>\n");
 }
 
 void hop__walk_section(hop_text *out, const hop_ladder_page *page)

@@ -138,5 +138,5 @@ for (const width of [1280, 420, 360])
       if (width !== 360 || (scheme === "light" && script)) await look(browser, { width, scheme, script });
 await browser.close();
 for (const w of new Set(wrong)) console.log(`wrong: ${w}`);
-console.log(`page: ${checks} checks, ${wrong.length} wrong`);
+console.log(`${checks - wrong.length} passed, ${wrong.length} failed`);
 process.exit(wrong.length ? 1 : 0);
