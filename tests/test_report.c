@@ -620,7 +620,7 @@ static void where_a_network_fails_is_drawn_beside_the_one_that_works(void **stat
     assert_has(&t, "it is 17 in one and 4 in the other");
     assert_has(&t, "This network says 9 to both.");
     assert_has(&t, "below/witness.json");
-    assert_has(&t, "deltanet full^2, which works:");
+    assert_has(&t, "deltanet full^2, which works</th>");
     assert_has(&t, "L F &lt;b&gt;");
     assert_has(&t, "0.125");
     assert_lacks(&t, "nan");

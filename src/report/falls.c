@@ -1,20 +1,11 @@
 /* Where a network of a lower row fails: two prompts that it confuses, and how far they are apart behind each
  * of its layers, beside the same two in the network that works. A bar for each layer and place; where nothing
- * is left, a cross. */
+ * is left, a cross. A table, so that it fits a phone and can be read aloud. */
 #include "page.h"
 
 #include <math.h>
-#include <stdio.h>
-#include <string.h>
 
-#define WIDTH  720.0
-#define ROW    22.0
-#define HEAD   24.0
-#define GAP    10.0
-#define LABELS 128.0
-#define COLUMN 148.0
-#define BAR    84.0
-#define LEAST  1e-6 /* differences from here on have a length; logarithmic up to the largest */
+#define LEAST 1e-6 /* differences from here on have a length; logarithmic up to the largest */
 
 static double most_of(const hop_fall_layer *list, int count, double most)
 {
@@ -25,60 +16,59 @@ static double most_of(const hop_fall_layer *list, int count, double most)
     return most;
 }
 
-static void draw_bar(hop_text *out, double x, double y, double value, double most)
+static void add_bar(hop_text *out, double value, double most)
 {
+    hop_text_add(out, "<td>");
     if (isnan(value)) {
-        hop__svg_plain(out, "soft small", x, y + 4, HOP__DASH, 0);
+        hop_text_add(out, HOP__DASH);
     } else if (value == 0) {
-        hop_text_printf(out,
-                        "<g class=\"v-refuted\"><path class=\"v-pen\" d=\"M%.1f %.1fl7 7m0-7l-7 7\"/></g>\n",
-                        x + 1, y - 3.5);
+        hop_text_add(out, "<span class=\"nothing\">\u2715 nothing</span>");
     } else {
         double part = log(fmax(value, LEAST) / LEAST) / log(most / LEAST);
-        hop__svg_box(out, "full", x, y - 4.5, fmax(2, fmin(1, part) * BAR), 9);
-        hop__svg_rich(out, "small", x + BAR + 5, y + 4, hop__number_real(value, HOP__NEAREST).rich);
+        hop_text_printf(out, "<span class=\"gauge\" style=\"width:%.0f%%\"></span>",
+                        100 * fmax(0.02, fmin(1, part)));
+        hop__html_rich(out, hop__number_real(value, HOP__NEAREST).rich);
     }
+    hop_text_add(out, "</td>\n");
 }
 
-/* A network's layers from y on; returns where the next thing begins. */
-static double draw_layers(hop_text *out, const char *title, const hop_fall_layer *list, int count, double y,
-                          double most)
+/* A network's layers, under its name. */
+static void add_layers(hop_text *out, const char *pattern, const char *what, const hop_fall_layer *list,
+                       int count, double most)
 {
-    char name[64];
-    hop__svg_plain(out, "small soft", 2, y + 4, title, 40);
+    hop_text_add(out, "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"5\">");
+    hop__escape(out, pattern, 60);
+    hop_text_printf(out, "%s</th></tr>\n", what);
     for (int i = 0; i < count; i++) {
         const double value[] = {list[i].own, list[i].stream, list[i].state, list[i].last_token};
-        y += ROW;
-        snprintf(name, sizeof name, "%d  %.24s", i, list[i].mixer);
-        hop__svg_plain(out, "small", 14, y + 4, name, 18);
-        for (int k = 0; k < 4; k++) draw_bar(out, LABELS + k * COLUMN, y, value[k], most);
+        hop_text_printf(out, "<tr>\n<th scope=\"row\">%d, ", i + 1);
+        hop__escape(out, list[i].mixer, 24);
+        hop_text_add(out, "</th>\n");
+        for (int k = 0; k < 4; k++) add_bar(out, value[k], most);
+        hop_text_add(out, "</tr>\n");
     }
-    return y + ROW + GAP;
+    hop_text_add(out, "</tbody>\n");
 }
 
 static void draw(hop_text *out, const hop_fall *f)
 {
-    static const char *const heads[] = {"where they differ", "at any token behind",
+    static const char *const heads[] = {"layer", "where they differ", "at any token behind",
                                         "in the layer\u2019s state", "at the last token"};
-    char label[160], below[80], above[80];
     double most = most_of(f->above_layers, f->above_count, most_of(f->layers, f->layer_count, 1));
-    double y = HEAD + 8;
-    snprintf(label, sizeof label, "How far two prompts are apart behind each layer of %.60s", f->pattern);
-    snprintf(below, sizeof below, "%s:", f->pattern);
-    snprintf(above, sizeof above, "%s, which works:", f->above);
-    hop__svg_open(out, WIDTH, HEAD + ROW * (f->layer_count + f->above_count + 2) + 2 * GAP, label, false);
-    for (int i = 0; i < 4; i++) hop__svg_plain(out, "soft small", LABELS + i * COLUMN, 12, heads[i], 0);
-    hop__svg_line(out, "hair", 0, HEAD - 6, WIDTH, HEAD - 6);
-    y = draw_layers(out, below, f->layers, f->layer_count, y, most);
-    if (f->above_count) draw_layers(out, above, f->above_layers, f->above_count, y, most);
-    hop__svg_close(out);
+    hop_text_add(
+        out, "<table class=\"fall\">\n<caption>How far the two prompts are apart</caption>\n<thead>\n<tr>\n");
+    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++) hop__html_head(out, heads[i], false);
+    hop_text_add(out, "</tr>\n</thead>\n");
+    add_layers(out, f->pattern, "", f->layers, f->layer_count, most);
+    if (f->above_count) add_layers(out, f->above, ", which works", f->above_layers, f->above_count, most);
+    hop_text_add(out, "</table>\n");
 }
 
 static void tell(hop_text *out, const hop_fall *f)
 {
-    hop_text_printf(out, "<p><b>%d hop%s, ", f->hops, f->hops == 1 ? "" : "s");
-    hop__escape(out, f->pattern, 0);
-    hop_text_add(out, ".</b> Two prompts differ in <code>");
+    hop_text_printf(out, "<h3>%d hop%s, ", f->hops, f->hops == 1 ? "" : "s");
+    hop__plan_html(out, f->pattern);
+    hop_text_add(out, "</h3>\n<p>Two prompts differ in <code>");
     hop__escape(out, f->place, 0);
     hop_text_printf(
         out,
@@ -110,9 +100,9 @@ void hop__falls_section(hop_text *out, const hop_ladder_page *page)
              "which they differ to the last one, which answers. A cross: nothing of it is left there.</p>\n");
     for (int64_t i = 0; i < page->fall_count; i++) {
         tell(out, &page->falls[i]);
-        hop_text_add(out, "<figure>\n");
+        hop__fold_open(out, "Where the difference is lost, layer by layer");
         draw(out, &page->falls[i]);
-        hop_text_add(out, "</figure>\n");
+        hop__fold_close(out);
     }
     hop_text_add(out, "<p><code>hopbound check FILE</code> confirms each without this program\u2019s own "
                       "arithmetic.</p>\n");
