@@ -18,6 +18,7 @@ typedef struct bound_answer {
     bool automatic; /* --hops auto: `reach` is set */
     hop_reach reach;
     bool curve;
+    char outgrown[32]; /* the n from which no table fits all states; "": there are none */
 } bound_answer;
 
 /* --solve: the value at which the verdict changes. */

@@ -129,8 +129,9 @@ static int most_between(const hop_reach *r)
     return r->unable && r->unable - 1 < r->fit ? r->unable - 1 : r->fit;
 }
 
-static void write_reach(hop_json_writer *w, const hop_reach *r)
+static void write_reach(hop_json_writer *w, const bound_answer *b)
 {
+    const hop_reach *r = &b->reach;
     hop_json_key(w, "reach");
     hop_json_begin_object(w);
     hop_json_integer(w, "able", r->able);
@@ -153,6 +154,8 @@ static void write_reach(hop_json_writer *w, const hop_reach *r)
     hop_json_integer(w, "needs_width", r->needs_width);
     hop_json_string(w, "why_able", r->why_able);
     hop_json_string(w, "why_unable", r->why_unable);
+    hop_json_key(w, "tables_outgrow_states_at");
+    put_number_text(w, b->outgrown[0] ? b->outgrown : NULL);
     hop_json_end_object(w);
 }
 
@@ -174,7 +177,7 @@ static int show_json(const common_args *a, const bound_answer *b)
     hop_json_writer w = {0};
     hop_json_begin_object(&w);
     write_question(&w, b);
-    if (b->automatic) write_reach(&w, &b->reach);
+    if (b->automatic) write_reach(&w, b);
     hop_json_key(&w, "results");
     hop_json_begin_array(&w);
     for (int i = 0; i < b->bounds->count; i++) write_result(&w, &b->bounds->results[i], b->question.hops);
@@ -302,9 +305,16 @@ static void print_question(hop_text *out, const bound_answer *b)
     hop_text_add(out, q->n || q->m ? "\n\n" : " at any length\n\n");
 }
 
-static void print_reach(hop_text *out, const hop_reach *r)
+static void print_reach(hop_text *out, const bound_answer *b)
 {
+    const hop_reach *r = &b->reach;
     hop_text_printf(out, "able    %s\nunable  %s\n", r->why_able, r->why_unable);
+    if (b->outgrown[0])
+        hop_text_printf(
+            out,
+            "states  from n = %s on no table of the prompt's length fits all of them together (P2): a hop "
+            "needs a full layer\n",
+            b->outgrown);
     int first = r->able + 1, last = most_between(r);
     if (last < first)
         hop_text_printf(out, "between nothing: %s\n",
@@ -328,7 +338,7 @@ static int show_text(const common_args *a, const bound_answer *b)
     if (!order) return fail(a, EXIT_FAILED, "out of memory");
     for (int i = 0; i < count; i++) order[i] = &b->bounds->results[i];
     qsort(order, (size_t)count, sizeof *order, by_news);
-    if (b->automatic) print_reach(&out, &b->reach);
+    if (b->automatic) print_reach(&out, b);
     print_question(&out, b);
     hop_text_printf(&out, "%-3s %-11s %-12s  %s\n", "", "verdict", "from n", "why");
     for (int i = 0; i < count; i++)

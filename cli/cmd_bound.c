@@ -97,6 +97,8 @@ static int answer(const bound_args *args, bound_answer *b)
     b->automatic = b->question.hops == 0;
     if (b->automatic) {
         s = hop_reach_find(&b->reach, &b->arch->arch, b->question.n, b->question.n > 0, &a->progress, &err);
+        double log10_n;
+        if (s == HOP_OK) s = hop_tables_outgrow(&b->arch->arch, b->outgrown, &log10_n, &err);
         int next = b->reach.able < b->reach.fit ? b->reach.able + 1 : b->reach.able;
         b->question.hops = b->reach.unable ? b->reach.unable : next > 0 ? next : 1;
     }
@@ -154,11 +156,11 @@ const verb verb_bound = {
     .name = "bound",
     .summary = "says what a layer pattern can and cannot do: every theorem, with numbers",
     .description =
-        "Evaluates the published theorems T1, T2, T5, T6 and the finite ones P1 to P9 for a pattern of "
+        "Evaluates the published theorems T1, T2, T5, T6 and the finite ones P1 to P10 for a pattern of "
         "layers. For each: its hypotheses, what it needs and what the pattern has, the length n from which it "
         "speaks, and a verdict. Impossible at n: some sizes of the task whose prompt has at most n tokens "
         "cannot be solved, whatever the weights. Possible at n: every such size is solved by weights that are "
-        "known: those of `build full` or `build hybrid`, or, where the linear layer comes after the first full "
+        "known: those of `build full`, `build hybrid` or `build mixed`, or, where the linear layer comes after the first full "
         "one, as docs/BOUNDS.md tells; heads, states, p and --d-model are counted, MLPs and tables are taken "
         "to be as large as these weights need. Silent: it says nothing, which is no evidence. With --m and "
         "--fan these sizes alone are meant. With neither, impossible means from the n that is given on, "

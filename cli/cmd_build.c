@@ -22,7 +22,7 @@ static const opt OPTIONS[] = {
 static const opt RANDOM_OPTIONS[] = {
     {"pattern", 0, OPT_TEXT, AT(pattern), "P",
      .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
-             "parentheses group: (gdn^3 full)^12; required"},
+             "parentheses group: (gdn^3 full)^12; required; mixed: L+1 of F and L (linear attention), all L if not given"},
     {"vocab", 0, OPT_INT, AT(vocab), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "the task's, else 64",
      .help = "different tokens"},
     {"d-model", 0, OPT_INT, AT(d_model), "N", "64", 1, 1 << 20, .help = "width of the residual stream"},
@@ -91,7 +91,8 @@ static int check_options(const build_args *a, const hop_construct_kind *k)
         if (of && !(of & k->choices) && !foreign && given(a, o)) foreign = o;
     }
     for (const opt *o = RANDOM_OPTIONS; o->name && !is_random(k); o++)
-        if (!foreign && given(a, o)) foreign = o;
+        if (!foreign && given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN))
+            foreign = o;
     if (foreign) return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", foreign->name, k->name);
     if (is_random(k) && !a->pattern.text) return fail(&a->common, EXIT_USAGE, "--pattern: missing");
     if (a->tie.given && !a->seeded.flag) return fail(&a->common, EXIT_USAGE, "--tie: needs --seeded");
@@ -110,8 +111,10 @@ static int fail_built(const common_args *a, const hop_error *err)
 
 static int build(const build_args *a, const hop_construct_kind *k, const hop_task *task)
 {
-    const hop_construct_options o = {
-        .mixer = a->mixer.text, .block = a->block.integer, .topk = a->topk.integer};
+    const hop_construct_options o = {.mixer = a->mixer.text,
+                                     .pattern = a->pattern.text,
+                                     .block = a->block.integer,
+                                     .topk = a->topk.integer};
     hop_model *m = NULL;
     hop_error err = {0};
     hop_status s =
@@ -153,6 +156,8 @@ static const example EXAMPLES[] = {
      "Four full-attention layers that compose three functions."},
     {"hopbound build hybrid --mixer mamba2 --hops 3 -o net",
      "One Mamba-2 layer and three full-attention layers that do the same."},
+    {"hopbound build mixed --pattern \"L F L L\" --hops 3 --m 8 --fan 4,4 -o net",
+     "Two hops by states that hold their tables, one by a full layer."},
     {"hopbound build two-sum-sparse --n 64 --mod 32 --block 8 --topk 1 -o net",
      "Sparse attention that solves 2-Sum with as many heads as a block has tokens."},
     {"hopbound build random --pattern 'L^4096 F L^4096' --mixer gdn --d-model 16 --hops 2 --seeded -o deep",

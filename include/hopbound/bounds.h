@@ -42,6 +42,8 @@ typedef struct hop_arch_layer {
     int64_t state_bits;  /* linear: S, all that crosses a cut; 0: mixes no tokens */
     int64_t block;       /* other: B of (B,k)-sparse attention; 0: something else */
     int64_t key_dim;     /* full: of queries and keys; 0: the same as dim */
+    int64_t rows, row_numbers; /* linear: a head's state can be read as a table of so many rows, by one-hot
+                                  keys; 0: not known to */
     bool forgets; /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
 } hop_arch_layer;
 
@@ -88,7 +90,7 @@ typedef struct hop_hypothesis {
 
 /* What one theorem says. Texts are owned by the hop_bounds. */
 typedef struct hop_bound {
-    const char *id;        /* "T1" .. "P9" */
+    const char *id;        /* "T1" .. "P10" */
     const char *statement; /* one line */
     bool published;        /* a published, asymptotic theorem; else one of ours, finite */
     bool applies;          /* its hypotheses about the pattern hold; `why` says which do not */
@@ -234,11 +236,11 @@ hop_status hop_solve(hop_solution *out, const hop_solve_question *q, hop_error *
  * where B is the sum of the bits of m, n_1, ..; the state of its linear layer, B numbers or more; numbers of
  * `bits` bits. At one prompt, some layer plans are possible and others are not. */
 typedef struct hop_separation_row {
-    char pattern[96];     /* as hop_pattern_parse reads it, with F and L */
+    char pattern[96];                   /* as hop_pattern_parse reads it, with F and L */
     int64_t full_layers, linear_layers; /* in it */
-    hop_answer answer;    /* at these sizes */
-    char theorem[8];      /* that says so; when silent, the one that speaks first. "": none */
-    char speaks_from[32]; /* impossible at this width from here on; "": not known */
+    hop_answer answer;                  /* at these sizes */
+    char theorem[8];                    /* that says so; when silent, the one that speaks first. "": none */
+    char speaks_from[32];               /* impossible at this width from here on; "": not known */
     double log10_n;
     char needs[160], has[160]; /* the theorem's inequality */
 } hop_separation_row;

@@ -23,6 +23,8 @@ extern "C" {
     X(full, "full", FUNCCOMP, 0, "L+1 full-attention layers, one head each")                                 \
     X(hybrid, "hybrid", FUNCCOMP, HOP_CHOOSES_MIXER, "one linear layer (--mixer), then L full-attention layers") \
     X(linear, "linear", FUNCCOMP, 0, "linear layers only, every table kept in a state")                   \
+    X(mixed, "mixed", FUNCCOMP, HOP_CHOOSES_PATTERN,                                                         \
+      "L+1 layers, full or linear in any order (--pattern), each a hop: by scores, or by a state that holds the table") \
     X(cot, "cot", FUNCCOMP, 0, "one full-attention layer with two heads, and a chain of L+1 generated tokens") \
     X(encoder, "encoder", FUNCCOMP, 0, "attention that looks both ways, ceil(log2 L)+2 layers")              \
     X(two_sum_full, "two-sum-full", TWOSUM, 0, "2-Sum by one full-attention layer")                          \
@@ -30,7 +32,7 @@ extern "C" {
       "2-Sum by (B,k)-sparse attention with B heads (--block, --topk)")
 /* clang-format on */
 
-typedef enum hop_construct_choice { HOP_CHOOSES_MIXER = 1, HOP_CHOOSES_BLOCKS = 2 } hop_construct_choice;
+typedef enum hop_construct_choice { HOP_CHOOSES_MIXER = 1, HOP_CHOOSES_BLOCKS = 2, HOP_CHOOSES_PATTERN = 4 } hop_construct_choice;
 
 typedef struct hop_construct_kind {
     const char *name;
@@ -43,6 +45,7 @@ const hop_construct_kind *hop_construct_kinds(void); /* ended by one without a n
 
 typedef struct hop_construct_options {
     const char *mixer;   /* hybrid: the linear layer; NULL: deltanet */
+    const char *pattern; /* mixed: L+1 layers, F or L in any order; NULL: all linear */
     int64_t block, topk; /* two-sum-sparse; block divides n; 0: the largest that does, up to 4, and 1 */
 } hop_construct_options;
 

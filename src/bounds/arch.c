@@ -33,6 +33,7 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
             out->heads = (m.heads * m.head_dim + 1) / 2;
             out->dim = 1;
         }
+        if (ops->maps) out->rows = m.head_dim, out->row_numbers = m.option[HOP_OPTION_value_dim];
         s = state_bits(ops, &m, o, &out->state_bits, err);
         out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
     } else {

@@ -60,7 +60,7 @@ static int64_t carried(const hop_arch_layer *l)
     return l->kind == HOP_LAYER_LINEAR && written > 0 && written < kept ? written : kept;
 }
 
-static bool full_serves(const hop_arch_layer *l, const hop__need *need)
+bool hop__full_serves(const hop_arch_layer *l, const hop__need *need)
 {
     return is_full(l) && key_of(l) >= need->key && value_of(l) >= need->value && bits_of(l) >= need->bits;
 }
@@ -79,11 +79,11 @@ int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear)
     *linear = false;
     if (a->width && a->width < need->width) return 0;
     for (int64_t i = 0; i < a->count; i++)
-        if (full_serves(&a->layers[i], need)) full += a->layers[i].repeat;
+        if (hop__full_serves(&a->layers[i], need)) full += a->layers[i].repeat;
     int64_t best = full - 1;
     for (int64_t i = 0; i < a->count; i++) {
         const hop_arch_layer *l = &a->layers[i];
-        bool also_full = full_serves(l, need);
+        bool also_full = hop__full_serves(l, need);
         if (linear_serves(l, need)) { /* a layer that is both serves as one of the two */
             int64_t after = full - before - also_full, hops = (before > 0) + after;
             if (hops > best) {

@@ -32,9 +32,10 @@ static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64
     if (r->fit == 0)
         hop_text_printf(out, "no task fits %lld token%s: one hop takes 4", (long long)n, n > 1 ? "s" : "");
     else if (shape.full == 0 && shape.linear > 0)
-        hop_text_add(out,
-                     "no hop is proved possible by P1, which takes a full layer; linear layers alone can "
-                     "make some where their states hold the tables: see `build linear`");
+        hop_text_add(
+            out,
+            "no hop is proved possible: P1 takes a full layer, and P10 states that hold whole tables behind "
+            "one-hot keys, which is known of linear attention with a product of maps (`build mixed`)");
     else
         hop_text_add(out, "no hop is proved possible: that takes two full layers, or one and a linear one");
     hop__shape_clear(&shape);
@@ -68,6 +69,23 @@ static void say_able(hop_reach *r, const hop_arch *a, int64_t n, bool linear)
     hop_text_free(&t);
 }
 
+/* P10's hops, which are more than P1's. */
+static void say_by_state(hop_reach *r, const hop_arch *a, int64_t n, int hops)
+{
+    hop_text t = {0};
+    hop__need need = need_at(hops, n);
+    r->able = hops;
+    strcpy(r->able_by, "P10");
+    r->needs_dim = need.key, r->needs_bits = need.bits, r->needs_width = need.width;
+    hop_text_printf(&t,
+                    "%d hop%s possible by P10: every hop by a full layer or by a state that holds its table",
+                    hops, hops > 1 ? "s are" : " is");
+    if (!a->width) hop_text_add(&t, " (the residual width is not counted)");
+    if (hops == r->fit) hop_text_add(&t, "; more do not fit the length");
+    if (!t.failed) r->why_able = strdup(t.s);
+    hop_text_free(&t);
+}
+
 void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
 {
     bool linear;
@@ -79,8 +97,14 @@ void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
         hop__need need = need_at((int)able, n);
         if (hop__able_hops(a, &need, &linear) >= able) break;
     }
+    int by_state = widths && n ? r->fit : 0;
+    while (by_state > able && !hop__state_able(a, by_state, n)) by_state--;
     r->able = (int)able;
     if (able) strcpy(r->able_by, "P1");
+    if (by_state > able) {
+        say_by_state(r, a, n, by_state);
+        return;
+    }
     hop__need need = need_at(able ? (int)able : r->able_by_layers, n);
     r->needs_dim = need.key, r->needs_bits = need.bits, r->needs_width = need.width;
     say_able(r, a, n, linear);

@@ -98,7 +98,8 @@ void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
     X(p7, "P7", false, "two full layers, none linear before the first, fail at two hops, at finite sizes")   \
     X(p7g, "P7G", false, "L full layers, none linear before the first, fail at L hops, at finite sizes")     \
     X(p8, "P8", false, "two full layers, linear ones anywhere, fail at three hops, at finite sizes")         \
-    X(p9, "P9", false, "two full layers, none linear before the first, fail at three hops, at finite sizes")
+    X(p9, "P9", false, "two full layers, none linear before the first, fail at three hops, at finite sizes") \
+    X(p10, "P10", false, "L+1 layers, full or linear with states that hold a table each, do L hops")
 
 typedef void hop__theorem_fn(hop__case *c, hop_bound *b);
 #define HOP__DECLARE(name, id, published, statement) void hop__##name(hop__case *c, hop_bound *b);
@@ -147,11 +148,14 @@ typedef struct hop__need {
     int64_t width;      /* of the residual stream */
 } hop__need;
 
+bool hop__full_serves(const hop_arch_layer *l, const hop__need *need);
 hop__need hop__need_of(int hops, hop__bits bits);
 /* Most hops that the layers which meet `need` are good for; `linear` tells whether a linear layer serves. */
 int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear);
 /* The able half of a hop_reach. */
 void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths);
+/* P10 at this length (p10.c). */
+bool hop__state_able(const hop_arch *a, int hops, int64_t n);
 /* "head dimension >= 12 (here 8), p >= 12 (here 8)": what keeps `hops` from being met, when it is not. */
 void hop__say_shortage(hop_text *out, const hop_arch *a, int hops, const hop__need *need);
 /* "head dimension >= 12, p >= 12, residual width >= 31". */

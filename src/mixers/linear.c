@@ -79,6 +79,7 @@ const hop_mixer_ops hop__mixer_linear = {
     .name = "linear",
     .equation = "S = S + phi(k) v^T, o = scale phi(q)^T S [/ (scale phi(q).sum phi(k) + 1e-10)]",
     .kind = HOP_MIXER_RECURRENT,
+    .maps = true,
     .options = linear_options,
     .ready = hop__ready_value_dim,
     .params = linear_params,

@@ -2,7 +2,7 @@
 from math import log, log2
 from harness import case, check, good, good_json, hopbound, one_line
 
-IDS = ["T1", "T2", "T5", "T6", "P1", "P2", "P3", "P4", "P4'", "P5", "P6", "P7", "P7G", "P8", "P9"]
+IDS = ["T1", "T2", "T5", "T6", "P1", "P2", "P3", "P4", "P4'", "P5", "P6", "P7", "P7G", "P8", "P9", "P10"]
 RESULT_KEYS = {"id", "verdict", "speaks_from_n", "log10_n", "needs", "has", "why", "hypotheses", "sizes", "x", "s", "choices"}
 SMALL = ["--heads", 1, "--dim", 8, "--bits", 16, "--mixer", "linear"]
 
@@ -359,3 +359,27 @@ def the_value_at_which_a_verdict_changes_is_where_it_changes():
     one_line(hopbound("bound", "--pattern", "F", "--solve", "n", "--n", "5"), 2, r"--solve: n is what is looked for")
     one_line(hopbound("bound", "--pattern", "F", "--solve", "dim"), 2, r"--solve: needs a length")
     one_line(hopbound("bound", "--pattern", "F", "--hops", "auto", "--solve", "n"), 2, r"--solve: needs a number of --hops")
+
+
+@case
+def states_are_counted_as_long_as_they_hold_the_tables():
+    # what `build mixed` builds and `prove` proves, `bound` calls possible at the same sizes and widths
+    built = good_json("build", "mixed", "--pattern", "L F L", "--hops", "2", "--m", "6", "--fan", "4", "-o", "net")
+    check(good_json("prove", "net")["verdict"] == "proved" and built["pattern"] == "linear full linear")
+    sizes = ["--hops", "2", "--m", "6", "--fan", "4", "--dim", "24"]
+    def p10(*args):
+        return next(r for r in good_json("bound", *sizes, *args)["results"] if r["id"] == "P10")
+    check(p10("--pattern", "linear F linear", "--d-model", str(built["d_model"]))["verdict"] == "possible")
+    check(p10("--pattern", "linear F linear", "--d-model", str(built["d_model"] - 1))["verdict"] == "silent")
+    check(p10("--pattern", "linear F", "--d-model", "1000")["verdict"] == "silent")
+    check(p10("--pattern", "linear F linear", "--d-model", "1000", "--bits", "16")["verdict"] == "silent")
+    check(not p10("--pattern", "gdn F gdn", "--d-model", "1000")["applies"])
+    check("times the bits that P2 demands" in p10("--pattern", "linear^3", "--d-model", "1000")["why"])
+    reach = good_json("bound", "--hops", "auto", "--pattern", "linear^4", "--dim", "64", "--d-model", "400", "--n", "60")["reach"]
+    check((reach["able"], reach["able_by"]) == (3, "P10"), why=str(reach))
+    # a real shape: what is not known of its states is not claimed, and from which n on they cannot help is said
+    deep = good_json("bound", "--hops", "auto", "--pattern", "gdn^48", "--heads", "16", "--dim", "128", "--n", "32768")["reach"]
+    n = deep["tables_outgrow_states_at"] - 2
+    check(deep["able"] == 0 and n > 10**7, why=str(deep))
+    text = good("bound", "--hops", "auto", "--pattern", "gdn^48", "--heads", "16", "--dim", "128", "--n", "32768").out
+    check(f"states  from n = {n + 2} on no table" in text and "P10" in text)
