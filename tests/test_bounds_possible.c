@@ -200,7 +200,7 @@ static void what_does_not_fit_the_length_is_not_open(void **state)
         {&one, 3, 0, 0, "no task fits 3 tokens"},
         {&five, 4, 1, 1, "more do not fit the length"},
         {&five, 9, 2, 2, "more do not fit the length"},
-        {&recurrent, 20, 0, 3, "linear layers alone can make some where their states hold"},
+        {&recurrent, 20, 0, 3, "P10 states that hold whole tables"},
         {&starved, 100, 0, 5, "one is short of a linear state of >= 7 numbers (here 0)"},
         {&one, 100, 0, 5, "takes two full layers, or one and a linear one"},
     };
