@@ -10,10 +10,10 @@
 #include <string.h>
 
 #define MOST_LOGITS  0x1p28 /* floats, of all threads */
-#define CLIMBS       8      /* in a turn */
 #define STARTS       8      /* samples of which the narrowest is the start */
-#define STEPS        16
-#define MOST_STEPS   4096
+#define STEPS        64     /* of a climb; later turns go further */
+#define MOST_CLIMBS  4096   /* in a turn, and so many tokens in all: */
+#define MOST_TOKENS  ((int64_t)1 << 22)
 #define SLOPE_EVERY  4    /* steps of which one follows the gradient, which costs about three .. */
 #define SLOPE_TOKENS 4096 /* .. and memory for every activation */
 
@@ -35,8 +35,8 @@ typedef struct climb {
 typedef struct climbing {
     hop__hunt *h;
     lane *lanes;
-    climb climbs[CLIMBS];
-    int64_t first; /* number of climbs[0] */
+    climb *climbs;
+    int64_t count, first; /* first: number of climbs[0] */
     int64_t steps;
 } climbing;
 
@@ -206,7 +206,9 @@ static hop_status open_lanes(climbing *c, hop_error *err)
         s = l->logits && l->trial && l->targets ? hop_forward_new(&l->forward, c->h->model, &o, err)
                                                 : hop_fail(err, HOP_ENOMEM, "guided search: out of memory");
     }
-    for (int i = 0; s == HOP_OK && i < CLIMBS; i++) {
+    c->climbs = hop_alloc(sizeof *c->climbs * (size_t)c->count);
+    if (!c->climbs) return hop_fail(err, HOP_ENOMEM, "guided search: out of memory");
+    for (int64_t i = 0; s == HOP_OK && i < c->count; i++) {
         c->climbs[i].tokens = hop_alloc(sizeof *c->climbs[i].tokens * (size_t)n);
         if (!c->climbs[i].tokens) s = hop_fail(err, HOP_ENOMEM, "guided search: out of memory");
     }
@@ -223,7 +225,8 @@ static void close_lanes(climbing *c)
         hop_free(c->lanes[i].targets);
     }
     hop_free(c->lanes);
-    for (int i = 0; i < CLIMBS; i++) hop_free(c->climbs[i].tokens);
+    for (int64_t i = 0; c->climbs && i < c->count; i++) hop_free(c->climbs[i].tokens);
+    hop_free(c->climbs);
 }
 
 /* The first climb that ended below is asked once more, as `run` asks. */
@@ -231,7 +234,7 @@ static hop_status look(climbing *c, hop_error *err)
 {
     hop_instance one = {0};
     hop_status s = HOP_OK, stopped = HOP_OK;
-    for (int i = 0; s == HOP_OK && !hop__caught(c->h) && i < CLIMBS; i++) {
+    for (int64_t i = 0; s == HOP_OK && !hop__caught(c->h) && i < c->count; i++) {
         climb *x = &c->climbs[i];
         c->h->tried += x->runs;
         if (x->status == HOP_ESTOPPED) stopped = HOP_ESTOPPED;
@@ -253,12 +256,14 @@ static hop_status look(climbing *c, hop_error *err)
 static hop_status turn(hop__hunt *h, int number, hop_error *err)
 {
     climbing c = {.h = h, .first = h->state->next};
-    c.steps = (int64_t)STEPS << (number < 8 ? number : 8);
-    if (c.steps > MOST_STEPS) c.steps = MOST_STEPS;
+    c.steps = (int64_t)STEPS << (number < 4 ? number : 4);
+    c.count = hop__quota(h, number, 1 << 16) / (c.steps + STARTS) + 4;
+    if (c.count > MOST_CLIMBS) c.count = MOST_CLIMBS;
+    if (c.count > MOST_TOKENS / h->task->length + 1) c.count = MOST_TOKENS / h->task->length + 1;
     hop_status s = open_lanes(&c, err);
     if (s == HOP_OK) {
-        hop_pool_run(h->o->pool, CLIMBS, one_climb, &c);
-        h->state->next += CLIMBS;
+        hop_pool_run(h->o->pool, c.count, one_climb, &c);
+        h->state->next += c.count;
         s = look(&c, err);
     }
     close_lanes(&c);

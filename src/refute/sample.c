@@ -15,7 +15,7 @@ static hop_status run(hop__hunt *h, hop_instance *batch, int64_t to, hop_error *
 
 static hop_status turn(hop__hunt *h, int number, hop_error *err)
 {
-    int64_t count = hop__quota(h, number, 1 << 18);
+    int64_t count = hop__quota(h, number, 1 << 16);
     hop_instance *batch;
     hop_eval_start(h->eval, "samples", (double)count);
     hop_status s = hop_instances_new(&batch, hop__batch(h), h->task->length, err);
