@@ -11,7 +11,8 @@ import collections, json, os, shutil, subprocess, sys, tempfile
 
 LONG = os.environ.get("HOPBOUND_LONG") == "1"
 KINDS = [("full", ["--hops", 2, "--m", 4, "--fan", 3]), ("hybrid", ["--hops", 2, "--m", 4, "--fan", 3]),
-         ("linear", ["--hops", 2, "--m", 4, "--fan", 3]), ("cot", ["--hops", 2, "--m", 4, "--fan", 3]),
+         ("linear", ["--hops", 2, "--m", 4, "--fan", 3]),
+         ("mixed", ["--pattern", "F L F", "--hops", 2, "--m", 4, "--fan", 3]), ("cot", ["--hops", 2, "--m", 4, "--fan", 3]),
          ("encoder", ["--hops", 2, "--m", 4, "--fan", 3]), ("two-sum-full", ["--n", 12, "--mod", 8]),
          ("two-sum-sparse", ["--n", 12, "--mod", 8])]
 

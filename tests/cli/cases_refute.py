@@ -146,4 +146,4 @@ def plans_below_the_line_are_built_and_their_failure_is_shown():
     full = [r for r in rows if r["kind"] == "full" and r["built"]]
     check(all(r["looked"] > 0 and r["verdict"] == "proved" for r in full) and len(full) == 2, why=str(full))
     page = read("lad/report.html").decode()
-    check("Where they fail" in page and page.count("which works:") == len(shown), why="not drawn")
+    check("Where they fail" in page and page.count(", which works") == len(shown), why="not drawn")
