@@ -36,8 +36,8 @@ void hop_grad_free(hop_grad *g);
 void hop_grad_last_from(hop_grad *g, int64_t first);
 
 /* tokens [sequences, count] through all layers; keeps what backward reads. The streams have the bits of
- * hop_forward_hidden, but where that takes a long sequence in pieces and where one or two rows are multiplied
- * on their own: there they agree within the kernels' rounding. HOP_ERANGE: a token, a length or a number of
+ * hop_forward_hidden but where that takes a long sequence in pieces, or is left with fewer than four rows for
+ * a product: there they agree within the kernels' rounding. HOP_ERANGE: a token, a length or a number of
  * sequences that it does not take. */
 hop_status hop_grad_forward(hop_grad *g, const int32_t *tokens, int64_t sequences, int64_t count,
                             hop_error *err);
