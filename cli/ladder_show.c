@@ -261,6 +261,8 @@ int ladder_show(const ladder *l)
     hop_json_writer w = {.pretty = true};
     hop_status s = save_page(l, hop_report_ladder, "report.html", page, sizeof page, &err);
     if (s == HOP_OK) s = save_page(l, hop_report_ladder_svg, "ladder.svg", drawing, sizeof drawing, &err);
+    if (s == HOP_OK && l->learnt_count)
+        s = save_page(l, hop_report_learnt_svg, "learnt.svg", drawing, sizeof drawing, &err);
     if (s == HOP_OK) s = hop_path_join(data, sizeof data, l->args->output.text, "ladder.json", &err);
     if (s == HOP_OK) {
         write_json(&w, l, page);

@@ -202,6 +202,7 @@ typedef struct hop_ladder_page {
 
 /* The drawing alone (an <svg> element), and the page. HOP_ENOMEM or HOP_OK. */
 hop_status hop_report_ladder_svg(hop_text *out, const hop_ladder_page *page);
+hop_status hop_report_learnt_svg(hop_text *out, const hop_ladder_page *page); /* what was learnt */
 hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page);
 
 /* ---- models side by side --------------------------------------------------------------------- */

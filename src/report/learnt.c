@@ -6,16 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum {
-    WIDTH = 640,
-    HEIGHT = 300,
-    LEFT = 52,
-    RIGHT = 150,
-    TOP = 16,
-    BOTTOM = 46,
-    MOST_SIZES = 8,
-    MOST_PLANS = 8
-};
+/* of a chart, in units of the drawing; and how much it has room for */
+enum { WIDTH = 640, HEIGHT = 300, LEFT = 52, RIGHT = 150, TOP = 16, BOTTOM = 46, CAPTION = 30 };
+enum { MOST_SIZES = 8, MOST_PLANS = 8, MOST_HOPS = 8 };
 
 /* ---- one number of hops ------------------------------------------------------------------------- */
 
@@ -141,19 +134,45 @@ static void draw_limits(hop_text *out, const chart *c)
         }
 }
 
-static void draw(hop_text *out, const chart *c)
+static void draw_all(hop_text *out, const chart *c)
 {
-    char label[96];
     int order[MOST_PLANS];
     double under = TOP - 15;
-    snprintf(label, sizeof label, "Accuracy learnt for %d hop%s as the table grows", c->hops,
-             c->hops == 1 ? "" : "s");
-    hop__svg_open(out, WIDTH, HEIGHT, label, false);
     draw_axes(out, c);
     draw_limits(out, c);
     order_of(c, order);
     for (int i = 0; i < c->plans; i++) draw_plan(out, c, order[i], &under);
+}
+
+static void draw(hop_text *out, const chart *c)
+{
+    char label[96];
+    snprintf(label, sizeof label, "Accuracy learnt for %d hop%s as the table grows", c->hops,
+             c->hops == 1 ? "" : "s");
+    hop__svg_open(out, WIDTH, HEIGHT, label, false);
+    draw_all(out, c);
     hop__svg_close(out);
+}
+
+hop_status hop_report_learnt_svg(hop_text *out, const hop_ladder_page *page)
+{
+    char text[48];
+    int charts = 0, at_chart = 0;
+    for (int hops = 1; hops <= MOST_HOPS; hops++) charts += chart_of(page, hops).plans > 0;
+    hop__svg_open(out, WIDTH, charts * (HEIGHT + CAPTION), "Accuracy learnt as the table grows", true);
+    for (int hops = 1; hops <= MOST_HOPS; hops++) {
+        chart c = chart_of(page, hops);
+        if (!c.plans) continue;
+        hop_text_printf(out, "<g transform=\"translate(0 %d)\">\n",
+                        at_chart++ * (HEIGHT + CAPTION) + CAPTION);
+        snprintf(text, sizeof text, "%d hop%s, width %d, %d seeds", hops, hops == 1 ? "" : "s",
+                 (int)page->learnt[0].d_model, page->learnt[0].seeds);
+        hop__svg_rich(out, "", 12, -8, text);
+        draw_all(out, &c);
+        hop_text_add(out, "</g>\n");
+    }
+    hop__svg_close(out);
+    return out->failed ? HOP_ENOMEM : HOP_OK;
 }
 
 /* ---- the table behind it --------------------------------------------------------------------------- */
@@ -218,7 +237,7 @@ void hop__learnt_section(hop_text *out, const hop_ladder_page *page)
         "task "
         "proves nothing; that one does, beyond what a theorem allows, would be a bug.</p>\n",
         page->learnt[0].seeds, (long long)page->learnt[0].d_model);
-    for (int hops = 1; hops <= 8; hops++) {
+    for (int hops = 1; hops <= MOST_HOPS; hops++) {
         chart c = chart_of(page, hops);
         if (!c.plans) continue;
         hop_text_printf(out, "<figure>\n<figcaption>%d hop%s</figcaption>\n<div class=\"frame\">\n", hops,

@@ -210,6 +210,7 @@ def the_ladder_draws_what_was_learnt():
     check(min(r["ceiling"] for r in rows if r["pattern"] == "L L") < 0.9, why="a state that narrow has a ceiling")
     page = read("ladder/report.html").decode()
     check('id="learnt"' in page and "What gradient descent finds" in page)
+    check(read("ladder/learnt.svg").startswith(b"<svg"))
     again = good_json(*args, "--threads", 1)  # trainings that are done are not repeated, and threads change nothing
     check([r["accuracies"] for r in again["learnt"]] == [r["accuracies"] for r in rows])
     check("learnt by gradient descent, 1 hop" in good(*args).out)
