@@ -24,23 +24,43 @@ typedef struct attn_keys {
     int64_t k_stride, v_stride, first;
 } attn_keys;
 
-/* -FLT_MAX into the scores of keys j .. j+n that a lane does not see; s is [n, NR] with rows `ld` apart. */
+/* How many of the keys [j, j + n) register w of the panel has to do with: those behind are later than all its
+ * lanes. */
+INLINE int64_t keys_seen(const attn_panel *p, const hop_attn *c, int w, int64_t j, int64_t n)
+{
+    if (c->bidirectional) return n;
+    return hop__max(0, hop__min(n, p->pos + hop__min(p->rows, (w + 1) * LANES) - j));
+}
+
+/* -FLT_MAX into the scores of keys j .. j+n that a lane of register w does not see; s has rows `ld` apart. */
+static void mask_register(float *s, int64_t ld, const attn_panel *p, const hop_attn *c, int w, int64_t j,
+                          int64_t n)
+{
+    const int64_t first = p->pos + w * LANES;
+    const bool early = c->window > 0 && j <= p->pos + p->rows - 1 - c->window;
+    if (c->bidirectional) return;
+    const vf lane = v_iota();
+    for (int64_t i = early ? 0 : hop__max(0, first + 1 - j); i < n; i++) {
+        float after = (float)(j + i - first); /* a lane below this number stands before the key */
+        vu hide = v_lt(lane, v_all(after));
+        if (early) hide |= ~v_lt(lane, v_all(after + (float)c->window));
+        v_store(s + i * ld, v_select(hide, v_all(-FLT_MAX), v_load(s + i * ld)));
+    }
+}
+
 static void mask_scores(float *s, int64_t ld, const attn_panel *p, const hop_attn *c, int64_t j, int64_t n)
 {
-    int64_t last = p->pos + p->rows - 1;
-    bool late = !c->bidirectional && j + n - 1 > p->pos;
-    bool early = !c->bidirectional && c->window > 0 && j <= last - c->window;
-    if (!late && !early) return;
-    for (int w = 0; w < p->wide; w++) {
-        vf lane = v_iota() + (float)(w * LANES);
-        for (int64_t i = 0; i < n; i++) {
-            float after = (float)(j + i - p->pos); /* a lane below this number stands before the key */
-            vu hide = v_lt(lane, v_all(after));
-            if (c->window > 0) hide |= ~v_lt(lane, v_all(after + (float)c->window));
-            float *at = s + i * ld + w * LANES;
-            v_store(at, v_select(hide, v_all(-FLT_MAX), v_load(at)));
-        }
-    }
+    for (int w = 0; w < p->wide; w++) mask_register(s + w * LANES, ld, p, c, w, j, n);
+}
+
+/* c = a · panel for `few` rows in all registers of the panel and, behind those, up to `all` in the last one.
+ */
+INLINE void panel_stair(tile_job t, int64_t few, int64_t all, int wide)
+{
+    panel(&t, few, wide);
+    if (all <= few) return;
+    t.c += few * t.ldc + (wide - 1) * LANES, t.a += few * t.rs, t.b += (wide - 1) * LANES;
+    panel(&t, all - few, 1);
 }
 
 /* Weights in place of the scores s[n, NR]; alpha for what was summed before. Four partial sums keep the error
@@ -76,22 +96,29 @@ INLINE void softmax_block(float *s, int64_t n, float *top, float *sum, float *al
     v_store(sum, v_load(sum) * a + ((part[0] + part[1]) + (part[2] + part[3])));
 }
 
-/* Keys [j, j + n) into one panel. */
+/* Keys [j, j + n) into one panel. Its first register may be done with them before its last one is. */
 static void attn_block(const hop_attn *c, const attn_panel *p, const attn_keys *b, float *s, int64_t j,
                        int64_t n)
 {
     float alpha[NR];
+    const int64_t few = keys_seen(p, c, 0, j, n);
     tile_job scores = {.c = s, .ldc = NR, .rs = b->k_stride, .cs = 1, .b = p->qt, .ldb = NR, .k = c->key_dim};
     scores.a = b->k + (j - b->first) * b->k_stride;
-    panel(&scores, n, p->wide);
-    mask_scores(s, NR, p, c, j, n);
-    for (int w = 0; w < p->wide; w++)
-        softmax_block(s + w * LANES, n, p->top + w * LANES, p->sum + w * LANES, alpha + w * LANES);
-    tile_job values = {.c = p->ot, .ldc = NR, .rs = 1, .cs = b->v_stride, .b = s, .ldb = NR, .k = n};
+    panel_stair(scores, few, n, p->wide);
+    for (int w = 0; w < p->wide; w++) {
+        const int64_t seen = w ? n : few;
+        mask_register(s + w * LANES, NR, p, c, w, j, seen);
+        softmax_block(s + w * LANES, seen, p->top + w * LANES, p->sum + w * LANES, alpha + w * LANES);
+    }
+    tile_job values = {.c = p->ot, .ldc = NR, .rs = 1, .cs = b->v_stride, .b = s, .ldb = NR, .k = few};
     values.a = b->v + (j - b->first) * b->v_stride;
     values.mode = TILE_SCALE;
     values.alpha = alpha;
-    panel(&values, c->value_dim, p->wide);
+    values.more = n - few;
+    if (values.more > 0)
+        panel_more(&values, c->value_dim);
+    else
+        panel(&values, c->value_dim, p->wide);
 }
 
 /* Lays out the scratch of a task and fills panels; returns what is left of the scratch. */
@@ -136,8 +163,10 @@ static void attn_close(const hop__attn_task *t, const attn_panel *p)
 {
     const hop_attn *c = t->c;
     int64_t row = p->pos - c->first;
+    float lse[NR];
     for (int w = 0; w < p->wide; w++) {
         vf sum = v_load(p->sum + w * LANES);
+        v_store(lse + w * LANES, v_load(p->top + w * LANES) + v_log(sum));
         for (int64_t e = 0; e < c->value_dim; e++) {
             float *at = p->ot + e * NR + w * LANES;
             v_store(at, v_load(at) / sum);
@@ -145,8 +174,7 @@ static void attn_close(const hop__attn_task *t, const attn_panel *p)
     }
     transpose(t->o + row * c->o_stride + t->head * c->value_dim, c->o_stride, p->ot, NR, c->value_dim,
               p->rows);
-    for (int64_t r = 0; t->lse && r < p->rows; r++)
-        t->lse[t->head * c->queries + row + r] = p->top[r] + logf(p->sum[r]);
+    if (t->lse) memcpy(t->lse + t->head * c->queries + row, lse, sizeof(float) * (size_t)p->rows);
 }
 
 static attn_keys attn_gather(const hop__attn_task *t, float *scratch, int64_t j, int64_t n)

@@ -29,8 +29,8 @@ static void back_open(back_block *b, const hop__attn_back *t)
 {
     const hop_attn *c = t->c;
     *b = (back_block){.c = c, .k = t->k + t->kv_head * c->key_dim, .v = t->v + t->kv_head * c->value_dim};
-    b->kp = hop__round_up(c->key_dim, NR);
-    b->vp = hop__round_up(c->value_dim, NR);
+    b->kp = hop__round_up(c->key_dim, LANES);
+    b->vp = hop__round_up(c->value_dim, LANES);
     float *at = t->scratch;
     b->dk = at, at += c->tokens * b->kp;
     b->dv = at, at += c->tokens * b->vp;
@@ -69,41 +69,55 @@ static void back_rows(back_block *b, const hop__attn_back *t, int64_t head, int6
     }
 }
 
-/* P and dS of keys [j, j + n) for one panel of rows. */
+/* P and dS of keys [j, j + n) for one panel of rows, dq's part. Weights of keys that a whole register does
+ * not see are zero, for the products over rows. */
 static void back_weights(const back_block *b, const attn_panel *p, const attn_keys *keys, int64_t at,
                          int64_t n)
 {
     const hop_attn *c = b->c;
+    const int64_t few = keys_seen(p, c, 0, keys->first, n),
+                  all = keys_seen(p, c, p->wide - 1, keys->first, n);
     tile_job t = {.c = b->p + at, .ldc = BACK_LD, .rs = keys->k_stride, .cs = 1, .ldb = NR, .k = c->key_dim};
     t.a = keys->k;
     t.b = b->qt + at * c->key_dim;
-    panel(&t, n, p->wide);
-    mask_scores(b->p + at, BACK_LD, p, c, keys->first, n);
+    panel_stair(t, few, all, p->wide);
     t.c = b->ds + at;
     t.a = keys->v;
     t.rs = keys->v_stride;
     t.b = b->dot + at * c->value_dim;
     t.k = c->value_dim;
-    panel(&t, n, p->wide);
-    for (int w = 0; w < p->wide; w++, at += LANES) {
-        vf lse = v_load(b->lse + at), dsum = v_load(b->dsum + at);
-        for (int64_t i = 0; i < n; i++) {
-            float *s = b->p + i * BACK_LD + at, *ds = b->ds + i * BACK_LD + at;
+    panel_stair(t, few, all, p->wide);
+    for (int w = 0; w < p->wide; w++) {
+        float *s = b->p + at + w * LANES, *ds = b->ds + at + w * LANES;
+        const int64_t seen = w ? all : few;
+        mask_register(s, BACK_LD, p, c, w, keys->first, seen);
+        vf lse = v_load(b->lse + at + w * LANES), dsum = v_load(b->dsum + at + w * LANES);
+        for (int64_t i = 0; i < seen; i++, s += BACK_LD, ds += BACK_LD) {
             vf e = v_exp_low(v_load(s) - lse);
             v_store(s, e);
             v_store(ds, e * (v_load(ds) - dsum));
         }
+        for (int64_t i = seen; i < n; i++, s += BACK_LD, ds += BACK_LD)
+            v_store(s, (vf){0}), v_store(ds, (vf){0});
     }
+    t = (tile_job){.c = b->dqt + at * c->key_dim, .ldc = NR, .a = keys->k, .rs = 1, .cs = keys->k_stride};
+    t.b = b->ds + at, t.ldb = BACK_LD, t.k = few, t.more = all - few, t.mode = TILE_ADD;
+    if (t.more > 0)
+        panel_more(&t, c->key_dim);
+    else
+        panel(&t, c->key_dim, p->wide);
 }
 
-/* sum[j .., dim] += wᵀ x over the block's rows: w is [keys, 64], x is [64, pad]. */
-static void back_keys(const back_block *b, float *sum, const float *w, const float *x, int64_t pad, int64_t n)
+/* sum[j .., dim] += wᵀ x over the block's rows from `first` on: w is [keys, 64], x is [64, pad]. */
+static void back_keys(const back_block *b, float *sum, const float *w, const float *x, int64_t pad, int64_t n,
+                      int64_t first)
 {
     for (int64_t e = 0; e < pad; e += NR) {
-        tile_job t = {.c = sum + e, .ldc = pad, .a = w, .rs = BACK_LD, .cs = 1, .b = x + e, .ldb = pad};
-        t.k = b->rows;
+        tile_job t = {.c = sum + e, .ldc = pad, .a = w + first, .rs = BACK_LD, .cs = 1, .ldb = pad};
+        t.b = x + first * pad + e;
+        t.k = b->rows - first;
         t.mode = TILE_ADD;
-        panel(&t, n, NV);
+        panel(&t, n, width_for(pad - e));
     }
 }
 
@@ -115,24 +129,19 @@ static void back_run(const back_block *b)
     hop__attn_range(c, b->row + b->rows - 1, &unused, &hi);
     for (int64_t j = lo; j < hi; j += HOP__BACK_KEYS) {
         int64_t n = hop__min(HOP__BACK_KEYS, hi - j);
+        /* Panels that see none of the keys are left out. */
+        int64_t first = c->bidirectional ? 0 : hop__max(0, j - b->row) / NR * NR;
         attn_keys keys = {.k_stride = c->k_stride, .v_stride = c->v_stride, .first = j};
         keys.k = rows_gather(b->copy, b->k + j * c->k_stride, &keys.k_stride, n, c->key_dim);
         keys.v =
             rows_gather(b->copy + n * c->key_dim, b->v + j * c->v_stride, &keys.v_stride, n, c->value_dim);
-        for (int64_t r = 0; r < b->rows; r += NR) {
+        for (int64_t r = first; r < b->rows; r += NR) {
             attn_panel p = {.pos = b->row + r, .rows = hop__min(NR, b->rows - r)};
             p.wide = width_for(p.rows);
             back_weights(b, &p, &keys, r, n);
-            tile_job t = {.c = b->dqt + r * c->key_dim, .ldc = NR, .rs = 1, .ldb = BACK_LD};
-            t.a = keys.k;
-            t.cs = keys.k_stride;
-            t.b = b->ds + r;
-            t.k = n;
-            t.mode = TILE_ADD;
-            panel(&t, c->key_dim, p.wide);
         }
-        back_keys(b, b->dv + j * b->vp, b->p, b->d_o, b->vp, n);
-        back_keys(b, b->dk + j * b->kp, b->ds, b->q, b->kp, n);
+        back_keys(b, b->dv + j * b->vp, b->p, b->d_o, b->vp, n, first);
+        back_keys(b, b->dk + j * b->kp, b->ds, b->q, b->kp, n, first);
     }
 }
 

@@ -21,6 +21,7 @@ typedef struct tile_job {
     int64_t rs, cs;
     const float *b; /* row p at b[p*ldb], NR (or LANES) floats */
     int64_t ldb, k;
+    int64_t more; /* terms behind those k that go into the last register only: see panel_more */
     tile_mode mode;
     const float *alpha;
     const float *hi, *lo; /* what the scans' state rows are decayed by, `step` apart: see body_scan_chunk.h */
@@ -68,6 +69,28 @@ INLINE void tile_sums(const tile_job *t, int64_t first, vf sum[MR][NV], const in
         UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] += cs;
         b += ldb;
     }
+}
+
+/* The same chain goes on in the last register. */
+INLINE void tile_more(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows)
+{
+    const int64_t rs = t->rs, cs = t->cs, ldb = t->ldb;
+    const float *a[(MR + 2) / 3], *b = t->b + t->k * ldb + (NV - 1) * LANES;
+    UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] = t->a + (first + i) * rs + t->k * cs;
+    for (int64_t p = t->more; p > 0; p--) {
+        vf row = v_load(b);
+        UNROLL for (int i = 0; i < rows; i++) sum[i][NV - 1] += a[i / 3][i % 3 * rs] * row;
+        UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] += cs;
+        b += ldb;
+    }
+}
+
+INLINE void tile_both(const tile_job *t, int64_t first, const int rows, const int wide)
+{
+    vf sum[MR][NV];
+    tile_sums(t, first, sum, rows, wide);
+    tile_more(t, first, sum, rows);
+    tile_write(t, first, sum, rows, wide);
 }
 
 INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wide)
@@ -137,6 +160,12 @@ static void panel_wide(const tile_job *t, int64_t rows)
 static void panel_half(const tile_job *t, int64_t rows)
 {
     tile_rows(t, rows, 1, tile);
+}
+
+/* Whole panels whose last register has `more` terms than the others. */
+static void panel_more(const tile_job *t, int64_t rows)
+{
+    tile_rows(t, rows, NV, tile_both);
 }
 
 INLINE void panel(const tile_job *t, int64_t rows, int wide)

@@ -243,6 +243,24 @@ INLINE vf v_exp(vf x)
     return v_from_bits(v_bits(p) & ~v_lt(x, v_all(-87.0f)));
 }
 
+/* log(x) for normal x > 0, within 2 units: Cephes' logf. Infinity and NaN give NaN. */
+INLINE vf v_log(vf x)
+{
+    vu half = v_bits(x) - 0x3f3504f3u; /* of sqrt(1/2): m in sqrt(1/2) .. sqrt(2) */
+    vf m = v_from_bits((half & 0x7fffffu) + 0x3f3504f3u) - 1.0f, z = m * m;
+    vf e = v_from_bits((((half >> 23) + 0x80u) & 0x1ffu) | 0x4b000000u) - 8388736.0f; /* 2^23 + 128 */
+    vf p = m * 7.0376836292e-2f - 1.1514610310e-1f;
+    p = p * m + 1.1676998740e-1f;
+    p = p * m - 1.2420140846e-1f;
+    p = p * m + 1.4249322787e-1f;
+    p = p * m - 1.6668057665e-1f;
+    p = p * m + 2.0000714765e-1f;
+    p = p * m - 2.4999993993e-1f;
+    p = p * m + 3.3333331174e-1f;
+    vf y = p * m * z - e * 2.12194440e-4f - z * 0.5f;
+    return m + y + e * 0.693359375f + (x - x);
+}
+
 /* ---- rounding to `bits` significant bits --------------------------------------------------- */
 
 typedef struct rounding {
