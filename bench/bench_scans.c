@@ -1,6 +1,6 @@
-/* bench_scans.c - the scans, 16 heads side by side, and beside each the product of matrices that does the same
- * flops: 4·T·K·V a head for decay, 6 for delta, 8 for dplr, whatever the kernel really does; backward is counted
- * as twice forward. */
+/* bench_scans.c - the scans, 16 heads side by side, and beside each the product of matrices that does the
+ * same flops: 4·T·K·V a head for decay, 6 for delta, 8 for dplr, whatever the kernel really does; backward is
+ * counted as twice forward. */
 #include "bench.h"
 
 #include <hopbound/kernels.h>
@@ -102,7 +102,8 @@ static bool open_buffers(buffers *b, const job *heaviest, hop_pool *pool)
 {
     hop_scan c = shape(heaviest);
     hop_selective s = {TOKENS, CHANNELS, STATES, CHANNELS, CHANNELS, STATES, STATES, CHANNELS};
-    size_t count = (size_t)TOKENS * HEADS * DIM, scratch = hop_scan_backward_scratch(&c, hop_pool_threads(pool));
+    size_t count = (size_t)TOKENS * HEADS * DIM,
+           scratch = hop_scan_backward_scratch(&c, hop_pool_threads(pool));
     size_t other = hop_selective_backward_scratch(&s, hop_pool_threads(pool));
     b->scratch = hop_alloc(sizeof(float) * (scratch > other ? scratch : other));
     bool all = b->scratch != NULL;

@@ -221,6 +221,18 @@ def the_kernels_are_measured_against_the_peak():
 
 
 @case
+def a_comparison_without_its_peer_says_what_to_install():
+    def peer(does):
+        write("peer", "#!/bin/sh\n" + does)
+        os.chmod("peer", 0o755)
+        return hopbound("bench", "--compare", "torch", "--time", "0.01", "--quiet", env={**os.environ, "HOPBOUND_PYTHON": "./peer"})
+    one_line(peer("exit 1\n"), 1, r"bench: torch: ./peer does not answer: install the Debian packages python3-torch")
+    one_line(peer("echo none\n"), 1, r"bench: torch: ./peer has no torch: install the Debian packages python3-torch")
+    one_line(peer("echo ready 0\nread line\n"), 1, r"bench: torch: python ended in the middle of a step")
+    one_line(peer("echo ready 0\nread line\necho words\nread line\n"), 1, r"python ended in the middle of a step")
+
+
+@case
 def sizes_that_a_network_was_not_made_for_are_noted_and_chance_is_said():
     good("build", "full", "--hops", 1, "--m", 8, "-o", "net", "--quiet")
     r = hopbound("run", "net", "--m", 4)
