@@ -6,7 +6,15 @@
 
 /* ---- float32, or something near it --------------------------------------------------------------- */
 
-/* In (-1, 1), a function of the number and the seed. */
+uint64_t hop__mark(uint64_t mark, double x)
+{
+    uint64_t u;
+    memcpy(&u, &x, sizeof u);
+    u = (u ^ mark) * 0xff51afd7ed558ccdu;
+    return u ^ u >> 29;
+}
+
+/* In (-1, 1), a function of the number, of what it was made from, and of the seed. */
 static double noise(uint64_t seed, double x)
 {
     uint64_t u;
@@ -22,11 +30,16 @@ static double in_range(double x)
     return x > FLT_MAX ? INFINITY : x < -FLT_MAX ? -INFINITY : x;
 }
 
+/* Exponentials below e^-87, and what others divide by e^87, are 0 in programs that have no smaller numbers.
+ */
+#define NOTHING 0x1p-110
+
 double hop__keep(const hop__pass *p, double x)
 {
     if (p->how == HOP__DOUBLE) return in_range(x);
     float near = (float)x;
     if (p->how == HOP__FLOAT || (double)near == x || x != x) return near;
+    if (fabs(x) < NOTHING) return 0;
     return (float)(x + x * 0x1p-22 * noise(p->seed, x)); /* up to four units: exp is no better */
 }
 
@@ -54,20 +67,21 @@ double hop__dot(const hop__pass *p, const double *a, int64_t sa, const double *b
         for (int64_t i = 0; i < n; i++) sum += a[i * sa] * b[i * sb];
         return hop__keep(p, sum);
     }
+    uint64_t mark = hop__mark(0, start);
     for (int64_t i = 0; i < n; i++) {
         double x = a[i * sa] * b[i * sb];
-        sum += x, size += fabs(x);
+        sum += x, size += fabs(x), mark = hop__mark(mark, x);
     }
     const double one = 1;
     if (size == 0 || !isfinite(size)) return (float)sum;
     if (never_rounds(a, sa, b, sb, n, size) && never_rounds(&start, 1, &one, 1, 1, size)) return sum;
-    return hop__keep_sum(p, sum, size, n + 1);
+    return hop__keep_sum(p, sum, size, n + 1, mark);
 }
 
-double hop__keep_sum(const hop__pass *p, double sum, double size, int64_t terms)
+double hop__keep_sum(const hop__pass *p, double sum, double size, int64_t terms, uint64_t mark)
 {
     if (p->how != HOP__SHAKEN || terms < 2 || !isfinite(size)) return hop__keep(p, sum);
-    return (float)(sum + (4 + sqrt((double)terms)) * 0x1p-24 * size * noise(p->seed, sum));
+    return (float)(sum + (4 + (double)terms) * 0x1p-24 * size * noise(p->seed ^ mark, sum));
 }
 
 /* ---- declared roundings -------------------------------------------------------------------------- */

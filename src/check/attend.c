@@ -12,6 +12,7 @@ typedef struct heads {
     bool *seen;                          /* [tokens] */
     double *scores;                      /* of blocks */
     double *work, *sizes;                /* [3 (dim + 2)], [dim] */
+    uint64_t *marks;                     /* [dim] */
     int64_t terms;                       /* of a sum */
 } heads;
 
@@ -73,40 +74,47 @@ static void choose_keys(heads *h, const double *q, int64_t head, int64_t t, int6
 
 static void sums_begin(heads *h, double *o, int64_t n)
 {
-    for (int64_t e = 0; e < n; e++) o[e] = h->sizes[e] = 0;
+    for (int64_t e = 0; e < n; e++) o[e] = h->sizes[e] = 0, h->marks[e] = 0;
     h->terms = 0;
 }
 
 static void sums_add(heads *h, double *o, double weight, const double *v)
 {
-    for (int64_t e = 0; e < h->dim; e++) o[e] += weight * v[e], h->sizes[e] += fabs(weight * v[e]);
+    for (int64_t e = 0; e < h->dim; e++) {
+        double x = weight * v[e];
+        o[e] += x, h->sizes[e] += fabs(x), h->marks[e] = hop__mark(h->marks[e], x);
+    }
     h->terms++;
 }
 
 static void sums_end(const heads *h, double *o, int64_t n)
 {
-    for (int64_t e = 0; e < n; e++) o[e] = hop__keep_sum(h->p, o[e], h->sizes[e], h->terms);
+    for (int64_t e = 0; e < n; e++) o[e] = hop__keep_sum(h->p, o[e], h->sizes[e], h->terms, h->marks[e]);
 }
 
 /* ---- one query ----------------------------------------------------------------------------------- */
+
+/* e^x of a difference, which is rounded first. */
+static double power(const hop__pass *p, double x)
+{
+    return hop__keep(p, exp(hop__keep(p, x)));
+}
 
 /* softmax(scale q·k) v over the keys that are seen. */
 static void attend(heads *h, const double *q, int64_t start, int64_t end, double *o)
 {
     const hop__pass *p = h->p;
     const int64_t bits = p->arith->significant_bits;
-    double top = -INFINITY, sum = 0, *w = h->weights;
+    const double one = 1;
+    double top = -INFINITY, *w = h->weights;
     for (int64_t j = 0; j < end; j++) {
         if (!h->seen[j]) continue;
         double s = hop__dot(p, q, 1, row_of(h, h->k, h->far_k, j, start), 1, h->dim, 0);
         w[j] = hop__to_significant(hop__keep(p, h->scale * s), bits);
         if (!(w[j] <= top)) top = w[j];
     }
-    for (int64_t j = 0; j < end; j++) {
-        w[j] = h->seen[j] ? hop__to_significant(hop__keep(p, exp(w[j] - top)), bits) : 0;
-        sum += w[j];
-    }
-    sum = hop__keep(p, sum);
+    for (int64_t j = 0; j < end; j++) w[j] = h->seen[j] ? hop__to_significant(power(p, w[j] - top), bits) : 0;
+    double sum = hop__dot(p, w, 1, &one, 0, end, 0);
     sums_begin(h, o, h->dim);
     for (int64_t j = 0; j < end; j++) {
         double share = w[j] == 0 ? 0 : hop__to_significant(hop__keep(p, w[j] / sum), bits);
@@ -119,7 +127,7 @@ static void attend(heads *h, const double *q, int64_t start, int64_t end, double
 static void partial(heads *h, const double *q, int64_t from, int64_t to, double *out)
 {
     const hop__pass *p = h->p;
-    double sum = 0;
+    const double one = 1;
     out[0] = -INFINITY;
     for (int64_t j = from; j < to; j++) {
         h->weights[j] =
@@ -128,11 +136,10 @@ static void partial(heads *h, const double *q, int64_t from, int64_t to, double 
     }
     sums_begin(h, out + 2, h->dim);
     for (int64_t j = from; j < to; j++) {
-        double w = hop__keep(p, exp(h->weights[j] - out[0]));
-        sum += w;
+        double w = h->weights[j] = power(p, h->weights[j] - out[0]);
         if (w != 0) sums_add(h, out + 2, w, h->v + j * h->stride + h->lane);
     }
-    out[1] = hop__keep(p, sum);
+    out[1] = hop__dot(p, h->weights + from, 1, &one, 0, to - from, 0);
     sums_end(h, out + 2, h->dim);
 }
 
@@ -142,7 +149,7 @@ static void round_partial(const heads *h, double *x, int64_t bits)
     const hop__pass *p = h->p;
     double top = x[0], by;
     x[0] = hop__to_float_bits(top, bits);
-    by = hop__keep(p, exp(fmax(-60, fmin(60, top - x[0]))));
+    by = power(p, fmax(-60, fmin(60, top - x[0])));
     for (int64_t e = 1; bits < 32 && e < h->dim + 2; e++)
         x[e] = hop__to_float_bits(hop__keep(p, x[e] * by), bits);
 }
@@ -150,7 +157,7 @@ static void round_partial(const heads *h, double *x, int64_t bits)
 static void fold(const heads *h, double *x, const double *y)
 {
     const hop__pass *p = h->p;
-    double top = fmax(x[0], y[0]), a = hop__keep(p, exp(x[0] - top)), b = hop__keep(p, exp(y[0] - top));
+    double top = fmax(x[0], y[0]), a = power(p, x[0] - top), b = power(p, y[0] - top);
     x[0] = top;
     for (int64_t e = 1; e < h->dim + 2; e++)
         x[e] = hop__keep(p, hop__keep(p, x[e] * a) + hop__keep(p, y[e] * b));
@@ -198,6 +205,7 @@ const double *hop__mix_attention(hop__pass *p, const double *x)
     h.scale = hop__layer_scale(p, 1 / sqrt((double)d));
     h.weights = hop__rows(p, T), h.scores = hop__rows(p, T), h.seen = (bool *)hop__rows(p, T);
     h.work = hop__rows(p, 3 * (d + 2)), h.sizes = hop__rows(p, d);
+    h.marks = (uint64_t *)hop__rows(p, d);
     if (p->failed != HOP_OK) return NULL;
     for (int64_t t = p->only < 0 ? 0 : p->only; t < (p->only < 0 ? T : p->only + 1); t++)
         for (int64_t head = 0; head < H; head++) {

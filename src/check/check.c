@@ -15,6 +15,11 @@ typedef struct outcome {
     hop__pass pass;
     double *logits; /* [vocab] */
     int64_t answer; /* -1: there is none */
+    int64_t made;   /* tokens, of which the answer is the last */
+    struct step {
+        int64_t token;
+        double margin; /* its logit above the others' */
+    } * steps;
 } outcome;
 
 typedef struct session {
@@ -52,6 +57,15 @@ static int64_t largest(const double *x, int64_t n)
     return best;
 }
 
+/* By how much the logit of `answer` is above the others'. */
+static double margin_of(const outcome *r, int64_t answer)
+{
+    double next = -INFINITY;
+    for (int64_t i = 0; i < r->pass.net->vocab; i++)
+        if (i != answer && !(r->logits[i] <= next)) next = r->logits[i];
+    return r->pass.net->vocab > 1 ? r->logits[answer] - next : INFINITY;
+}
+
 static hop_status answer_of(outcome *r, const hop__prompt *p)
 {
     const hop_truth *n = r->pass.net;
@@ -60,12 +74,16 @@ static hop_status answer_of(outcome *r, const hop__prompt *p)
     if (!tokens) return hop_fail(&r->pass.err, HOP_ENOMEM, "prompt: out of memory");
     memcpy(tokens, p->tokens, sizeof *tokens * (size_t)count);
     hop_status s = HOP_OK;
+    r->steps = malloc(sizeof *r->steps * (size_t)wanted);
+    if (!r->steps) s = hop_fail(&r->pass.err, HOP_ENOMEM, "prompt: out of memory");
     for (r->answer = 0; s == HOP_OK && made < wanted && r->answer >= 0; made++) {
         if (made) tokens[count++] = (int32_t)r->answer;
         s = hop__pass_run(&r->pass, tokens, count, n->generate ? count - 1 : p->position, r->logits);
         if (s == HOP_OK) r->answer = largest(r->logits, n->vocab);
+        r->steps[made] = (struct step){r->answer, r->answer < 0 ? 0 : margin_of(r, r->answer)};
         r->pass.watch = -1, r->pass.traces = false; /* states and streams are of the prompt */
     }
+    r->made = made;
     free(tokens);
     return s;
 }
@@ -84,13 +102,26 @@ static void run_job(void *ctx, int64_t task, int worker)
 
 /* ---- what was answered --------------------------------------------------------------------------- */
 
-/* By how much the logit of `answer` is above the others'. */
-static double margin_of(const outcome *r, int64_t answer)
+/* True: every token on the way to the answer is the same in all passes, by as large a margin. */
+static bool way_holds(hop_check *c, const session *z, int64_t prompt)
 {
-    double next = -INFINITY;
-    for (int64_t i = 0; i < r->pass.net->vocab; i++)
-        if (i != answer && !(r->logits[i] <= next)) next = r->logits[i];
-    return r->pass.net->vocab > 1 ? r->logits[answer] - next : INFINITY;
+    const outcome *first = &z->of[0][prompt];
+    for (int64_t k = 0; k + 1 < first->made; k++) {
+        const struct step *a = &first->steps[k];
+        double spread = 0;
+        bool same = true;
+        for (int i = 1; i < PASSES; i++) {
+            const outcome *r = &z->of[i][prompt];
+            same = same && r->made == first->made && r->steps[k].token == a->token;
+            if (same) spread = fmax(spread, fabs(r->steps[k].margin - a->margin));
+        }
+        if (!same || !(spread == 0 || a->margin > 4 * spread))
+            return settle(c, false, true,
+                          "prompt %d: which token is generated %lld tokens before the answer hangs on "
+                          "rounding",
+                          (int)prompt, (long long)(first->made - 1 - k));
+    }
+    return true;
 }
 
 /* True: the network gives this prompt the answer that the witness says. */
@@ -102,7 +133,7 @@ static bool answers_hold(hop_check *c, const session *z, int64_t prompt)
     if (said >= vocab)
         return settle(c, false, false, "prompt %d: answer %lld is no token", (int)prompt, (long long)said);
     if (said < 0 || got < 0) {
-        if (agree == PASSES) return true;
+        if (agree == PASSES) return way_holds(c, z, prompt);
         return settle(c, false, agree > 0, "prompt %d: %s", (int)prompt,
                       agree      ? "whether a logit is no number hangs on rounding"
                       : said < 0 ? "the network has an answer"
@@ -111,7 +142,7 @@ static bool answers_hold(hop_check *c, const session *z, int64_t prompt)
     double margin = margin_of(&z->of[0][prompt], said), spread = 0;
     for (int i = 1; i < PASSES; i++) spread = fmax(spread, fabs(margin_of(&z->of[i][prompt], said) - margin));
     if (!(c->margin <= fabs(margin))) c->margin = fabs(margin), c->spread = spread;
-    if (agree == PASSES && (spread == 0 || margin > 4 * spread)) return true;
+    if (agree == PASSES && (spread == 0 || margin > 4 * spread)) return way_holds(c, z, prompt);
     if (agree > 0 || fabs(margin) <= 4 * spread)
         return settle(
             c, false, true,
@@ -309,6 +340,7 @@ static hop_status check_network(hop_check *c, const hop__claim *w, const hop_tru
         for (int k = 0; k < 2; k++) {
             hop__pass_close(&z->of[i][k].pass);
             free(z->of[i][k].logits);
+            free(z->of[i][k].steps);
         }
     free(z);
     return s;

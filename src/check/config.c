@@ -11,43 +11,61 @@
 
 #define BY_WIDTH HOP__BY_WIDTH
 static const hop__mixer MIXERS[] = {
-    {"full", false, hop__mix_attention, {0}},
-    {"window", false, hop__mix_attention, {[HOP__window] = 512}},
-    {"sparse", false, hop__mix_attention, {[HOP__block] = 64, [HOP__topk] = 16}},
-    {"linear", true, hop__mix_linear, {[HOP__value_dim] = BY_WIDTH, [HOP__feature] = 1, [HOP__norm] = 1}},
+    {"full", false, hop__mix_attention, {0}, ""},
+    {"window", false, hop__mix_attention, {[HOP__window] = 512}, "window"},
+    {"sparse", false, hop__mix_attention, {[HOP__block] = 64, [HOP__topk] = 16}, "block topk summary"},
+    {"linear",
+     true,
+     hop__mix_linear,
+     {[HOP__value_dim] = BY_WIDTH, [HOP__feature] = 1, [HOP__norm] = 1},
+     "value_dim feature normalise norm"},
     {"retnet",
      true,
      hop__mix_retnet,
-     {[HOP__value_dim] = BY_WIDTH, [HOP__rope] = 1, [HOP__norm] = 1, [HOP__gate] = 1}},
-    {"lightning", true, hop__mix_lightning, {[HOP__value_dim] = BY_WIDTH, [HOP__norm] = 1, [HOP__gate] = 1}},
+     {[HOP__value_dim] = BY_WIDTH, [HOP__rope] = 1, [HOP__norm] = 1, [HOP__gate] = 1},
+     "value_dim rope conv norm gate"},
+    {"lightning",
+     true,
+     hop__mix_lightning,
+     {[HOP__value_dim] = BY_WIDTH, [HOP__norm] = 1, [HOP__gate] = 1},
+     "value_dim norm gate"},
     {"gla",
      true,
      hop__mix_gla,
-     {[HOP__value_dim] = BY_WIDTH, [HOP__rank] = 16, [HOP__norm] = 1, [HOP__gate] = 1}},
-    {"hgrn2", true, hop__mix_hgrn2, {[HOP__value_dim] = BY_WIDTH, [HOP__norm] = 1}},
+     {[HOP__value_dim] = BY_WIDTH, [HOP__rank] = 16, [HOP__norm] = 1, [HOP__gate] = 1},
+     "value_dim rank conv norm gate"},
+    {"hgrn2", true, hop__mix_hgrn2, {[HOP__value_dim] = BY_WIDTH, [HOP__norm] = 1}, "value_dim norm"},
     {"mamba2",
      true,
      hop__mix_mamba2,
-     {[HOP__state_dim] = 128, [HOP__groups] = 1, [HOP__conv] = 4, [HOP__norm] = 1, [HOP__gate] = 1}},
+     {[HOP__state_dim] = 128, [HOP__groups] = 1, [HOP__conv] = 4, [HOP__norm] = 1, [HOP__gate] = 1},
+     "state_dim groups conv norm gate"},
     {"rwkv6",
      true,
      hop__mix_rwkv6,
-     {[HOP__value_dim] = BY_WIDTH, [HOP__rank] = 64, [HOP__norm] = 1, [HOP__gate] = 1}},
-    {"mlstm", true, hop__mix_mlstm, {[HOP__value_dim] = BY_WIDTH, [HOP__norm] = 1, [HOP__gate] = 1}},
-    {"based", true, hop__mix_based, {[HOP__value_dim] = BY_WIDTH}},
-    {"deltanet", true, hop__mix_delta, {[HOP__value_dim] = BY_WIDTH, [HOP__conv] = 4, [HOP__norm] = 1}},
+     {[HOP__value_dim] = BY_WIDTH, [HOP__rank] = 64, [HOP__norm] = 1, [HOP__gate] = 1},
+     "value_dim rank norm gate"},
+    {"mlstm",
+     true,
+     hop__mix_mlstm,
+     {[HOP__value_dim] = BY_WIDTH, [HOP__norm] = 1, [HOP__gate] = 1},
+     "value_dim norm gate"},
+    {"based", true, hop__mix_based, {[HOP__value_dim] = BY_WIDTH}, "value_dim"},
+    {"deltanet",
+     true,
+     hop__mix_delta,
+     {[HOP__value_dim] = BY_WIDTH, [HOP__conv] = 4, [HOP__norm] = 1},
+     "value_dim conv gate norm negative"},
     {"gdn",
      true,
      hop__mix_delta,
-     {[HOP__value_dim] = BY_WIDTH, [HOP__conv] = 4, [HOP__norm] = 1, [HOP__gate] = 1}},
+     {[HOP__value_dim] = BY_WIDTH, [HOP__conv] = 4, [HOP__norm] = 1, [HOP__gate] = 1},
+     "value_dim conv gate norm negative"},
     {"kda",
      true,
      hop__mix_delta,
-     {[HOP__value_dim] = BY_WIDTH,
-      [HOP__rank] = BY_WIDTH,
-      [HOP__conv] = 4,
-      [HOP__norm] = 1,
-      [HOP__gate] = 1}},
+     {[HOP__value_dim] = BY_WIDTH, [HOP__rank] = BY_WIDTH, [HOP__conv] = 4, [HOP__norm] = 1, [HOP__gate] = 1},
+     "value_dim rank conv gate norm negative"},
     {"deltaproduct",
      true,
      hop__mix_delta,
@@ -56,11 +74,13 @@ static const hop__mixer MIXERS[] = {
       [HOP__conv] = 4,
       [HOP__norm] = 1,
       [HOP__gate] = 1,
-      [HOP__negative] = 1}},
+      [HOP__negative] = 1},
+     "steps value_dim conv gate norm negative"},
     {"rwkv7",
      true,
      hop__mix_rwkv7,
-     {[HOP__value_dim] = BY_WIDTH, [HOP__rank] = BY_WIDTH, [HOP__norm] = 1, [HOP__gate] = 1}},
+     {[HOP__value_dim] = BY_WIDTH, [HOP__rank] = BY_WIDTH, [HOP__norm] = 1, [HOP__gate] = 1},
+     "value_dim rank norm gate"},
     {"mamba",
      true,
      hop__mix_mamba,
@@ -69,8 +89,13 @@ static const hop__mixer MIXERS[] = {
       [HOP__state_dim] = 16,
       [HOP__dt_rank] = BY_WIDTH,
       [HOP__conv] = 4,
-      [HOP__gate] = 1}},
-    {"rglru", true, hop__mix_rglru, {[HOP__inner] = BY_WIDTH, [HOP__conv] = 4, [HOP__gate] = 1}},
+      [HOP__gate] = 1},
+     "expand inner state_dim dt_rank conv gate"},
+    {"rglru",
+     true,
+     hop__mix_rglru,
+     {[HOP__inner] = BY_WIDTH, [HOP__conv] = 4, [HOP__gate] = 1},
+     "inner conv gate"},
 };
 
 static const char *const OPTION_NAMES[] = {
@@ -100,6 +125,15 @@ void hop__layer_init(hop__layer *l, const hop_truth *n, const hop__mixer *m, int
     memcpy(l->option, m->defaults, sizeof l->option);
 }
 
+/* Is it one of these words? What a mixer does not take here must not be passed over: elsewhere it may. */
+static bool is_among(const char *words, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = words; (at = strstr(at, word)) != NULL; at += n)
+        if ((at == words || at[-1] == ' ') && (at[n] == ' ' || !at[n])) return true;
+    return false;
+}
+
 hop_status hop__layer_set(hop__layer *l, const char *name, double value, hop_error *err)
 {
     int64_t *const whole[] = {&l->heads, &l->kv_heads, &l->head_dim};
@@ -121,11 +155,11 @@ hop_status hop__layer_set(hop__layer *l, const char *name, double value, hop_err
             return HOP_OK;
         }
     for (int i = 0; i < HOP__OPTIONS; i++)
-        if (strcmp(name, OPTION_NAMES[i]) == 0) {
+        if (strcmp(name, OPTION_NAMES[i]) == 0 && is_among(l->mixer->takes, name)) {
             l->option[i] = (int64_t)value;
             return HOP_OK;
         }
-    return hop_fail(err, HOP_EFORMAT, "option \"%.40s\": unknown", name);
+    return hop_fail(err, HOP_EFORMAT, "option \"%.40s\": %s has none such here", name, l->mixer->name);
 }
 
 /* Of options whose default depends on widths. */
@@ -267,6 +301,23 @@ static hop_status set_all(hop__layer *l, const hop_json *groups, const char *nam
     return HOP_OK;
 }
 
+/* Every group is a mixer's, or a layer's by the one way of writing its number: nobody can read it as
+ * another's. */
+static hop_status groups_known(const hop_json *groups, int64_t layers, hop_error *err)
+{
+    if (groups && groups->type != HOP_JSON_OBJECT)
+        return hop_fail(err, HOP_EFORMAT, "options: not an object");
+    for (const hop_json *v = groups ? groups->child : NULL; v; v = v->next) {
+        char number[24];
+        snprintf(number, sizeof number, "%lld", (long long)strtoll(v->key, NULL, 10));
+        bool layer = strcmp(number, v->key) == 0 && number[0] != '-' && strtoll(v->key, NULL, 10) < layers;
+        if (layers ? !layer : !hop__mixer_find(v->key))
+            return hop_fail(err, HOP_EFORMAT, "options of \"%.40s\": there is no such %s", v->key,
+                            layers ? "layer" : "mixer");
+    }
+    return HOP_OK;
+}
+
 static hop_status read_layers(hop_truth *n, const hop_json *root, hop_error *err)
 {
     const char *text = NULL, *linear = "deltanet";
@@ -281,6 +332,8 @@ static hop_status read_layers(hop_truth *n, const hop_json *root, hop_error *err
     if (s == HOP_OK) n->layers = calloc((size_t)p.count, sizeof *n->layers);
     if (s == HOP_OK && !n->layers) s = hop_fail(err, HOP_ENOMEM, "pattern: out of memory");
     n->layer_count = n->layers ? p.count : 0;
+    if (s == HOP_OK) s = groups_known(hop_json_get(root, "mixer_options"), 0, err);
+    if (s == HOP_OK) s = groups_known(hop_json_get(root, "layer_options"), n->layer_count, err);
     for (int64_t i = 0; s == HOP_OK && i < n->layer_count; i++) {
         char number[24];
         hop__layer *l = &n->layers[i];

@@ -275,8 +275,9 @@ static void mlstm_token(hop__pass *p, double *C, const double *q, const double *
 {
     int64_t K = p->layer->head_dim, V = p->layer->option[HOP__value_dim];
     double *n = C + K * V, *m = n + K, scale = hop__layer_scale(p, 1 / sqrt((double)K));
-    double held = hop__keep(p, *m + hop__logsigmoid(f)), now = fmax(held, i);
-    double keep = hop__keep(p, exp(held - now)), take = hop__keep(p, exp(i - now));
+    double held = hop__keep(p, *m + hop__keep(p, hop__logsigmoid(f))), now = fmax(held, i);
+    double keep = hop__keep(p, exp(hop__keep(p, held - now))),
+           take = hop__keep(p, exp(hop__keep(p, i - now)));
     for (int64_t a = 0; a < K; a++) {
         double write = hop__keep(p, take * k[a]);
         n[a] = hop__keep(p, hop__keep(p, keep * n[a]) + write);

@@ -28,7 +28,7 @@ const double *hop__mix_mamba(hop__pass *p, const double *u)
             double step = dt[t * D + i], *cell = h + i * N;
             for (int64_t n = 0; n < N; n++) {
                 double A = hop__keep(p, -exp(fmin(a_log[i * N + n], 69))); /* finite: a step of 0 holds */
-                double kept = hop__keep(p, hop__keep(p, exp(step * A)) * cell[n]);
+                double kept = hop__keep(p, hop__keep(p, exp(hop__keep(p, step * A))) * cell[n]);
                 cell[n] = hop__keep(p, kept + hop__keep(p, hop__keep(p, step * x[t * D + i]) * B[t * N + n]));
             }
             y[t * D + i] = hop__dot(p, C + t * N, 1, cell, 1, N, hop__keep(p, skip[i] * x[t * D + i]));

@@ -104,10 +104,19 @@ double hop__logsigmoid(double x)
     return -hop__softplus(-x);
 }
 
+/* Far out gelu is x e^(-x²/2), whose exponent is rounded: that moves it x² times as much. */
+static double shaken_tail(const hop__pass *p, double x, double y)
+{
+    return hop__keep_sum(p, y, x * x * fabs(hop__gelu(-fabs(x))), 2, hop__mark(0, x));
+}
+
 double *hop__apply(hop__pass *p, const double *x, int64_t n, hop__function *f)
 {
     double *y = hop__rows(p, n);
-    for (int64_t i = 0; y && i < n; i++) y[i] = hop__keep(p, f(x[i]));
+    for (int64_t i = 0; y && i < n; i++) {
+        y[i] = hop__keep(p, f(x[i]));
+        if (f == hop__gelu) y[i] = shaken_tail(p, x[i], y[i]);
+    }
     return hop__done(p, y, n);
 }
 
@@ -192,7 +201,8 @@ double *hop__normalise_rows(hop__pass *p, const double *x, const double *w, cons
     for (int64_t e = 0; e < dim; e++) ones[e] = 1;
     for (int64_t g = 0; g < n; g++) {
         int64_t at = z->shared ? 0 : g % z->groups * dim;
-        double mean = z->centred ? hop__dot(p, x + g * dim, 1, ones, 1, dim, 0) / (double)dim : 0;
+        double mean =
+            z->centred ? hop__keep(p, hop__dot(p, x + g * dim, 1, ones, 1, dim, 0) / (double)dim) : 0;
         for (int64_t e = 0; e < dim; e++) off[e] = hop__keep(p, x[g * dim + e] - mean);
         double by = hop__keep(p, 1 / sqrt(hop__dot(p, off, 1, off, 1, dim, 0) / (double)dim + z->eps));
         for (int64_t e = 0; e < dim; e++)

@@ -19,15 +19,16 @@
 
 /* ---- networks ------------------------------------------------------------------------------------ */
 
-#define HOP__OPTION_LIST(X)                                                                               \
-    X(value_dim)                                                                                          \
-    X(conv)                                                                                               \
-    X(gate)                                                                                               \
-    X(norm)                                                                                               \
-    X(rope)                                                                                               \
-    X(normalise)                                                                                          \
-    X(feature) X(window) X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) \
-        X(rank) X(steps) X(negative)
+#define HOP__OPTION_LIST(X)                                                                            \
+    X(value_dim)                                                                                       \
+    X(conv)                                                                                            \
+    X(gate)                                                                                            \
+    X(norm)                                                                                            \
+    X(rope)                                                                                            \
+    X(normalise)                                                                                       \
+    X(feature)                                                                                         \
+    X(window) X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) X(rank) \
+        X(steps) X(negative)
 
 typedef enum hop__option {
 #define HOP__OPTION_ENUM(name) HOP__##name,
@@ -44,6 +45,7 @@ typedef struct hop__mixer {
     /* [tokens, d] from [tokens, d]; NULL when the pass has failed. */
     const double *(*mix)(struct hop__pass *p, const double *x);
     int64_t defaults[HOP__OPTIONS]; /* HOP__BY_WIDTH: hop__layer_ready computes it */
+    const char *takes;              /* the options that it has, with blanks between */
 } hop__mixer;
 #define HOP__BY_WIDTH (-1)
 
@@ -140,8 +142,10 @@ double hop__keep(const hop__pass *p, double x); /* the result of one operation *
 /* Σ a[i·sa] b[i·sb] + start, as float32 may sum it: in any order, fused or not. */
 double hop__dot(const hop__pass *p, const double *a, int64_t sa, const double *b, int64_t sb, int64_t n,
                 double start);
-/* A sum of so many terms that has been formed; size: the sum of their sizes. */
-double hop__keep_sum(const hop__pass *p, double sum, double size, int64_t terms);
+/* A sum of so many terms that has been formed; size: the sum of their sizes; mark: of the terms in their
+ * order, since equal numbers summed in another order are another operation. */
+double hop__keep_sum(const hop__pass *p, double sum, double size, int64_t terms, uint64_t mark);
+uint64_t hop__mark(uint64_t mark, double x);        /* with one more term; 0 before the first */
 double hop__to_significant(double x, int64_t bits); /* nearest, ties to even */
 double hop__to_float_bits(double x,
                           int64_t bits); /* a sign, 8 bits of exponent (of 8 bits: 5), the rest fraction */
