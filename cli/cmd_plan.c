@@ -62,6 +62,7 @@ static int show_json(const common_args *a, const hop_plan_question *q, const hop
         hop_json_number(&w, "flops_per_token", p->flops_per_token);
         hop_json_integer(&w, "hops_proved", p->able);
         hop_json_string(&w, "impossible_from_n", p->impossible_from[0] ? p->impossible_from : NULL);
+        hop_json_string(&w, "impossible_by", p->impossible_by[0] ? p->impossible_by : NULL);
         hop_json_number(&w, "impossible_log10_n", p->impossible_log10);
         hop_json_string(&w, "why", p->why);
         hop_json_end_object(&w);
@@ -112,7 +113,7 @@ static void say_answer(hop_text *out, const hop_plan_question *q, const hop_plan
         const hop_plan *p = &plans[best - 1];
         hop_text_printf(out, "The next cheaper, %s, is %s: %s", p->pattern, word(p->answer), p->why);
         if (p->answer == HOP_ANSWER_SILENT && p->impossible_from[0])
-            hop_text_printf(out, "; impossible from n = %s on (%s)", p->impossible_from, p->by);
+            hop_text_printf(out, "; impossible from n = %s on (%s)", p->impossible_from, p->impossible_by);
         hop_text_add(out, ".\n");
     }
 }
@@ -138,7 +139,7 @@ static int show_text(const common_args *a, const hop_plan_question *q, const hop
         hop_text_printf(&out, "%-*s  %6lld %4lld  %10s  %10s  %8s  %-10s  %4d  %s%s%s\n", (int)width,
                         p->pattern, (long long)p->layers, (long long)p->full, kv, state, flops,
                         word(p->answer), p->able, p->impossible_from[0] ? p->impossible_from : "not known",
-                        p->impossible_from[0] ? " " : "", p->impossible_from[0] ? p->by : "");
+                        p->impossible_from[0] ? " " : "", p->impossible_by);
     }
     hop_text_printf(&out,
                     "\nverdict: of %d hop%s; hops: the most that are proved. KV and states at token %lld, "
@@ -202,7 +203,7 @@ const verb verb_plan = {
     .summary = "finds the cheapest layer plans that make so many hops at a length",
     .description =
         "Plans of full and linear layers, the cheapest first: bytes of KV cache and states at that length, then "
-        "flops. Each is proved (weights that do it are known: P1 of docs/BOUNDS.md), impossible (no weights do it "
+        "flops. Each is proved (weights that do it are known: P1 and P10 of docs/BOUNDS.md), impossible (no weights do it "
         "at that length), or open; an open one says from which length on it is impossible, where that is known. "
         "The first lines say which plan is the cheapest that is proved, and why the next cheaper one is not.\n\n"
         "At one depth all plans with as many full layers cost the same. Their places matter in one way: with as "

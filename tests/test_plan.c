@@ -119,6 +119,43 @@ static void the_shallowest_plan_is_the_cheapest_of_all_depths(void **state)
     }
 }
 
+/* The same where states hold tables, and a full layer may be the cheaper one: costs come from the plans of
+ * every number of full layers. */
+static void the_cheapest_plan_with_states_that_hold_tables_is_that_of_all_patterns(void **state)
+{
+    (void)state;
+    for (int hops = 1; hops <= 3; hops++)
+        for (int layers = 1; layers <= 6; layers++)
+            for (int64_t n = 20; n <= 60; n += 40) {
+                const int64_t every[] = {0, 1, 2, 3, 4, 5, 6};
+                hop_plan_question q = question(hops, layers);
+                hop_plan *all, *plans;
+                int total, count;
+                double best = INFINITY;
+                hop_error err = {0};
+                q.mixer = "linear", q.n = n, q.dim = 64, q.d_model = 600, q.heads = q.kv_heads = 1;
+                q.full = every, q.full_count = layers + 1;
+                assert_int_equal(hop_plans_find(&all, &total, &q, &err), HOP_OK);
+                for (int bits = 0; bits < 1 << layers; bits++) {
+                    char pattern[DEEPEST + 1] = {0};
+                    int full = 0;
+                    for (int i = 0; i < layers; i++)
+                        pattern[i] = bits >> i & 1 ? 'F' : 'L', full += bits >> i & 1;
+                    for (int i = 0; i < total; i++)
+                        if (all[i].full == full && all[i].kv_bytes + all[i].state_bytes < best &&
+                            possible(pattern, &q))
+                            best = all[i].kv_bytes + all[i].state_bytes;
+                }
+                q.full_count = 0;
+                assert_int_equal(hop_plans_find(&plans, &count, &q, &err), HOP_OK);
+                const hop_plan *found = cheapest(plans, count);
+                assert_true((found ? found->kv_bytes + found->state_bytes : INFINITY) == best);
+                assert_true(best < INFINITY || layers <= hops);
+                hop_plans_free(all, total);
+                hop_plans_free(plans, count);
+            }
+}
+
 static void questions_that_make_no_sense_are_refused(void **state)
 {
     (void)state;
@@ -141,6 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_cheapest_plan_is_that_of_all_patterns_of_up_to_8_layers),
         cmocka_unit_test(the_shallowest_plan_is_the_cheapest_of_all_depths),
+        cmocka_unit_test(the_cheapest_plan_with_states_that_hold_tables_is_that_of_all_patterns),
         cmocka_unit_test(questions_that_make_no_sense_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

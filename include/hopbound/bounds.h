@@ -177,7 +177,8 @@ typedef struct hop_plan {
     hop_answer answer; /* silent: neither proved possible nor impossible */
     char by[8];        /* the theorem that says so; silent: that speaks first; "": none does */
     int able;          /* the most hops that are proved possible for it at this length */
-    char impossible_from[32];
+    char impossible_from[32],
+        impossible_by[8]; /* longer prompts are impossible from here on; "": not known */
     double impossible_log10;
     char why[240];
     /* At token n; flops of the mixers, MLPs left out: two a weight, attention's scores and values, six a

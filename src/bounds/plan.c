@@ -1,10 +1,10 @@
 /* Layer plans for so many hops at a length, the cheapest first.
  *
  * At one depth and width all plans with as many full layers cost the same, so what is searched is a number of
- * full layers; what theorems ask of their places is one thing only, that a linear layer stands before the
- * first or the second of them (P1), or none does (P7G). So two placements speak for all: full layers spread
- * evenly behind a linear one, and all full layers first. tests/test_plan.c compares with every pattern of up
- * to 8 layers. */
+ * full layers (all up to hops + 1 where states may hold tables, P10; else those around the hops, and 0); what
+ * theorems ask of their places is one thing only, that a linear layer stands before the first or the second
+ * of them (P1), or none does (P7G). So two placements speak for all: full layers spread evenly behind a
+ * linear one, and all full layers first. tests/test_plan.c compares with every pattern of up to 8 layers. */
 #include "room.h"
 
 #include <hopbound/mixers.h>
@@ -98,6 +98,7 @@ static void judge(hop_plan *p, const hop_bounds *b)
     const hop_bound *by = yes ? yes : no;
     if (by) snprintf(p->by, sizeof p->by, "%s", by->id);
     if (no) snprintf(p->impossible_from, sizeof p->impossible_from, "%s", no->speaks_from);
+    if (no) snprintf(p->impossible_by, sizeof p->impossible_by, "%s", no->id);
     p->impossible_log10 = no ? no->log10_n : INFINITY;
     if (yes)
         snprintf(p->why, sizeof p->why, "%s", yes->why);
@@ -175,7 +176,9 @@ static hop_status add_full_first(planner *s, int64_t layers, int64_t full)
 
 static bool wanted(const hop_plan_question *q, int64_t full)
 {
-    if (q->full_count == 0) return full == 0 || (full >= q->hops - 2 && full <= q->hops + 1);
+    bool held =
+        hop_mixer_find(q->mixer)->maps; /* its states may hold tables: then fewer full layers may do */
+    if (q->full_count == 0) return full == 0 || (full <= q->hops + 1 && (held || full >= q->hops - 2));
     for (int i = 0; i < q->full_count; i++)
         if (q->full[i] == full) return true;
     return false;
@@ -196,6 +199,8 @@ static hop_status add_all(planner *s)
         }
         if (full > 0) got = add_spread(s, full, full);
         if (got == HOP_OK) got = add_spread(s, full + 1, full);
+        if (got == HOP_OK && hop_mixer_find(q->mixer)->maps && full < q->hops)
+            got = add_spread(s, q->hops + 1, full);
     }
     return got;
 }
@@ -232,7 +237,7 @@ static hop_status check(const hop_plan_question *q, hop_error *err)
 
 hop_status hop_plans_find(hop_plan **out, int *count, const hop_plan_question *q, hop_error *err)
 {
-    planner s = {.q = q, .room = 4 * HOP_MAX_HOPS + 2 * q->full_count + 8, .err = err};
+    planner s = {.q = q, .room = 4 * HOP_MAX_HOPS + 3 * q->full_count + 8, .err = err};
     *out = NULL, *count = 0;
     hop_status got = check(q, err);
     if (got != HOP_OK) return got;
