@@ -1,7 +1,8 @@
 /* Layer plans for so many hops at a length, the cheapest first.
  *
  * At one depth and width all plans with as many full layers cost the same, so what is searched is a number of
- * full layers (all up to hops + 1 where states may hold tables, P10; else those around the hops, and 0); what
+ * full layers (all up to hops + 1 where states may hold tables, P10; else those around the hops, and 0), and
+ * all, which is the cheapest where the prompt is so short that a state is larger than its cache; what
  * theorems ask of their places is one thing only, that a linear layer stands before the first or the second
  * of them (P1), or none does (P7G). So two placements speak for all: full layers spread evenly behind a
  * linear one, and all full layers first. tests/test_plan.c compares with every pattern of up to 8 layers. */
@@ -131,7 +132,6 @@ static hop_status add_plan(planner *s, const char *pattern, int64_t layers, int6
 {
     hop_config c;
     hop_arch arch = {0};
-    hop_text shown = {0};
     hop_plan p = {.layers = layers, .full = full};
     const hop_arch_options as = {.number_bits = s->q->number_bits, .declared = true};
     if (s->count == s->room) return hop_fail(s->err, HOP_ERANGE, "too many plans");
@@ -139,26 +139,35 @@ static hop_status add_plan(planner *s, const char *pattern, int64_t layers, int6
     for (int64_t i = 0; got == HOP_OK && i < layers; i++) got = add_cost(&p, &c, i, s);
     if (got == HOP_OK) got = hop_arch_new(&arch, &c, &as, s->err);
     if (got == HOP_OK) got = ask(&p, &arch, s);
-    if (got == HOP_OK) {
-        hop_pattern_print(&c.pattern, &shown);
-        if (!shown.s || shown.failed) got = hop_fail(s->err, HOP_ENOMEM, "out of memory");
-        p.pattern = shown.s;
-    }
-    if (got == HOP_OK)
-        s->plans[s->count++] = p;
-    else
-        hop_text_free(&shown);
+    if (got == HOP_OK && !(p.pattern = strdup(pattern))) got = hop_fail(s->err, HOP_ENOMEM, "out of memory");
+    if (got == HOP_OK) s->plans[s->count++] = p;
     hop_arch_free(&arch);
     hop_config_free(&c);
     return got;
 }
 
-/* Full layers after every layers/full-th, a linear one first where there is any. */
+/* "gdn^3", "full"; nothing for none. */
+static void add_power(hop_text *t, const char *what, int64_t times)
+{
+    if (times > 0) hop_text_printf(t, "%s%s", t->len && t->s[t->len - 1] != '(' ? " " : "", what);
+    if (times > 1) hop_text_printf(t, "^%lld", (long long)times);
+}
+
+/* As many linear layers before every full one, what is left behind them; where there are fewer, all of them
+ * first. */
 static hop_status add_spread(planner *s, int64_t layers, int64_t full)
 {
     hop_text t = {0};
-    for (int64_t i = 0; i < layers; i++)
-        hop_text_add(&t, full && (i + 1) * full / layers > i * full / layers ? "F" : "L");
+    int64_t linear = layers - full, each = full ? linear / full : 0;
+    if (each > 0 && full > 1) {
+        hop_text_add(&t, "(");
+        add_power(&t, s->q->mixer, each);
+        hop_text_printf(&t, " full)^%lld", (long long)full);
+        add_power(&t, s->q->mixer, linear - each * full);
+    } else {
+        add_power(&t, s->q->mixer, linear);
+        add_power(&t, "full", full);
+    }
     hop_status got =
         t.s && !t.failed ? add_plan(s, t.s, layers, full) : hop_fail(s->err, HOP_ENOMEM, "out of memory");
     hop_text_free(&t);
@@ -167,9 +176,13 @@ static hop_status add_spread(planner *s, int64_t layers, int64_t full)
 
 static hop_status add_full_first(planner *s, int64_t layers, int64_t full)
 {
-    char pattern[64];
-    snprintf(pattern, sizeof pattern, "F^%lld L^%lld", (long long)full, (long long)(layers - full));
-    return add_plan(s, pattern, layers, full);
+    hop_text t = {0};
+    add_power(&t, "full", full);
+    add_power(&t, s->q->mixer, layers - full);
+    hop_status got =
+        t.s && !t.failed ? add_plan(s, t.s, layers, full) : hop_fail(s->err, HOP_ENOMEM, "out of memory");
+    hop_text_free(&t);
+    return got;
 }
 
 /* ---- all of them ------------------------------------------------------------------------------------ */
@@ -178,7 +191,8 @@ static bool wanted(const hop_plan_question *q, int64_t full)
 {
     bool held =
         hop_mixer_find(q->mixer)->maps; /* its states may hold tables: then fewer full layers may do */
-    if (q->full_count == 0) return full == 0 || (full <= q->hops + 1 && (held || full >= q->hops - 2));
+    if (q->full_count == 0)
+        return full == 0 || full == q->layers || (full <= q->hops + 1 && (held || full >= q->hops - 2));
     for (int i = 0; i < q->full_count; i++)
         if (q->full[i] == full) return true;
     return false;
