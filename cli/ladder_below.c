@@ -7,7 +7,7 @@
 
 #define LINEAR     "deltanet"
 #define LOOK_BELOW 5.0 /* seconds; it takes a fraction of one */
-#define LOOK_ABOVE 0.3
+#define LOOK_ABOVE 0.2
 
 static hop_refute_options options(const ladder *l, double budget)
 {
