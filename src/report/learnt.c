@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* of a chart, in units of the drawing; and how much it has room for */
-enum { WIDTH = 640, HEIGHT = 300, LEFT = 52, RIGHT = 150, TOP = 16, BOTTOM = 46, CAPTION = 30 };
+/* of a chart, in units of the drawing, which shrinks to seven tenths on a phone; and how much it has room for
+ */
+enum { WIDTH = 452, HEIGHT = 240, LEFT = 52, RIGHT = 104, TOP = 16, BOTTOM = 46, CAPTION = 30 };
 enum { MOST_SIZES = 8, MOST_PLANS = 8, MOST_HOPS = 8 };
 
 /* ---- one number of hops ------------------------------------------------------------------------- */
