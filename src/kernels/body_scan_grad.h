@@ -184,7 +184,9 @@ static void grad_rest(grad *w, float *state)
     for (int64_t t = 0; t < n; t++) {
         float *ca = w->ca + t * row;
         scale_row(ca, w->k_c + t * w->Kp, -w->far[t], K);
-        for (int64_t j = 0; j < t; j++) ca[K + j] = w->a[t * CHUNK + j] * w->e[t * CHUNK + j] * less[j];
+        const float *a = w->a + t * CHUNK, *e = w->e + t * CHUNK; /* behind token t they are not looked at */
+        for (int64_t j = 0; j < t; j += LANES)
+            v_store(ca + K + j, v_load(a + j) * v_load(e + j) * v_load(less + j));
         less[t] = -w->beta[t];
     }
     tile_job t = {.c = r, .ldc = ld, .a = w->ca, .rs = row, .cs = 1, .b = state, .ldb = ld, .k = K};

@@ -106,6 +106,8 @@ typedef struct sel_back {
     const hop__select_task *t;
     float *A, *dh, *dA;   /* [N, SEL] */
     float *states, *kept; /* [SEL_BACK + 1, N, SEL], [blocks, N, SEL] */
+    float *parts, *turned,
+        *sums; /* of dB and dC over channels, see add_up: [2 N, LANES], [LANES, 2 N], [2 N] */
     float dD[SEL];
 } sel_back;
 
@@ -113,9 +115,14 @@ typedef struct sel_grads {
     float d_o[SEL], dx[SEL], ddelta[SEL];
 } sel_grads;
 
-/* dh += C d_o; then dB, dC (summed over channels into `part`), dA, and dh = e dh for the token before. */
-INLINE void sel_back_strip(sel_back *w, const sel_token *t, const float *now, sel_grads *g, float *part,
-                           int64_t col)
+/* Adds x to what earlier strips left, if there were any. */
+INLINE void part_add(float *part, vf x, int64_t col)
+{
+    v_store(part, col ? v_load(part) + x : x);
+}
+
+/* dh += C d_o; then dB, dC (summed over channels into `parts`), dA, and dh = e dh for the token before. */
+INLINE void sel_back_strip(sel_back *w, const sel_token *t, const float *now, sel_grads *g, int64_t col)
 {
     const int64_t N = t->N;
     vf x = v_load(t->x + col), delta = v_load(t->delta + col), d_o = v_load(g->d_o + col);
@@ -126,8 +133,8 @@ INLINE void sel_back_strip(sel_back *w, const sel_token *t, const float *now, se
         vf d = v_load(dh) + t->C[n] * d_o;
         v_exp_split(delta * A, &hi, &lo);
         vf kept = d * hi + d * lo, gate = kept * old; /* gate: of the exponent */
-        part[n] += v_sum(d * delta * x);
-        part[N + n] += v_sum(d_o * v_load(now + n * SEL + col));
+        part_add(w->parts + n * LANES, d * (delta * x), col);
+        part_add(w->parts + (N + n) * LANES, d_o * v_load(now + n * SEL + col), col);
         dx += t->B[n] * d;
         ddelta += gate * A;
         v_store(dA, v_load(dA) + gate * delta);
@@ -145,11 +152,11 @@ static void sel_back_token(sel_back *w, int64_t i, const float *before)
     sel_rows r;
     sel_grads g = {{0}, {0}, {0}};
     sel_token s = sel_at(t, i, &r);
-    float *part = t->part + i * 2 * N;
     memcpy(g.d_o, t->g->d_o + i * c->o_stride + t->first, sizeof(float) * (size_t)t->count);
-    memset(part, 0, sizeof(float) * (size_t)(2 * N));
     s.src = before;
-    for (int64_t j = 0; j < SEL; j += LANES) sel_back_strip(w, &s, before + N * SEL, &g, part, j);
+    for (int64_t j = 0; j < SEL; j += LANES) sel_back_strip(w, &s, before + N * SEL, &g, j);
+    add_up(w->sums, w->parts, w->turned, 2 * N);
+    memcpy(t->part + i * 2 * N, w->sums, sizeof(float) * (size_t)(2 * N));
     for (int64_t j = 0; j < t->count; j++) {
         w->dD[j] += g.d_o[j] * s.x[j];
         float skip = t->in->D ? t->in->D[t->first + j] * g.d_o[j] : 0.0f;
@@ -164,6 +171,9 @@ static void select_backward(const hop__select_task *t)
     const int64_t N = c->states, size = N * SEL, T = c->tokens;
     sel_back w = {.t = t, .A = t->scratch};
     w.dh = w.A + size, w.dA = w.dh + size, w.states = w.dA + size, w.kept = w.states + (SEL_BACK + 1) * size;
+    const int64_t rows = hop__round_up(2 * N, HOP__PANEL_MAX);
+    w.parts = w.kept + (T + SEL_BACK - 1) / SEL_BACK * size;
+    w.turned = w.parts + rows * LANES, w.sums = w.turned + rows * LANES;
     sel_rows r;
     states_load(w.A, t->in->A + t->first * N, t->count, N);
     states_load(w.states, t->start ? t->start + t->first * N : NULL, t->count, N);
