@@ -14,6 +14,7 @@ typedef struct trap {
     hop_norm norm;
     hop_mlp mlp;
     const char *construction; /* NULL: none */
+    double scale;             /* 0: attention's own */
 } trap;
 
 static hop_model *network(const trap *z)
@@ -24,7 +25,7 @@ static hop_model *network(const trap *z)
     hop_config_init(&c);
     assert_int_equal(hop_pattern_parse(&c.pattern, z->pattern, "", NULL), HOP_OK);
     c.vocab = VOCAB, c.d_model = z->d, c.max_positions = LENGTH + 1, c.head_dim = 1;
-    c.norm = z->norm, c.mlp = z->mlp, c.mlp_hidden = z->hidden;
+    c.norm = z->norm, c.mlp = z->mlp, c.mlp_hidden = z->hidden, c.attention_scale = z->scale;
     if (z->construction) {
         c.construction_json = malloc(strlen(z->construction) + 1);
         strcpy(c.construction_json, z->construction);
@@ -127,6 +128,40 @@ static void what_is_lost_term_by_term_is_charged_term_by_term(void **state)
     fill(head, SUMS, 1);
     head[D] = SUMS + 0x1p-16f;
     not_confirmed(m);
+    hop_model_free(m);
+}
+
+/* 3·10^38 twice is infinite, unless something is taken off in between. */
+static void sums_that_overflow_on_the_way_are_not_known(void **state)
+{
+    (void)state;
+    static const float terms[] = {3e38f, 3e38f, -3e38f};
+    hop_model *m = network(&(trap){.pattern = "full", .d = 3});
+    float *head = weights(m, "lm_head.weight");
+    fill(weights(m, "model.embed_tokens.weight"), 3, 1);
+    head[3] = 3.2e38f;
+    for (int n = 0; n < 3; n++) {
+        for (int i = 0; i < 3; i++) head[i] = terms[(i + n) % 3];
+        not_confirmed(m);
+    }
+    hop_model_free(m);
+}
+
+/* A query times a key is 10^39 before the scale, which a program may put in first. */
+static void scores_that_overflow_before_their_scale_may_be_numbers(void **state)
+{
+    (void)state;
+    hop_model *m = network(&(trap){.pattern = "full", .d = 2, .scale = 1e-3});
+    float *x = weights(m, "model.embed_tokens.weight"), *head = weights(m, "lm_head.weight");
+    for (int i = 0; i < VOCAB; i++) x[2 * i] = 1;
+    weights(m, "model.layers.0.mixer.q_proj.weight")[0] = 1e20f;
+    weights(m, "model.layers.0.mixer.k_proj.weight")[0] = 1e19f;
+    weights(m, "model.layers.0.mixer.v_proj.weight")[0] = 1;
+    weights(m, "model.layers.0.mixer.o_proj.weight")[1] = 1;
+    head[1] = 1, head[2] = 0.5f;
+    assert_int_equal(answer_of(m, (const int32_t[]){0, 0, 0, 0, 0}), 0);
+    assert_false(judged(m, -1, 0).valid);
+    assert_false(judged(m, 1, 0).valid);
     hop_model_free(m);
 }
 
@@ -239,6 +274,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sums_of_equal_numbers_in_another_order_are_not_the_same_operation),
         cmocka_unit_test(what_is_lost_term_by_term_is_charged_term_by_term),
+        cmocka_unit_test(sums_that_overflow_on_the_way_are_not_known),
+        cmocka_unit_test(scores_that_overflow_before_their_scale_may_be_numbers),
         cmocka_unit_test(a_mean_is_rounded_before_it_is_taken_off),
         cmocka_unit_test(what_underflows_on_the_way_may_be_nothing),
         cmocka_unit_test(the_tail_of_gelu_is_known_less_well_than_its_middle),

@@ -36,7 +36,7 @@ static double in_range(double x)
 
 double hop__keep(const hop__pass *p, double x)
 {
-    if (p->how == HOP__DOUBLE) return in_range(x);
+    if (p->how == HOP__DOUBLE) return x;
     float near = (float)x;
     if (p->how == HOP__FLOAT || (double)near == x || x != x) return near;
     if (fabs(x) < NOTHING) return 0;
@@ -73,14 +73,15 @@ double hop__dot(const hop__pass *p, const double *a, int64_t sa, const double *b
         sum += x, size += fabs(x), mark = hop__mark(mark, x);
     }
     const double one = 1;
-    if (size == 0 || !isfinite(size)) return (float)sum;
+    if (size == 0 || !(size <= FLT_MAX)) return size == 0 ? 0 : NAN; /* it may overflow on the way, or not */
     if (never_rounds(a, sa, b, sb, n, size) && never_rounds(&start, 1, &one, 1, 1, size)) return sum;
     return hop__keep_sum(p, sum, size, n + 1, mark);
 }
 
 double hop__keep_sum(const hop__pass *p, double sum, double size, int64_t terms, uint64_t mark)
 {
-    if (p->how != HOP__SHAKEN || terms < 2 || !isfinite(size)) return hop__keep(p, sum);
+    if (p->how != HOP__SHAKEN || terms < 2) return hop__keep(p, sum);
+    if (!(size <= FLT_MAX)) return NAN;
     return (float)(sum + (4 + (double)terms) * 0x1p-24 * size * noise(p->seed ^ mark, sum));
 }
 

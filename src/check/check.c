@@ -102,6 +102,12 @@ static void run_job(void *ctx, int64_t task, int worker)
 
 /* ---- what was answered --------------------------------------------------------------------------- */
 
+/* The larger; what is no number stays. */
+static double wider(double spread, double off)
+{
+    return off != off || spread != spread ? NAN : fmax(spread, off);
+}
+
 /* True: every token on the way to the answer is the same in all passes, by as large a margin. */
 static bool way_holds(hop_check *c, const session *z, int64_t prompt)
 {
@@ -113,7 +119,7 @@ static bool way_holds(hop_check *c, const session *z, int64_t prompt)
         for (int i = 1; i < PASSES; i++) {
             const outcome *r = &z->of[i][prompt];
             same = same && r->made == first->made && r->steps[k].token == a->token;
-            if (same) spread = fmax(spread, fabs(r->steps[k].margin - a->margin));
+            if (same) spread = wider(spread, fabs(r->steps[k].margin - a->margin));
         }
         if (!same || !(spread == 0 || a->margin > 4 * spread))
             return settle(c, false, true,
@@ -140,10 +146,11 @@ static bool answers_hold(hop_check *c, const session *z, int64_t prompt)
                                  : "a logit is no number, so there is no answer");
     }
     double margin = margin_of(&z->of[0][prompt], said), spread = 0;
-    for (int i = 1; i < PASSES; i++) spread = fmax(spread, fabs(margin_of(&z->of[i][prompt], said) - margin));
+    for (int i = 1; i < PASSES; i++)
+        spread = wider(spread, fabs(margin_of(&z->of[i][prompt], said) - margin));
     if (!(c->margin <= fabs(margin))) c->margin = fabs(margin), c->spread = spread;
     if (agree == PASSES && (spread == 0 || margin > 4 * spread)) return way_holds(c, z, prompt);
-    if (agree > 0 || fabs(margin) <= 4 * spread)
+    if (agree > 0 || !(fabs(margin) > 4 * spread))
         return settle(
             c, false, true,
             "prompt %d: whether the network answers %lld hangs on rounding: its logit is %.3g above the "

@@ -19,16 +19,17 @@
 
 /* ---- networks ------------------------------------------------------------------------------------ */
 
-#define HOP__OPTION_LIST(X)                                                                            \
-    X(value_dim)                                                                                       \
-    X(conv)                                                                                            \
-    X(gate)                                                                                            \
-    X(norm)                                                                                            \
-    X(rope)                                                                                            \
-    X(normalise)                                                                                       \
-    X(feature)                                                                                         \
-    X(window) X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) X(rank) \
-        X(steps) X(negative)
+#define HOP__OPTION_LIST(X)                                                                           \
+    X(value_dim)                                                                                      \
+    X(conv)                                                                                           \
+    X(gate)                                                                                           \
+    X(norm)                                                                                           \
+    X(rope)                                                                                           \
+    X(normalise)                                                                                      \
+    X(feature)                                                                                        \
+    X(window)                                                                                         \
+    X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) X(rank) X(steps) \
+        X(negative)
 
 typedef enum hop__option {
 #define HOP__OPTION_ENUM(name) HOP__##name,
@@ -95,11 +96,12 @@ int hop__tensor_order(const void *a, const void *b);
 
 /* How a number is kept between two operations. */
 typedef enum hop__how {
-    HOP__DOUBLE, /* as it is; what float32 cannot reach is infinite */
+    HOP__DOUBLE, /* as it is, beyond float32's range as well */
     HOP__FLOAT,  /* the nearest float32 number */
     HOP__SHAKEN  /* moved by as much as float32 arithmetic might, in whatever order it sums; numbers that no
-                    order rounds stay. By how much depends on the number and the pass's seed alone: equal
-                    operations have equal results, as on a machine */
+                    order rounds stay; sums that some order takes out of its range are no numbers. By how much
+                    depends on the number and the pass's seed alone: equal  operations have equal results, as on
+                    a machine */
 } hop__how;
 
 typedef struct hop__pass {
