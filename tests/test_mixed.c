@@ -61,6 +61,20 @@ static void every_order_of_layers_is_proved_and_called_possible(void **state)
         }
 }
 
+/* The same of `build linear`, which keeps an entry in one number. */
+static void linear_stacks_are_called_possible(void **state)
+{
+    (void)state;
+    const sizes all[] = {
+        {1, 7, {0}}, {2, 6, {5}}, {3, 4, {3, 2}}, {2, 16, {16}}}; /* proved by test_linear_stack */
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_task t = task_of(&all[i]);
+        hop_model *m = build("linear", NULL, &t);
+        assert_int_equal(asked(m, &t.funccomp), HOP_ANSWER_POSSIBLE);
+        hop_model_free(m);
+    }
+}
+
 static void four_hops_over_a_thousand_tokens_are_proved(void **state)
 {
     (void)state;
@@ -149,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_order_of_layers_is_proved_and_called_possible),
+        cmocka_unit_test(linear_stacks_are_called_possible),
         cmocka_unit_test(four_hops_over_a_thousand_tokens_are_proved),
         cmocka_unit_test(patterns_that_do_not_fit_are_refused),
         cmocka_unit_test(damaged_ones_are_never_proved_if_they_err),

@@ -13,8 +13,7 @@
 #include <math.h>
 
 #define FLOAT_BITS 32
-#define MOST_ROWS \
-    2048 /* that `build mixed` makes: its feature maps are matrices of as many rows and columns */
+#define MOST_ROWS  2048 /* that are built: feature maps are matrices of as many rows and columns */
 
 /* What hops ask at given sizes, or at a length: the largest over all sizes that fit. */
 typedef struct demand {
@@ -110,13 +109,34 @@ static service serve(const hop_arch *a, const demand *d, int hops)
     return s;
 }
 
+static bool served(const service *s, int hops)
+{
+    return s->hops == hops && !s->narrow;
+}
+
+/* With codes, or, where no full layer is among those that serve, an entry in one number (`build linear`):
+ * rows of one number, and who, one value and L+1 registers in the stream. *numbers: of a row. */
+static service serve_best(const hop_arch *a, const demand *d, int hops, int64_t *numbers)
+{
+    service s = serve(a, d, hops);
+    demand whole = *d; /* only looked at */
+    whole.full.value = 1;
+    whole.full.key = INT64_MAX;
+    whole.base = 2 * (int64_t)hops + 4;
+    service t = serve(a, &whole, hops);
+    bool better = !served(&s, hops) && served(&t, hops);
+    *numbers = better ? 1 : d->full.value;
+    return better ? t : s;
+}
+
 static bool able_at(const hop_arch *a, int hops, const fmpz_t n, service *s)
 {
     demand d;
     bool fits = demand_of_length(&d, hops, n);
-    *s = fits ? serve(a, &d, hops) : (service){.hops = -1};
+    int64_t numbers;
+    *s = fits ? serve_best(a, &d, hops, &numbers) : (service){.hops = -1};
     demand_clear(&d, hops);
-    return fits && s->hops == hops && !s->narrow;
+    return fits && served(s, hops);
 }
 
 bool hop__state_able(const hop_arch *a, int hops, int64_t n)
@@ -143,32 +163,34 @@ static int64_t longest(const hop_arch *a, int hops)
     return hop__state_able(a, hops, good) ? good : 0;
 }
 
-static const char *way(hop__case *c, const service *s)
+static const char *way(hop__case *c, const service *s, int64_t numbers)
 {
-    return hop__say(c, "%lld of the hops by states that hold their tables (`build mixed`)",
-                    (long long)s->linear);
+    return hop__say(c, "%lld of the hops by states that hold their tables (`build %s`)", (long long)s->linear,
+                    numbers == 1 ? "linear" : "mixed");
 }
 
-/* 32 B (N_0 + .. + N_{L-1}) over N_{L-1} log2 N_{L-1}. */
-static double factor(const demand *d, int hops)
+/* 32 times the numbers of a row times (N_0 + .. + N_{L-1}) over N_{L-1} log2 N_{L-1}. */
+static double factor(const demand *d, int hops, int64_t numbers)
 {
     double last = hop__to_log2(&d->table[hops - 1]), sum = 0;
     for (int l = 0; l < hops; l++) sum += exp2(hop__to_log2(&d->table[l]) - last);
-    return FLOAT_BITS * (double)d->full.value * sum / last;
+    return FLOAT_BITS * (double)numbers * sum / last;
 }
 
 static void answer(hop__case *c, hop_bound *b, const demand *d)
 {
-    service s = serve(c->q->arch, d, c->hops);
+    int64_t numbers;
+    service s = serve_best(c->q->arch, d, c->hops, &numbers);
     b->needs =
-        hop__say(c, "%d layers in a row that serve; states of up to %s rows of %lld numbers, 32 bits each",
-                 c->hops + 1, hop__say_integer(c, &d->table[c->hops - 1]), (long long)d->full.value);
+        hop__say(c, "%d layers in a row that serve; states of up to %s rows of %lld number%s, 32 bits each",
+                 c->hops + 1, hop__say_integer(c, &d->table[c->hops - 1]), (long long)numbers,
+                 numbers == 1 ? "" : "s");
     if (s.hops == c->hops && !s.narrow) {
         b->answer = HOP_ANSWER_POSSIBLE;
         b->why = c->by_sizes && s.linear == c->hops
-                     ? hop__say(c, "possible: %s; they take %.4g times the bits that P2 demands", way(c, &s),
-                                factor(d, c->hops))
-                     : hop__say(c, "possible: %s", way(c, &s));
+                     ? hop__say(c, "possible: %s; they take %.4g times the bits that P2 demands",
+                                way(c, &s, numbers), factor(d, c->hops, numbers))
+                     : hop__say(c, "possible: %s", way(c, &s, numbers));
     } else if (s.hops == c->hops) {
         b->why =
             hop__say(c, "enough layers, but a residual width of %lld is too narrow for one-hot addresses",

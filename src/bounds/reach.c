@@ -75,6 +75,7 @@ static void say_by_state(hop_reach *r, const hop_arch *a, int64_t n, int hops)
     hop_text t = {0};
     hop__need need = need_at(hops, n);
     r->able = hops;
+    if (r->able_by_layers < hops) r->able_by_layers = hops;
     strcpy(r->able_by, "P10");
     r->needs_dim = need.key, r->needs_bits = need.bits, r->needs_width = need.width;
     hop_text_printf(&t,
