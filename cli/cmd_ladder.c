@@ -94,7 +94,7 @@ const verb verb_ladder = {
         "theorem says that no weights make it work at this width, or from which length on. Beside them, at smaller sizes: a "
         "chain of thought, an encoder, a stack of linear layers with its state bits. The page DIR/report.html shows the "
         "ladder and explains every column; DIR/ladder.svg is its drawing, DIR/ladder.json holds the same numbers, DIR/full-L "
-        "are the networks.\n\n"
+        "are the networks, DIR/exact the proofs of the page\'s staircase.\n\n"
         "Exit 0: every rung is proved. Exit 10: one is refuted. Exit 30: one is undecided.",
     .colours = true,
     .groups = GROUPS,
