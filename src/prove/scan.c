@@ -179,6 +179,7 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
             for (int64_t h = 0; g && h < heads; h++) s.log_decay = ival_most(s.log_decay, g->mag[h]);
             for (int64_t h = 0; h < heads; h++) {
                 double i = fmax(0, hop__set_range(x->in[HOP_SCAN_I][a], h).hi);
+                i += hop__cut_error(w->bits, i) + w->message * i; /* m is a part of the state: rounded up */
                 gate = ival_most(gate, exp(i) * 1.001);
                 s.stabiliser = ival_most(s.stabiliser, fmax(i, (double)w->facts.length * s.log_decay));
             }
