@@ -64,6 +64,12 @@ static inline ival ival_mul(ival a, ival b)
     return (ival){ival_down(fmin(fmin(p, q), fmin(r, s))), ival_up(fmax(fmax(p, q), fmax(r, s)))};
 }
 
+static inline ival ival_square(ival x)
+{
+    double a = x.lo * x.lo, b = x.hi * x.hi;
+    return (ival){x.lo <= 0 && x.hi >= 0 ? 0 : ival_down(fmin(a, b)), ival_up(fmax(a, b))};
+}
+
 /* [-r, r] around it; r >= 0. */
 static inline ival ival_widen(ival a, double r)
 {

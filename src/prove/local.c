@@ -66,7 +66,7 @@ static ival rising(double (*f)(double), ival x)
     return (ival){f(x.lo), f(x.hi)};
 }
 
-static ival about(ival x, double relative)
+ival hop__about(ival x, double relative)
 {
     if (!(x.lo <= x.hi)) return (ival){-INFINITY, INFINITY};
     return (ival){ival_down(x.lo - fabs(x.lo) * relative - FAINT),
@@ -96,17 +96,18 @@ static ival act(hop_act kind, ival x)
     case HOP_ACT_COPY: return x;
     case HOP_ACT_EXP: return hop__exp_bounds(x);
     case HOP_ACT_EXP1000: return between(hop__exp_bounds(x), 0, 1000);
-    case HOP_ACT_SIGMOID: return between(about(rising(sigmoid, x), ACT_ERROR), 0, 1);
-    case HOP_ACT_SILU: return about(valley(silu, x, -1.2784645427610738, -0.27846454276107380), ACT_ERROR);
-    case HOP_ACT_TANH: return between(about(rising(tanh, x), ACT_ERROR), -1, 1);
-    case HOP_ACT_SOFTPLUS: return between(about(rising(softplus, x), ACT_ERROR), 0, INFINITY);
+    case HOP_ACT_SIGMOID: return between(hop__about(rising(sigmoid, x), ACT_ERROR), 0, 1);
+    case HOP_ACT_SILU:
+        return hop__about(valley(silu, x, -1.2784645427610738, -0.27846454276107380), ACT_ERROR);
+    case HOP_ACT_TANH: return between(hop__about(rising(tanh, x), ACT_ERROR), -1, 1);
+    case HOP_ACT_SOFTPLUS: return between(hop__about(rising(softplus, x), ACT_ERROR), 0, INFINITY);
     case HOP_ACT_LOGSIGMOID: {
         ival y = act(HOP_ACT_SOFTPLUS, (ival){-x.hi, -x.lo});
         return (ival){-y.hi, -y.lo};
     }
-    case HOP_ACT_ELU1: return between(about(rising(elu1, x), ACT_ERROR), 0, INFINITY);
+    case HOP_ACT_ELU1: return between(hop__about(rising(elu1, x), ACT_ERROR), 0, INFINITY);
     case HOP_ACT_RELU: return (ival){fmax(x.lo, 0), fmax(x.hi, 0)};
-    case HOP_ACT_GELU: return about(valley(gelu, x, -0.7517915246935645, -0.1699712074799037), 0x1p-14);
+    case HOP_ACT_GELU: return hop__about(valley(gelu, x, -0.7517915246935645, -0.1699712074799037), 0x1p-14);
     }
     return (ival){-INFINITY, INFINITY};
 }
@@ -130,92 +131,7 @@ hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act kind, double b
     return hop__set_map(m, x, (hop__blocks){x->width, 1, 1, act_block, &a});
 }
 
-/* ---- norms --------------------------------------------------------------------------------- */
-
-/* x / sqrt((x² + o) · by + eps) for x and o in intervals, o >= 0: rises with x; farther from 0 the smaller o
- * is. */
-static ival over_root(ival x, ival o, double by, double eps, double error)
-{
-    double at[2] = {x.lo, x.hi}, with[2] = {x.lo >= 0 ? o.hi : o.lo, x.hi >= 0 ? o.lo : o.hi}, r[2];
-    for (int i = 0; i < 2; i++) r[i] = at[i] == 0 ? 0 : at[i] / sqrt((at[i] * at[i] + with[i]) * by + eps);
-    if (x.lo == 0 && x.hi == 0) return x;
-    return about((ival){r[0], r[1]}, error);
-}
-
-static ival square(ival x)
-{
-    double a = x.lo * x.lo, b = x.hi * x.hi;
-    return (ival){x.lo <= 0 && x.hi >= 0 ? 0 : ival_down(fmin(a, b)), ival_up(fmax(a, b))};
-}
-
-static ival other_squares(const ival *x, int64_t dim, int64_t i)
-{
-    ival o = {0, 0};
-    for (int64_t j = 0; j < dim; j++)
-        if (j != i) o = ival_add(o, square(x[j]));
-    return o;
-}
-
-static void l2_block(const void *arg, int64_t block, const ival *x, ival *y)
-{
-    int64_t dim = ((const local *)arg)->op->dim;
-    double error = 0x1p-21; /* sums are double, their root's inverse is a float, denormal for huge ones */
-    (void)block;
-    for (int64_t i = 0; i < dim; i++) error += 0x1p-147 * ival_mag(x[i]);
-    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], other_squares(x, dim, i), 1, 1e-6, error);
-}
-
-typedef struct norm_arg {
-    const float *w, *bias; /* [dim] for each block, or the same for all */
-    int64_t dim;
-    double eps;
-    bool centred, each; /* each: every block has its own weights */
-    ival *room;         /* [dim] */
-} norm_arg;
-
-static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
-{
-    const norm_arg *a = arg;
-    const float *w = a->w + (a->each ? block * a->dim : 0),
-                *b = a->bias ? a->bias + (a->each ? block * a->dim : 0) : NULL;
-    double n = (double)a->dim, mag = 0, error = (n + 32) * 2 * HOP_UNIT_ROUNDOFF;
-    ival sum = {0, 0};
-    for (int64_t i = 0; i < a->dim; i++) mag = ival_most(mag, ival_mag(x[i])), sum = ival_add(sum, x[i]);
-    for (int64_t i = 0; i < a->dim; i++) y[i] = x[i];
-    for (int64_t i = 0; a->centred && i < a->dim; i++) {
-        /* x_i - mean = x_i (1 - 1/n) - (the others) / n */
-        ival rest = {ival_down(sum.lo - x[i].lo) - 0x1p-48 * n * mag,
-                     ival_up(sum.hi - x[i].hi) + 0x1p-48 * n * mag};
-        y[i] = ival_add(ival_scale(x[i], 1 - 1 / n), ival_scale(rest, -1 / n));
-        y[i] = ival_widen(y[i], error * mag);
-    }
-    ival *c = a->room;
-    for (int64_t i = 0; i < a->dim; i++) c[i] = y[i];
-    /* The sum of squares must neither overflow nor drown in what squares lose below the normal numbers. */
-    ival all = other_squares(c, a->dim, -1);
-    bool fits = all.hi < HOP__LARGEST && all.lo / n + a->eps > 1e-30;
-    for (int64_t i = 0; i < a->dim; i++) {
-        ival v = over_root(c[i], other_squares(c, a->dim, i), 1 / n, a->eps, error);
-        y[i] = hop__float(ival_scale(v, w[i]));
-        if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
-        if (!fits) y[i] = (ival){-INFINITY, INFINITY};
-    }
-}
-
-static hop__set *normed(hop__memory *m, const hop__set *x, int64_t groups, norm_arg a)
-{
-    a.room = hop__take(m, a.dim, sizeof *a.room);
-    return hop__set_map(m, x, (hop__blocks){groups, a.dim, a.dim, norm_block, &a});
-}
-
-hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const float *weight,
-                        const float *bias, double eps)
-{
-    if (norm == HOP_NORM_NONE) return hop__set_columns(m, x, 0, x->width);
-    norm_arg a = {
-        .w = weight, .bias = bias, .dim = x->width, .eps = (float)eps, .centred = norm == HOP_NORM_LAYER};
-    return normed(m, x, 1, a);
-}
+/* ---- rotations ----------------------------------------------------------------------------- */
 
 /* A pair is turned by an angle that is not followed: only its length is known. */
 static void rope_block(const void *arg, int64_t block, const ival *x, ival *y)
@@ -265,7 +181,7 @@ static void element(const void *arg, int64_t e, const ival *x, ival *y)
         break;
     }
     case HOP_OP_RATE: {
-        ival r = about(ival_point(exp((double)l->w[e / op->dim])), 0x1p-20);
+        ival r = hop__about(ival_point(exp((double)l->w[e / op->dim])), 0x1p-20);
         *y = hop__times(x[0], minus(kept_finite(r)));
         break;
     }
@@ -276,7 +192,7 @@ static void element(const void *arg, int64_t e, const ival *x, ival *y)
     }
     case HOP_OP_LRU_INPUT: {
         ival a = x[0], s = {sqrt(-expm1(2 * fmin(a.hi, 0))), sqrt(-expm1(2 * fmin(a.lo, 0)))};
-        *y = a.hi <= 0 ? hop__times(between(about(s, 0x1p-20), 0, 2), hop__times(x[1], x[2]))
+        *y = a.hi <= 0 ? hop__times(between(hop__about(s, 0x1p-20), 0, 2), hop__times(x[1], x[2]))
                        : (ival){-INFINITY, INFINITY};
         if (a.lo == 0 && a.hi == 0) *y = hop__times((ival){0, 0}, hop__times(x[1], x[2]));
         break;
@@ -333,17 +249,19 @@ static void taylor_block(const void *arg, int64_t block, const ival *x, ival *y)
     *y++ = (ival){1, 1};
     for (int64_t i = 0; i < op->dim; i++) *y++ = hop__times(x[i], ival_point(s));
     for (int64_t i = 0; i < op->dim; i++) {
-        ival sq = square(x[i]);
+        ival sq = ival_square(x[i]);
         if (ival_is_point(x[i])) sq = ival_mul(x[i], x[i]);
         double most = fmax(1, sq.hi) * fmax(1, half); /* the same: half of s² may be below them */
-        *y++ =
-            sq.lo == 0 && sq.hi == 0 ? sq : ival_widen(about(ival_scale(sq, half), 0x1p-21), 0x1p-146 * most);
+        *y++ = sq.lo == 0 && sq.hi == 0
+                   ? sq
+                   : ival_widen(hop__about(ival_scale(sq, half), 0x1p-21), 0x1p-146 * most);
         if (!(most < HOP__LARGEST)) y[-1] = (ival){-INFINITY, INFINITY};
         for (int64_t j = i + 1; j < op->dim; j++) {
             ival p = ival_mul(x[i], x[j]);
             most = fmax(1, ival_mag(x[i])) * fmax(1, ival_mag(x[j])) * fmax(1, ss);
-            *y++ =
-                p.lo == 0 && p.hi == 0 ? p : ival_widen(about(ival_scale(p, ss), 0x1p-21), 0x1p-146 * most);
+            *y++ = p.lo == 0 && p.hi == 0
+                       ? p
+                       : ival_widen(hop__about(ival_scale(p, ss), 0x1p-21), 0x1p-146 * most);
             if (!(most < HOP__LARGEST)) y[-1] = (ival){-INFINITY, INFINITY};
         }
     }
@@ -451,21 +369,13 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     case HOP_OP_LINEAR:
     case HOP_OP_BLOCKS: return linear_groups(m, x, in[0]);
     case HOP_OP_ACT: return hop__set_act(m, in[0], op->act, op->before, op->scale);
-    case HOP_OP_L2: return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, op->dim, l2_block, &l});
+    case HOP_OP_L2:
+    case HOP_OP_RMS:
+    case HOP_OP_GROUPNORM: return hop__set_norm_op(m, in[0], op, l.w, l.w2);
     case HOP_OP_ROPE:
         if (!isfinite((double)w->facts.length * pow(op->theta, (2.0 - (double)op->dim) / (double)op->dim)))
             m->overflow = true; /* an infinite angle has no sine */
         return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, op->dim, rope_block, &l});
-    case HOP_OP_RMS:
-        return normed(m, in[0], groups, (norm_arg){.w = l.w, .dim = op->dim, .eps = (float)op->eps});
-    case HOP_OP_GROUPNORM:
-        return normed(m, in[0], groups,
-                      (norm_arg){.w = l.w,
-                                 .bias = l.w2,
-                                 .dim = op->dim,
-                                 .eps = (float)op->eps,
-                                 .centred = true,
-                                 .each = true});
     case HOP_OP_CONSTANT: return constant(m, x);
     case HOP_OP_SHIFT: return shifted(w, a, x->in[0]);
     case HOP_OP_REPEAT: {

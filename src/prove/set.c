@@ -399,6 +399,25 @@ ival hop__set_range(const hop__set *s, int64_t c)
     return hop__set_within(s, c, ival_widen(x, s->rad[c]));
 }
 
+/* Rows lie one after the other: they are read in that order, not column by column. */
+void hop__set_ranges(const hop__set *s, ival *out)
+{
+    enum { AT_ONCE = 256 };
+    for (int64_t from = 0; from < s->width; from += AT_ONCE) {
+        int64_t n = s->width - from < AT_ONCE ? s->width - from : AT_ONCE;
+        for (int64_t c = 0; c < n; c++) out[from + c] = ival_point(s->mid[from + c]);
+        for (int t = 0; t < s->terms; t++) {
+            ival x[AT_ONCE];
+            for (int64_t c = 0; c < n; c++) x[c] = (ival){INFINITY, -INFINITY};
+            for (int64_t r = 0; r < s->term[t].rows; r++)
+                for (int64_t c = 0; c < n; c++)
+                    x[c] = ival_hull(x[c], ival_point(s->term[t].row[r * s->width + from + c]));
+            for (int64_t c = 0; c < n; c++) out[from + c] = ival_add(out[from + c], x[c]);
+        }
+    }
+    for (int64_t c = 0; c < s->width; c++) out[c] = hop__set_within(s, c, ival_widen(out[c], s->rad[c]));
+}
+
 void hop__set_drop_term(hop__set *s, int t)
 {
     for (int64_t c = 0; c < s->width; c++) {
@@ -411,27 +430,40 @@ void hop__set_drop_term(hop__set *s, int t)
     remove_term(s, t);
 }
 
+/* A term's part in what is known of columns from .. from + n - 1: row by row, as they lie. */
+static void measure_term(const hop__set *s, const hop__term *u, int64_t from, int64_t n)
+{
+    enum { AT_ONCE = 256 };
+    double most[AT_ONCE];
+    for (; n > 0; from += AT_ONCE, n -= AT_ONCE) {
+        int64_t count = n < AT_ONCE ? n : AT_ONCE;
+        for (int64_t c = 0; c < count; c++) most[c] = 0;
+        for (int64_t r = 0; r < u->rows; r++) {
+            const double *row = u->row + r * s->width + from;
+            for (int64_t c = 0; c < count; c++) {
+                if (row[c] == 0) continue;
+                most[c] = ival_most(most[c], fabs(row[c]));
+                if (s->grid[from + c] == HOP__NO_GRID) continue;
+                int low = hop__low_bit(row[c]);
+                s->grid[from + c] = low < s->grid[from + c] ? low : s->grid[from + c];
+            }
+        }
+        for (int64_t c = 0; c < count; c++) {
+            s->mag[from + c] += most[c];
+            if (u->mixture && most[c] > 0) s->grid[from + c] = HOP__NO_GRID;
+        }
+    }
+}
+
 void hop__set_measure(hop__memory *m, hop__set *s)
 {
     for (int64_t c = 0; c < s->width; c++) {
-        double mag = fabs(s->mid[c]) + s->rad[c];
-        int grid = s->rad[c] == 0 ? hop__low_bit(s->mid[c]) : HOP__NO_GRID;
-        for (int t = 0; t < s->terms; t++) {
-            const hop__term *u = &s->term[t];
-            double most = 0;
-            for (int64_t r = 0; r < u->rows; r++) {
-                double v = u->row[r * s->width + c];
-                most = ival_most(most, fabs(v));
-                if (grid != HOP__NO_GRID && v != 0) {
-                    int low = hop__low_bit(v);
-                    grid = low < grid ? low : grid;
-                }
-            }
-            mag += most;
-            if (u->mixture && most > 0) grid = HOP__NO_GRID;
-        }
-        s->mag[c] = mag == 0 ? 0 : ival_up(mag * (1 + 0x1p-48));
-        s->grid[c] = grid;
+        s->mag[c] = fabs(s->mid[c]) + s->rad[c];
+        s->grid[c] = s->rad[c] == 0 ? hop__low_bit(s->mid[c]) : HOP__NO_GRID;
+    }
+    for (int t = 0; t < s->terms; t++) measure_term(s, &s->term[t], 0, s->width);
+    for (int64_t c = 0; c < s->width; c++) {
+        if (s->mag[c] != 0) s->mag[c] = ival_up(s->mag[c] * (1 + 0x1p-48));
         if (!(s->mag[c] < HOP__LARGEST)) m->overflow = true;
     }
 }
@@ -442,8 +474,9 @@ static void settle_columns(hop__set *s, hop__term *t)
     for (int64_t c = 0; c < s->width; c++) {
         double first = t->row[c];
         int64_t r = 0;
+        if (first == 0) continue;
         while (r < t->rows && t->row[r * s->width + c] == first) r++;
-        if (first == 0 || r < t->rows) continue;
+        if (r < t->rows) continue;
         add_mid(s, c, first);
         for (r = 0; r < t->rows; r++) t->row[r * s->width + c] = 0;
     }

@@ -118,8 +118,9 @@ hop__set *hop__set_joined(hop__memory *m, const hop__set *x);
 void hop__set_fix(hop__memory *m, hop__set *s, int var, int64_t value);
 /* A term's range goes into the box. */
 void hop__set_drop_term(hop__set *s, int t);
-/* Everything that column c may be; what term t adds to it. */
+/* Everything that column c may be; the same of all columns; what term t adds to one. */
 ival hop__set_range(const hop__set *s, int64_t c);
+void hop__set_ranges(const hop__set *s, ival *out); /* [width] */
 ival hop__set_term_range(const hop__set *s, int t, int64_t c);
 /* Is a sum of multiples of 2^grid exact in any order when their absolute values are `mag` together? */
 bool hop__exact_sum(int grid, double mag);

@@ -36,6 +36,38 @@ static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int
     r->mag *= 1 + 0x1p-40, r->rad *= 1 + 0x1p-40;
 }
 
+/* Columns of x that some weight meets. */
+static bool *met(hop__memory *m, const hop__set *x, const hop__matrix *w)
+{
+    bool *used = hop__take(m, w->in, sizeof *used);
+    for (int64_t i = 0; used && i < w->out; i++)
+        for (int64_t j = 0; j < w->in; j++)
+            if (w->w[i * w->row_step + j * w->col_step] != 0) used[j] = x->mag[j] != 0;
+    return used;
+}
+
+static bool term_meets(const hop__set *x, const hop__term *t, const bool *used)
+{
+    for (int64_t i = 0; i < t->rows; i++)
+        for (int64_t j = 0; j < x->width; j++)
+            if (used[j] && t->row[i * x->width + j] != 0) return true;
+    return false;
+}
+
+/* x without the terms that no weight meets; x itself if there is none. What is left of x is not changed. */
+static const hop__set *without_unmet(hop__memory *m, const hop__set *x, const hop__matrix *w)
+{
+    const bool *used = x->terms ? met(m, x, w) : NULL;
+    hop__set *y = used ? hop__take(m, 1, sizeof *y) : NULL;
+    if (!y) return x;
+    *y = *x;
+    y->term = hop__take(m, x->terms, sizeof *y->term);
+    y->terms = 0, y->room = x->terms;
+    for (int t = 0; y->term && t < x->terms; t++)
+        if (term_meets(x, &x->term[t], used)) y->term[y->terms++] = x->term[t];
+    return y->term && y->terms < x->terms ? y : x;
+}
+
 hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w, double *lost)
 {
     hop__set *y = hop__set_new(m, w.out);
@@ -68,7 +100,7 @@ hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w,
 
 hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w)
 {
-    hop__set *y = hop__set_linear_rows(m, x, w, NULL);
+    hop__set *y = hop__set_linear_rows(m, without_unmet(m, x, &w), w, NULL);
     hop__set_tidy(m, y);
     return m->status == HOP_OK ? y : NULL;
 }

@@ -144,8 +144,8 @@ hop__set *hop__layer_input(const hop__walk *w, const hop__set *x)
     return c->norm == HOP_NORM_NONE ? y : hop__set_cut(w->m, y, w->bits);
 }
 
-/* x [classes] through the layer, in place. */
-static bool run_layer(hop__walk *w, hop__set **x)
+/* x + mixer(norm(x)), class by class. */
+static bool mix(hop__walk *w, hop__set **x)
 {
     hop__layer l;
     if (!hop__layer_open(&l, w)) return false;
@@ -153,8 +153,23 @@ static bool run_layer(hop__walk *w, hop__set **x)
     for (int i = 0; w->m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) {
         hop__memory *keep = begin_scratch(w);
-        hop__set *sum = hop__set_cut(w->m, hop__set_add(w->m, x[a], l.buffer[HOP_Y][a]), w->bits);
-        x[a] = sum ? hop__set_mlp(w, a, sum) : NULL;
+        x[a] = hop__set_cut(w->m, hop__set_add(w->m, x[a], l.buffer[HOP_Y][a]), w->bits);
+        if (x[a]) hop__set_own(w->m, x[a]);
+        end_scratch(w, keep, &x[a], 1);
+    }
+    return w->m->status == HOP_OK;
+}
+
+/* x [classes] through the layer, in place. *same: nothing has changed, and x lies where it did. */
+static bool run_layer(hop__walk *w, hop__set **x, bool *same)
+{
+    bool silent = hop__mixer_is_silent(w, x);
+    if (!silent && !mix(w, x)) return false;
+    bool idle = w->m->status == HOP_OK && hop__mlp_is_silent(w, x);
+    *same = silent && idle;
+    for (int a = 0; w->m->status == HOP_OK && !idle && a < w->facts.classes; a++) {
+        hop__memory *keep = begin_scratch(w);
+        x[a] = hop__set_mlp(w, a, x[a]);
         if (x[a]) hop__set_own(w->m, x[a]); /* the memory of the layer before is about to go */
         end_scratch(w, keep, &x[a], 1);
     }
@@ -164,13 +179,15 @@ static bool run_layer(hop__walk *w, hop__set **x)
 bool hop__walk_layers(hop__walk *w, hop__set **x, hop__memory memory[2], hop_margin *margins, int64_t *count)
 {
     int64_t layers = hop_model_config(w->model)->pattern.layers;
+    bool same = false;
     *count = 0;
+    w->m = &memory[0];
     for (w->layer = 0; w->layer < layers; w->layer++) {
-        w->m = &memory[w->layer & 1];
+        if (w->layer > 0 && !same) w->m = w->m == &memory[0] ? &memory[1] : &memory[0];
         hop__memory_clear(w->m);
         w->margin =
             (hop_margin){.layer = w->layer, .player = -2, .score_gap = INFINITY, .clip_margin = INFINITY};
-        if (!run_layer(w, x)) return false;
+        if (!run_layer(w, x, &same)) return false;
         const hop__set *own = x[w->answering];
         for (int64_t c = 0; c < own->width; c++)
             w->margin.code_error = ival_most(w->margin.code_error, own->rad[c]);

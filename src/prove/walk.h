@@ -48,9 +48,15 @@ void hop__local_op(hop__walk *w, const hop__inputs *x, hop__set **y);
 ival hop__exp_bounds(ival x);
 /* y = f(a) elementwise. */
 hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act act, double before, double scale);
-/* norms of a whole row; NULL weight: x itself */
+/* x, give or take so much of itself, and what exponentials lose below 2^-120; not a number: anything. */
+ival hop__about(ival x, double relative);
+
+/* norm.c: norms of a whole row; NULL weight: x itself */
 hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const float *weight,
                         const float *bias, double eps);
+/* L2, RMS and GROUPNORM. */
+hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
+                           const float *bias);
 
 /* attend.c: softmax attention. Relative error of weights and of their quotient over n tokens. */
 double hop__attention_error(int64_t n);
@@ -75,6 +81,11 @@ typedef struct hop__layer {
 bool hop__layer_open(hop__layer *l, hop__walk *w); /* layer w->layer */
 bool hop__layer_op(hop__layer *l, int number);
 hop__set *hop__layer_input(const hop__walk *w, const hop__set *x); /* the layer's norm of the stream */
+
+/* silent.c: does the layer's mixer, or its MLP, add exactly 0 to every token, whatever it computes on the
+ * way? */
+bool hop__mixer_is_silent(const hop__walk *w, hop__set *const *x);
+bool hop__mlp_is_silent(const hop__walk *w, hop__set *const *x);
 
 /* All layers in order. x [classes]: the streams before the first one become those after the last one, which
  * live in one of the two memories. False: w->m says why (status, or overflow). */

@@ -1,0 +1,165 @@
+/* Norms of rows: x / sqrt(mean x² + eps) and its like.
+ *
+ * Where one table alone decides what a row holds, the norm is an interval function of each of its rows. Where
+ * several do, the row is not known as a whole; but if it has a large constant part, its length hardly varies,
+ * and the norm is a product with one factor that lies between narrow bounds: tables pass through as they are,
+ * and what the factor may be off goes into the box. */
+#include "walk.h"
+
+#include <string.h>
+
+#define L2_EPS 1e-6
+#define NARROW \
+    0x1p-7 /* relative width of a factor up to which tables are worth more than their rows' lengths */
+
+/* ---- row by row ---------------------------------------------------------------------------- */
+
+/* x / sqrt((x² + o) · by + eps) for x and o in intervals, o >= 0: rises with x; farther from 0 the smaller o
+ * is. */
+static ival over_root(ival x, ival o, double by, double eps, double error)
+{
+    double at[2] = {x.lo, x.hi}, with[2] = {x.lo >= 0 ? o.hi : o.lo, x.hi >= 0 ? o.lo : o.hi}, r[2];
+    for (int i = 0; i < 2; i++) r[i] = at[i] == 0 ? 0 : at[i] / sqrt((at[i] * at[i] + with[i]) * by + eps);
+    if (x.lo == 0 && x.hi == 0) return x;
+    return hop__about((ival){r[0], r[1]}, error);
+}
+
+static ival other_squares(const ival *x, int64_t dim, int64_t i)
+{
+    ival o = {0, 0};
+    for (int64_t j = 0; j < dim; j++)
+        if (j != i) o = ival_add(o, ival_square(x[j]));
+    return o;
+}
+
+typedef struct norm_arg {
+    const float *w, *bias; /* [dim] for each block, or the same for all */
+    int64_t dim;
+    double eps;
+    bool centred, each; /* each: every block has its own weights */
+    ival *room;         /* [dim] */
+} norm_arg;
+
+static void l2_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    int64_t dim = ((const norm_arg *)arg)->dim;
+    double error = 0x1p-21; /* sums are double, their root's inverse is a float, denormal for huge ones */
+    (void)block;
+    for (int64_t i = 0; i < dim; i++) error += 0x1p-147 * ival_mag(x[i]);
+    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], other_squares(x, dim, i), 1, L2_EPS, error);
+}
+
+static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    const norm_arg *a = arg;
+    const float *w = a->w + (a->each ? block * a->dim : 0),
+                *b = a->bias ? a->bias + (a->each ? block * a->dim : 0) : NULL;
+    double n = (double)a->dim, mag = 0, error = (n + 32) * 2 * HOP_UNIT_ROUNDOFF;
+    ival sum = {0, 0};
+    for (int64_t i = 0; i < a->dim; i++) mag = ival_most(mag, ival_mag(x[i])), sum = ival_add(sum, x[i]);
+    for (int64_t i = 0; i < a->dim; i++) y[i] = x[i];
+    for (int64_t i = 0; a->centred && i < a->dim; i++) {
+        /* x_i - mean = x_i (1 - 1/n) - (the others) / n */
+        ival rest = {ival_down(sum.lo - x[i].lo) - 0x1p-48 * n * mag,
+                     ival_up(sum.hi - x[i].hi) + 0x1p-48 * n * mag};
+        y[i] = ival_add(ival_scale(x[i], 1 - 1 / n), ival_scale(rest, -1 / n));
+        y[i] = ival_widen(y[i], error * mag);
+    }
+    ival *c = a->room;
+    for (int64_t i = 0; i < a->dim; i++) c[i] = y[i];
+    /* The sum of squares must neither overflow nor drown in what squares lose below the normal numbers. */
+    ival all = other_squares(c, a->dim, -1);
+    bool fits = all.hi < HOP__LARGEST && all.lo / n + a->eps > 1e-30;
+    for (int64_t i = 0; i < a->dim; i++) {
+        ival v = over_root(c[i], other_squares(c, a->dim, i), 1 / n, a->eps, error);
+        y[i] = hop__float(ival_scale(v, w[i]));
+        if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
+        if (!fits) y[i] = (ival){-INFINITY, INFINITY};
+    }
+}
+
+/* ---- one factor for all rows ------------------------------------------------------------------ */
+
+/* What a norm multiplies the numbers of a group by, whatever the row: false when that varies widely, or when
+ * the sum of squares may leave float32's range. `range` [dim]: of the group's columns. */
+static bool common_factor(const ival *range, const norm_arg *a, bool l2, ival *factor)
+{
+    ival all = other_squares(range, a->dim, -1);
+    double by = l2 ? 1 : 1 / (double)a->dim, eps = l2 ? L2_EPS : a->eps;
+    *factor = (ival){0, 0};
+    if (all.hi == 0) return true; /* zeros stay what they are */
+    if (!(all.hi < HOP__LARGEST && all.lo * by + eps > 1e-30)) return false;
+    factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * (1 + 0x1p-50)) + eps))));
+    factor->hi = ival_up(1 / ival_down(sqrt(ival_down(ival_down(all.lo * by * (1 - 0x1p-50)) + eps))));
+    return factor->lo > 0 && factor->hi - factor->lo <= NARROW * factor->lo;
+}
+
+/* y = x · factor · w: products lose their rounding, and the factor its own, which is `error`. */
+static hop__set *scaled(hop__memory *m, const hop__set *x, const norm_arg *a, const ival *factor,
+                        double error)
+{
+    hop__set *y = hop__set_new(m, x->width);
+    double *by = hop__take(m, x->width, sizeof *by);
+    for (int t = 0; y && t < x->terms; t++) hop__set_term_like(m, y, &x->term[t]);
+    if (m->status != HOP_OK) return NULL;
+    for (int64_t c = 0; c < x->width; c++) {
+        ival f = factor[c / a->dim];
+        double w = a->w ? a->w[c % a->dim] : 1, mid = ival_mid(f);
+        by[c] = mid * w;
+        y->mid[c] = x->mid[c] * by[c];
+        if (x->mag[c] == 0 || w == 0) continue;
+        double off = fabs(w) * (mid * x->rad[c] + (ival_rad(f) + (error + 0x1p-48) * f.hi) * x->mag[c]);
+        y->rad[c] = ival_up(off * (1 + 0x1p-40) + 0x1p-148 * (1 + fabs(w)));
+    }
+    for (int t = 0; t < x->terms; t++)
+        for (int64_t r = 0; r < x->term[t].rows; r++)
+            for (int64_t c = 0; c < x->width; c++)
+                y->term[t].row[r * x->width + c] = x->term[t].row[r * x->width + c] * by[c];
+    hop__set_tidy(m, y);
+    return m->status == HOP_OK ? y : NULL;
+}
+
+/* NULL, and no status: row by row is better. */
+static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t groups, const norm_arg *a,
+                                 bool l2)
+{
+    double rows = x->terms ? (double)x->term[0].rows : 1;
+    if (a->centred || a->bias ||
+        (x->terms < 2 && (double)groups * (double)a->dim * (double)a->dim * rows < 4e6))
+        return NULL;
+    ival *range = hop__take(m, x->width, sizeof *range), *factor = hop__take(m, groups, sizeof *factor);
+    if (m->status != HOP_OK) return NULL;
+    hop__set_ranges(x, range);
+    double error = l2 ? 0x1p-20 : ((double)a->dim + 40) * 2 * HOP_UNIT_ROUNDOFF;
+    for (int64_t g = 0; g < groups; g++)
+        if (!common_factor(range + g * a->dim, a, l2, &factor[g])) return NULL;
+    return scaled(m, x, a, factor, error);
+}
+
+static hop__set *normed(hop__memory *m, const hop__set *x, int64_t groups, norm_arg a, bool l2)
+{
+    hop__set *y = with_one_factor(m, x, groups, &a, l2);
+    if (y || m->status != HOP_OK) return y;
+    a.room = hop__take(m, a.dim, sizeof *a.room);
+    return hop__set_map(m, x, (hop__blocks){groups, a.dim, a.dim, l2 ? l2_block : norm_block, &a});
+}
+
+hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const float *weight,
+                        const float *bias, double eps)
+{
+    if (norm == HOP_NORM_NONE) return hop__set_columns(m, x, 0, x->width);
+    norm_arg a = {
+        .w = weight, .bias = bias, .dim = x->width, .eps = (float)eps, .centred = norm == HOP_NORM_LAYER};
+    return normed(m, x, 1, a, false);
+}
+
+hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
+                           const float *bias)
+{
+    norm_arg a = {.dim = op->dim, .eps = (float)op->eps};
+    int64_t groups = op->groups > 1 ? op->groups : 1;
+    if (op->kind == HOP_OP_L2) return normed(m, x, groups, a, true);
+    a.w = weight;
+    if (op->kind == HOP_OP_GROUPNORM) a.bias = bias, a.centred = a.each = true;
+    return normed(m, x, groups, a, false);
+}
