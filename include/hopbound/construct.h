@@ -20,8 +20,9 @@ extern "C" {
  * tells what each is and why it is exact. */
 /* clang-format off */
 #define HOP_CONSTRUCT_LIST(X)                                                                                \
-    X(full, "full", FUNCCOMP, 0, "L+1 full-attention layers, one head each")                                 \
-    X(hybrid, "hybrid", FUNCCOMP, HOP_CHOOSES_MIXER, "one linear layer (--mixer), then L full-attention layers") \
+    X(full, "full", FUNCCOMP, HOP_CHOOSES_SHAPE, "L+1 full-attention layers, one head each")                 \
+    X(hybrid, "hybrid", FUNCCOMP, HOP_CHOOSES_MIXER | HOP_CHOOSES_SHAPE,                                     \
+      "one linear layer (--mixer), then L full-attention layers, or any --pattern that has them")            \
     X(linear, "linear", FUNCCOMP, 0, "linear layers only, every table kept in a state")                   \
     X(mixed, "mixed", FUNCCOMP, HOP_CHOOSES_PATTERN,                                                         \
       "L+1 layers, full or linear in any order (--pattern), each a hop: by scores, or by a state that holds the table") \
@@ -32,7 +33,12 @@ extern "C" {
       "2-Sum by (B,k)-sparse attention with B heads (--block, --topk)")
 /* clang-format on */
 
-typedef enum hop_construct_choice { HOP_CHOOSES_MIXER = 1, HOP_CHOOSES_BLOCKS = 2, HOP_CHOOSES_PATTERN = 4 } hop_construct_choice;
+typedef enum hop_construct_choice {
+    HOP_CHOOSES_MIXER = 1,
+    HOP_CHOOSES_BLOCKS = 2,
+    HOP_CHOOSES_PATTERN = 4,
+    HOP_CHOOSES_SHAPE = 8
+} hop_construct_choice;
 
 typedef struct hop_construct_kind {
     const char *name;
@@ -47,6 +53,10 @@ typedef struct hop_construct_options {
     const char *mixer;   /* hybrid: the linear layer; NULL: deltanet */
     const char *pattern; /* mixed: L+1 layers, F or L in any order; NULL: all linear */
     int64_t block, topk; /* two-sum-sparse; block divides n; 0: the largest that does, up to 4, and 1 */
+    /* full, hybrid: the architecture to write the network into; NULL: the smallest. Its pattern, widths,
+     * norm, MLP, RoPE and settings are kept, d_model, head_dim and mlp_hidden that are 0 become the smallest;
+     * vocabulary and positions are the task's. Layers that are not needed pass the stream as it is. */
+    const hop_config *shape;
 } hop_construct_options;
 
 /* HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for this task or these sizes. `o` may be NULL. */

@@ -139,6 +139,9 @@ void hop_layernorm(float *y, const float *x, const float *weight, const float *b
  * first + r. With odd dim the last element stays. */
 void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
               double theta);
+/* The same with the first `turned` numbers of every head, as if it had no others. */
+void hop_rope_part(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
+                   int64_t first, double theta);
 
 /* Gradients. dx = dy ⊙ f'(x), which may lie where dy does, and y = f(x) once more (NULL: not wanted). relu's
  * slope at 0 is 0. */
@@ -168,6 +171,9 @@ void hop_layernorm_backward(const hop_norm_grad *g, const float *x, const float 
 void hop_rope_table(double *table, int64_t rows, int64_t dim, double theta);
 void hop_rope_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, const double *table,
                  int64_t first, bool back);
+/* The same with the first `turned` numbers of every head; the table is hop_rope_table's of `turned`. */
+void hop_rope_part_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
+                      const double *table, int64_t first, bool back);
 
 /* Two roundings, both to nearest, ties to even; infinities and NaN stay what they are. */
 

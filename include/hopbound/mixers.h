@@ -33,6 +33,9 @@ extern "C" {
     X(gate, 0, 1, "the output is gated")                                                           \
     X(norm, 0, 1, "the output is normalised per head (or over the width, as the mixer has it)")    \
     X(rope, 0, 1, "queries and keys are rotated by their position")                                \
+    X(rope_dim, 0, 1 << 20, "numbers of a head that are rotated, the first ones; 0: all")          \
+    X(qk_norm, 0, 1, "queries and keys are normalised per head")                                   \
+    X(latent, 0, 1 << 16, "keys and values come from so many normalised numbers (MLA); 0: from x") \
     X(normalise, 0, 1, "divide by the sum of the weights")                                         \
     X(feature, 0, 3, "feature map: 0 identity, 1 elu+1, 2 relu, 3 product of two affine maps")     \
     X(window, 1, INT64_MAX, "positions that are seen, the current one included")                   \

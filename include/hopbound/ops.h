@@ -43,7 +43,7 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  *   ACT        y = scale · act(a · before), act one of hop_act
  *   RATE       y = -min(exp(w[g]), 1e30) · a for group g of `groups`, dim numbers each
  *   L2         y = a / sqrt(sum a² + 1e-6) for each of the groups
- *   ROPE       rotates each of the groups by its position, theta
+ *   ROPE       rotates the first `turned` numbers of each of the groups by its position, theta
  *   RMS        y = a / sqrt(mean a² + eps) · w for each of the groups; w [dim], the same for all
  *   GROUPNORM  y = (a - mean) / sqrt(variance + eps) · w + w2 for each of the groups; w, w2 [groups * dim], w2
  *              may be none
@@ -133,6 +133,7 @@ typedef struct hop_op {
     int64_t first_row;      /* LINEAR, LERP */
     int64_t first_column, row;  /* LINEAR */
     int64_t taps, times, steps; /* CONV, REPEAT, SCAN */
+    int64_t turned;             /* ROPE */
     hop_act act;
     bool silu, scaled, steady;
     double before, scale, eps, theta;

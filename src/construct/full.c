@@ -5,7 +5,7 @@
  * sizes tested. One head a layer; with B = bits of a number's code, head_dim = L+2+B and d_model =
  * L+2+3B+(w's bits), which is O(L + log n). Layer e is the look-up of z_e; fields.h says how a look-up works.
  */
-#include "fields.h"
+#include "shaped.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -13,14 +13,15 @@
 hop_status hop__construct_full(hop_model **out, const hop_task *task, const hop_construct_options *o,
                                hop_error *err)
 {
-    (void)o;
+    static const char construction[] = "{\"kind\": \"full\"}";
+    if (o->shape) return hop__construct_shaped(out, task, o->shape, construction, err);
     hop__fields f;
     hop_config c;
     char pattern[32];
     int hops = task->funccomp.hops;
     hop__fields_init(&f, &task->funccomp);
     snprintf(pattern, sizeof pattern, "full^%d", hops + 1);
-    hop_status s = hop__construct_config(&c, pattern, task, "{\"kind\": \"full\"}", err);
+    hop_status s = hop__construct_config(&c, pattern, task, construction, err);
     if (s != HOP_OK) return s;
     c.d_model = f.d_model;
     c.head_dim = f.head_dim;

@@ -91,15 +91,21 @@ static void turn(float *x, int64_t heads, int64_t dim, int64_t half, double co, 
     }
 }
 
-void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first, double theta)
+void hop_rope_part(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
+                   int64_t first, double theta)
 {
-    for (int64_t e = 0; e < dim / 2; e++) {
-        double rate = pow(theta, -2.0 * (double)e / (double)dim);
+    for (int64_t e = 0; e < turned / 2; e++) {
+        double rate = pow(theta, -2.0 * (double)e / (double)turned);
         for (int64_t r = 0; r < rows; r++) {
             double angle = (double)(first + r) * rate;
-            turn(x + r * stride + e, heads, dim, dim / 2, cos(angle), sin(angle));
+            turn(x + r * stride + e, heads, dim, turned / 2, cos(angle), sin(angle));
         }
     }
+}
+
+void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first, double theta)
+{
+    hop_rope_part(x, rows, stride, heads, dim, dim, first, theta);
 }
 
 void hop_rope_table(double *table, int64_t rows, int64_t dim, double theta)
@@ -114,15 +120,21 @@ void hop_rope_table(double *table, int64_t rows, int64_t dim, double theta)
     }
 }
 
-void hop_rope_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, const double *table,
-                 int64_t first, bool back)
+void hop_rope_part_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
+                      const double *table, int64_t first, bool back)
 {
-    int64_t half = dim / 2;
+    int64_t half = turned / 2;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t e = 0; e < half; e++) {
             const double *t = table + ((first + r) * half + e) * 2;
             turn(x + r * stride + e, heads, dim, half, t[0], back ? -t[1] : t[1]);
         }
+}
+
+void hop_rope_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, const double *table,
+                 int64_t first, bool back)
+{
+    hop_rope_part_by(x, rows, stride, heads, dim, dim, table, first, back);
 }
 
 /* ---- peak ---------------------------------------------------------------------------------- */

@@ -228,7 +228,7 @@ size_t hop_tape_angles_size(const hop_list *l, int64_t tokens)
 void hop_tape_angles(double *angles, const hop_list *l, int64_t tokens)
 {
     const hop_op *op = rotation(l);
-    if (op) hop_rope_table(angles, tokens, op->dim, op->theta);
+    if (op) hop_rope_table(angles, tokens, op->turned, op->theta);
 }
 
 /* ---- both ways -------------------------------------------------------------------------------- */

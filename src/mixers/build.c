@@ -32,6 +32,14 @@ hop_status hop__ready_centred(hop_mixer_config *c, const char *name, hop_error *
     return hop_fail(err, HOP_EDOMAIN, "%s: its norm leaves nothing of a value_dim of 1; set norm to 0", name);
 }
 
+hop_status hop__ready_attention(hop_mixer_config *c, const char *name, hop_error *err)
+{
+    hop__option_default(c, HOP_OPTION_value_dim, c->head_dim);
+    if (HOP__OPT(c, rope_dim) <= c->head_dim) return HOP_OK;
+    return hop_fail(err, HOP_EDOMAIN, "%s: %lld numbers of a head of %lld cannot be rotated", name,
+                    (long long)HOP__OPT(c, rope_dim), (long long)c->head_dim);
+}
+
 hop_status hop__ready_causal(const hop_mixer_config *c, const char *name, hop_error *err)
 {
     if (c->bidirectional) return hop_fail(err, HOP_EDOMAIN, "%s: looks back only, not both ways", name);
@@ -69,12 +77,29 @@ void hop__param_convs(hop_param *out, int *n, int64_t taps, const int64_t width[
     for (int i = 0; taps > 0 && i < 3; i++) hop__param(out, n, convs[i], width[i], taps);
 }
 
+static int64_t value_dim(const hop_mixer_config *c)
+{
+    int64_t dim = hop__option_if_any(c, HOP_OPTION_value_dim);
+    return dim ? dim : c->head_dim;
+}
+
 int hop__attention_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS])
 {
-    int64_t qw = hop__key_width(c), kw = c->kv_heads * c->head_dim;
+    int64_t qw = hop__key_width(c), kw = c->kv_heads * c->head_dim, dv = value_dim(c);
+    int64_t latent = hop__option_if_any(c, HOP_OPTION_latent), from = latent ? latent : c->d_model;
     int n = 0;
-    hop__param_qkv(out, &n, c, (const int64_t[]){qw, kw, kw});
-    hop__param(out, &n, "o_proj.weight", c->d_model, qw);
+    hop__param(out, &n, "q_proj.weight", qw, c->d_model);
+    if (latent) hop__param(out, &n, "kv_a_proj.weight", latent, c->d_model);
+    if (latent) hop__param(out, &n, "kv_a_norm.weight", latent, 0);
+    hop__param(out, &n, "k_proj.weight", kw, from);
+    hop__param(out, &n, "v_proj.weight", c->kv_heads * dv, from);
+    if (hop__option_if_any(c, HOP_OPTION_qk_norm)) {
+        hop__param(out, &n, "q_norm.weight", c->head_dim, 0);
+        hop__param(out, &n, "k_norm.weight", c->head_dim, 0);
+    }
+    if (hop__option_if_any(c, HOP_OPTION_gate))
+        hop__param(out, &n, "g_proj.weight", c->heads * dv, c->d_model);
+    hop__param(out, &n, "o_proj.weight", c->d_model, c->heads * dv);
     return n;
 }
 
@@ -282,9 +307,11 @@ hop__val hop__grouped(hop_builder *b, hop_op_kind kind, hop__val x, int64_t grou
     return hop__add(b, (hop_op){.kind = kind, .groups = groups}, &x, 1, w, NULL);
 }
 
-hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, double theta)
+hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, int64_t turned, double theta)
 {
-    return hop__add(b, (hop_op){.kind = HOP_OP_ROPE, .groups = groups, .theta = theta}, &x, 1, NULL, NULL);
+    hop_op op = {.kind = HOP_OP_ROPE, .groups = groups, .theta = theta};
+    op.turned = turned ? turned : x.width / groups;
+    return hop__add(b, op, &x, 1, NULL, NULL);
 }
 
 hop__val hop__rms(hop_builder *b, hop__val x, const char *w, int64_t groups)
@@ -356,26 +383,38 @@ hop__val hop__scan_op(hop_builder *b, const hop__scan *s)
 /* ---- attention ----------------------------------------------------------------------------- */
 
 /* What leads to a choice must have the same bits however many rows are computed together. */
-static hop__val projected(hop_builder *b, const char *w, int64_t heads, bool steady)
+static hop__val projected(hop_builder *b, hop__val x, const char *w, bool steady)
 {
-    hop__val x = hop__linear(b, hop__x(b), w, NULL);
+    hop__val y = hop__linear(b, x, w, NULL);
     b->list->op[b->list->op_count - 1].steady = steady;
-    return heads > 0 && b->c->rope_theta > 0 ? hop__rope(b, x, heads, b->c->rope_theta) : x;
+    return y;
+}
+
+/* Queries and keys: their norms, then their rotation. */
+static hop__val turned(hop_builder *b, hop__val x, const char *norm, int64_t heads)
+{
+    x = hop__rms(b, x, norm, heads);
+    if (!(b->c->rope_theta > 0)) return x;
+    return hop__rope(b, x, heads, hop__option_if_any(b->c, HOP_OPTION_rope_dim), b->c->rope_theta);
 }
 
 hop_op *hop__attention(hop_builder *b, hop_op_kind kind)
 {
     const hop_mixer_config *c = b->c;
     bool steady = kind == HOP_OP_SPARSE;
-    hop__val q = projected(b, "q_proj.weight", c->heads, steady);
-    hop__val k = projected(b, "k_proj.weight", c->kv_heads, steady);
-    hop__val v = projected(b, "v_proj.weight", 0, steady);
+    hop__val q = turned(b, projected(b, hop__x(b), "q_proj.weight", steady), "q_norm.weight", c->heads),
+             x = hop__x(b);
+    if (hop__option_if_any(c, HOP_OPTION_latent))
+        x = hop__rms(b, projected(b, x, "kv_a_proj.weight", steady), "kv_a_norm.weight", 1);
+    hop__val k = turned(b, projected(b, x, "k_proj.weight", steady), "k_norm.weight", c->kv_heads);
+    hop__val v = projected(b, x, "v_proj.weight", steady);
     hop_op op = {.kind = kind, .heads = c->heads, .kv_heads = c->kv_heads, .scale = hop__scale(c)};
-    op.width = hop__key_width(c), op.dim = op.key_dim = op.value_dim = c->head_dim;
+    op.dim = op.key_dim = c->head_dim, op.value_dim = value_dim(c), op.width = c->heads * op.value_dim;
     return hop__op(b, op, (const hop__val[]){q, k, v}, 3);
 }
 
 void hop__attention_end(hop_builder *b, const hop_op *op)
 {
-    hop__output(b, hop__result(op), "o_proj.weight", NULL);
+    hop__val o = hop__gate(b, hop__result(op), "g_proj.weight", NULL, HOP_ACT_SIGMOID);
+    hop__output(b, o, "o_proj.weight", NULL);
 }

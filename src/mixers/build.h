@@ -22,8 +22,16 @@ hop_status hop__ready_wide(hop_mixer_config *c, hop_error *err);      /* .. and 
 /* For norms that take the mean off, after which a single number would always be 0: value_dim as above, and
  * refused when it is 1 and the norm is on. */
 hop_status hop__ready_centred(hop_mixer_config *c, const char *name, hop_error *err);
+/* For attention: value_dim is head_dim if not given; refuses what cannot be rotated. */
+hop_status hop__ready_attention(hop_mixer_config *c, const char *name, hop_error *err);
 /* For attention that only looks back. */
 hop_status hop__ready_causal(const hop_mixer_config *c, const char *name, hop_error *err);
+
+/* An option that a mixer need not take: 0 then. */
+static inline int64_t hop__option_if_any(const hop_mixer_config *c, hop_option o)
+{
+    return c->option[o] > 0 ? c->option[o] : 0;
+}
 
 static inline int64_t hop__key_width(const hop_mixer_config *c)
 {
@@ -44,7 +52,7 @@ void hop__param(hop_param *out, int *n, const char *name, int64_t rows, int64_t 
 /* {q,k,v}_proj.weight, and, when there are taps, {q,k,v}_conv1d.weight; widths of q, k, v. */
 void hop__param_qkv(hop_param *out, int *n, const hop_mixer_config *c, const int64_t width[3]);
 void hop__param_convs(hop_param *out, int *n, int64_t taps, const int64_t width[3]);
-/* q_proj, k_proj, v_proj, o_proj of full, window and sparse. */
+/* q_proj, k_proj, v_proj, o_proj of full, window and sparse, and what their options add. */
 int hop__attention_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS]);
 
 /* ---- initial values: nothing is done to what does not exist --------------------------------- */
@@ -104,7 +112,7 @@ hop__val hop__act(hop_builder *b, hop__val x, hop_act act);
 hop__val hop__act_scaled(hop_builder *b, hop__val x, hop_act act, double before, double scale);
 /* An operation that looks at `groups` groups alike, or at none; w may be NULL. */
 hop__val hop__grouped(hop_builder *b, hop_op_kind kind, hop__val x, int64_t groups, const char *w);
-hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, double theta);
+hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, int64_t turned, double theta); /* 0: all */
 hop__val hop__rms(hop_builder *b, hop__val x, const char *w, int64_t groups);
 hop__val hop__groupnorm(hop_builder *b, hop__val x, const char *w, const char *bias, int64_t groups,
                         double eps);

@@ -45,8 +45,8 @@ static void retnet_list(hop_builder *b)
     hop__val q = hop__project_conv(b, "q_proj.weight", "q_conv1d.weight");
     hop__val k = hop__project_conv(b, "k_proj.weight", "k_conv1d.weight");
     hop__val v = hop__project_conv(b, "v_proj.weight", "v_conv1d.weight");
-    if (HOP__OPT(c, rope)) q = hop__rope(b, q, c->heads, theta);
-    if (HOP__OPT(c, rope)) k = hop__rope(b, k, c->heads, theta);
+    if (HOP__OPT(c, rope)) q = hop__rope(b, q, c->heads, 0, theta);
+    if (HOP__OPT(c, rope)) k = hop__rope(b, k, c->heads, 0, theta);
     hop__val g = hop__constant(b, c->heads, log_decay);
     hop__val o = hop__scan_op(
         b, &(hop__scan){.core = HOP_CORE_DECAY,

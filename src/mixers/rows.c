@@ -89,11 +89,13 @@ static void rope(const rows *r)
     for (int64_t t = 0, n; t < r->count; t += n) {
         int64_t at = (r->first + t) % tokens;
         n = tokens - at < r->count - t ? tokens - at : r->count - t;
+        const hop_op *op = r->op;
         float *y = r->y + t * r->width;
+        int64_t position = r->w->position + at;
         if (r->w->angles)
-            hop_rope_by(y, n, r->width, r->op->groups, r->op->dim, r->w->angles, r->w->position + at, false);
+            hop_rope_part_by(y, n, r->width, op->groups, op->dim, op->turned, r->w->angles, position, false);
         else
-            hop_rope(y, n, r->width, r->op->groups, r->op->dim, r->w->position + at, r->op->theta);
+            hop_rope_part(y, n, r->width, op->groups, op->dim, op->turned, position, op->theta);
     }
 }
 

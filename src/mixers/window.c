@@ -11,13 +11,15 @@
 #include "registry.h"
 
 static const struct hop_option_default window_options[] = {
-    {HOP_OPTION_window, 512},
-    {HOP_OPTION_COUNT, 0},
+    {HOP_OPTION_window, 512}, {HOP_OPTION_value_dim, HOP_OPTION_UNSET},
+    {HOP_OPTION_rope_dim, 0}, {HOP_OPTION_qk_norm, 0},
+    {HOP_OPTION_gate, 0},     {HOP_OPTION_COUNT, 0},
 };
 
 static hop_status window_ready(hop_mixer_config *c, hop_error *err)
 {
-    return hop__ready_causal(c, "window", err);
+    hop_status s = hop__ready_causal(c, "window", err);
+    return s == HOP_OK ? hop__ready_attention(c, "window", err) : s;
 }
 
 static void window_list(hop_builder *b)

@@ -131,21 +131,6 @@ hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act kind, double b
     return hop__set_map(m, x, (hop__blocks){x->width, 1, 1, act_block, &a});
 }
 
-/* ---- rotations ----------------------------------------------------------------------------- */
-
-/* A pair is turned by an angle that is not followed: only its length is known. */
-static void rope_block(const void *arg, int64_t block, const ival *x, ival *y)
-{
-    int64_t dim = ((const local *)arg)->op->dim, half = dim / 2;
-    (void)block;
-    for (int64_t i = 0; i < dim; i++) y[i] = x[i];
-    for (int64_t i = 0; i < half; i++) {
-        double a = ival_mag(x[i]), b = ival_mag(x[i + half]), r = sqrt(a * a + b * b) * (1 + 0x1p-20);
-        if (r != 0) r += 0x1p-149;
-        if (r != 0) y[i] = y[i + half] = (ival){-r, r};
-    }
-}
-
 /* ---- elementwise with parameters -------------------------------------------------------------- */
 
 static ival plus(ival a, ival b)
@@ -372,10 +357,7 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     case HOP_OP_L2:
     case HOP_OP_RMS:
     case HOP_OP_GROUPNORM: return hop__set_norm_op(m, in[0], op, l.w, l.w2);
-    case HOP_OP_ROPE:
-        if (!isfinite((double)w->facts.length * pow(op->theta, (2.0 - (double)op->dim) / (double)op->dim)))
-            m->overflow = true; /* an infinite angle has no sine */
-        return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, op->dim, rope_block, &l});
+    case HOP_OP_ROPE: return hop__set_rope(w, op, a, in[0]);
     case HOP_OP_CONSTANT: return constant(m, x);
     case HOP_OP_SHIFT: return shifted(w, a, x->in[0]);
     case HOP_OP_REPEAT: {

@@ -58,6 +58,9 @@ hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const 
 hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
                            const float *bias);
 
+/* rope.c: what class a holds, turned by where it stands. */
+hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x);
+
 /* attend.c: softmax attention. Relative error of weights and of their quotient over n tokens. */
 double hop__attention_error(int64_t n);
 void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y);

@@ -1,0 +1,44 @@
+/* A network in a given architecture: which layers look something up, and the weights of a look-up there.
+ *
+ * The stream has a field more than fields.h tells: `one`, a constant. Where there are norms it is so large
+ * that a row's length is known to a part in 10^4 whatever else the row holds, and a norm is a product with a
+ * known number. Every hop has a register of its own, so that nothing is ever overwritten and no MLP has to
+ * clean up: errors are not carried on, because values come from the token table alone. */
+#ifndef HOP_CONSTRUCT_SHAPED_H
+#define HOP_CONSTRUCT_SHAPED_H
+
+#include "fields.h"
+
+#define HOP__LARGE_ONE 4096.0 /* beside the stream's other numbers, some hundred of size 1 */
+
+typedef struct hop__stream {
+    hop__fields f;         /* f.reg: where the answer goes */
+    int one;               /* the constant */
+    int reg[HOP_MAX_HOPS]; /* i_0, .., i_{L-1} */
+    double constant;       /* what stands in `one` */
+    double root;           /* what a norm divides rows by */
+    float gain;            /* of the answer: a tied table's own code stands there already */
+} hop__stream;
+
+/* Fields for these sizes: `tied` puts the answer where the token table has its code. */
+void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied);
+/* Which layer makes look-up e = 0 .. L. HOP_EDOMAIN: there are too few. */
+hop_status hop__stream_layers(const hop_config *c, const hop_funccomp *task, int64_t layer[HOP_MAX_HOPS + 1],
+                              hop_error *err);
+/* Look-up e in full-attention layer `layer`. HOP_EDOMAIN: its heads cannot make one. */
+hop_status hop__stream_look_up(hop_model *m, const hop__stream *s, const hop_funccomp *task, int64_t layer,
+                               int e, hop_error *err);
+
+/* hybrid.c: the linear layer `layer` brings i_0 to the last token. Some mixers do so with all that they have
+ * in the models that use them, convolutions, gates and norms; the others get the plainest sizes of their own.
+ */
+bool hop__linear_can_dress(const char *mixer);
+hop_status hop__linear_ready(hop_config *c, const hop__fields *f, int64_t layer, hop_error *err);
+/* one: the column of the constant, -1: there is none, nor any gate. */
+void hop__fill_linear(hop_model *m, const hop__fields *f, int64_t layer, int one, int64_t tokens);
+
+/* shaped.c: the network for `task` in the architecture `shape`. */
+hop_status hop__construct_shaped(hop_model **out, const hop_task *task, const hop_config *shape,
+                                 const char *construction, hop_error *err);
+
+#endif

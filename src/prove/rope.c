@@ -1,0 +1,195 @@
+/* Rotations by position. A token's angle follows from where it stands, so what its position decides is turned
+ * row by row, and a class of one token is turned as a whole. Of what something else decides, in a class of
+ * many positions, only the length is known. */
+#include "walk.h"
+
+#include <string.h>
+
+/* The pairs of one class. */
+typedef struct turn {
+    hop__memory *m;
+    const hop_op *op;
+    const hop__class *class;
+    const hop__set *x;
+    hop__set *y;
+    double last; /* position of the class's last token */
+} turn;
+
+/* Pair e turns by position times this. */
+static double speed(const hop_op *op, int64_t e)
+{
+    return pow(op->theta, -2.0 * (double)e / (double)op->turned);
+}
+
+/* Columns of the second numbers of pairs; -1: not the first number of one. */
+static int64_t partner(const hop_op *op, int64_t c)
+{
+    int64_t half = op->turned / 2;
+    return c % op->dim < half ? c + half : -1;
+}
+
+static bool is_turned(const hop_op *op, int64_t c)
+{
+    return c % op->dim < op->turned / 2 * 2;
+}
+
+/* What the kernel's angle and products and those made here may differ by, for a pair of this length: angles
+ * are doubles, so are sines, and one rounding to float32 comes last. */
+static double lost(double length, double angle)
+{
+    return length == 0 ? 0 : length * (HOP_UNIT_ROUNDOFF + (fabs(angle) + 4) * 0x1p-48) + 0x1p-149;
+}
+
+static void rotate(double *a, double *b, double angle)
+{
+    double co = cos(angle), si = sin(angle), x = *a, y = *b;
+    *a = x * co - y * si, *b = x * si + y * co;
+}
+
+/* Only lengths are known: [-r, r] for both. */
+static void box_pair(turn *t, int64_t i, int64_t j, double length)
+{
+    double r = length == 0 ? 0 : ival_up(length * (1 + 0x1p-20) + 0x1p-149);
+    t->y->mid[i] = t->y->mid[j] = 0;
+    t->y->rad[i] = t->y->rad[j] = r;
+}
+
+static double length_of(double a, double b)
+{
+    return sqrt(a * a + b * b) * (1 + 0x1p-48);
+}
+
+static double most_of(const hop__set *x, const hop__term *u, int64_t c)
+{
+    double most = 0;
+    for (int64_t r = 0; r < u->rows; r++) most = ival_most(most, fabs(u->row[r * x->width + c]));
+    return most;
+}
+
+static bool by_position(const hop__term *u)
+{
+    return u->vars == 1 && u->var[0] == HOP__POS && !u->mixture;
+}
+
+/* ---- one token ----------------------------------------------------------------------------------- */
+
+static void turn_one(turn *t)
+{
+    hop__set *y = t->y;
+    for (int k = 0; k < t->x->terms; k++) {
+        hop__term *v = hop__set_term_like(t->m, y, &t->x->term[k]);
+        if (v) memcpy(v->row, t->x->term[k].row, sizeof(double) * (size_t)(v->rows * y->width));
+    }
+    for (int64_t i = 0; t->m->status == HOP_OK && i < y->width; i++) {
+        int64_t j = partner(t->op, i);
+        if (j < 0 || (t->x->mag[i] == 0 && t->x->mag[j] == 0)) continue;
+        double angle = t->last * speed(t->op, i % t->op->dim), co = fabs(cos(angle)), si = fabs(sin(angle));
+        double ri = t->x->rad[i], rj = t->x->rad[j], own = lost(length_of(t->x->mag[i], t->x->mag[j]), angle);
+        rotate(&y->mid[i], &y->mid[j], angle);
+        for (int k = 0; k < y->terms; k++)
+            for (int64_t r = 0; r < y->term[k].rows; r++)
+                rotate(&y->term[k].row[r * y->width + i], &y->term[k].row[r * y->width + j], angle);
+        y->rad[i] = ival_up((co * ri + si * rj) * (1 + 0x1p-40) + own);
+        y->rad[j] = ival_up((si * ri + co * rj) * (1 + 0x1p-40) + own);
+    }
+}
+
+/* ---- many ---------------------------------------------------------------------------------------- */
+
+/* Tables of other variables go through where nothing turns; where something does, into the box. */
+static void turn_others(turn *t)
+{
+    for (int k = 0; t->m->status == HOP_OK && k < t->x->terms; k++) {
+        const hop__term *u = &t->x->term[k];
+        if (by_position(u)) continue;
+        hop__term *v = hop__set_term_like(t->m, t->y, u);
+        for (int64_t r = 0; v && r < u->rows; r++)
+            for (int64_t c = 0; c < t->y->width; c++)
+                if (!is_turned(t->op, c)) v->row[r * t->y->width + c] = u->row[r * t->y->width + c];
+        for (int64_t i = 0; v && i < t->y->width; i++) {
+            int64_t j = partner(t->op, i);
+            double more = j < 0 ? 0 : length_of(most_of(t->x, u, i), most_of(t->x, u, j));
+            if (more != 0) t->y->rad[i] += more, t->y->rad[j] += more;
+        }
+    }
+}
+
+/* What positions decide, before it is turned: a row for each; NULL when they decide nothing. */
+static hop__term *rows_of_positions(turn *t)
+{
+    int64_t width = t->y->width, count = t->class->count;
+    int tables = 0;
+    bool any = false;
+    for (int64_t c = 0; c < width; c++) any = any || (is_turned(t->op, c) && t->x->mid[c] != 0);
+    for (int k = 0; k < t->x->terms; k++) tables += by_position(&t->x->term[k]);
+    hop__term *v = any || tables ? hop__set_add_term(t->m, t->y, HOP__POS, count, NULL, 0) : NULL;
+    for (int k = 0; v && k < t->x->terms; k++) {
+        const hop__term *u = &t->x->term[k];
+        for (int64_t p = 0; by_position(u) && p < count; p++)
+            for (int64_t c = 0; c < width; c++) v->row[p * width + c] += u->row[u->of[0][p] * width + c];
+    }
+    for (int64_t c = 0; v && tables > 1 && c < width; c++) t->y->rad[c] += 0x1p-48 * t->x->mag[c];
+    return v;
+}
+
+static void turn_many(turn *t)
+{
+    hop__set *y = t->y;
+    for (int64_t c = 0; c < y->width; c++)
+        if (is_turned(t->op, c)) y->mid[c] = y->rad[c] = 0;
+    turn_others(t);
+    hop__term *v = rows_of_positions(t);
+    for (int64_t i = 0; t->m->status == HOP_OK && i < y->width; i++) {
+        int64_t j = partner(t->op, i);
+        if (j < 0 || (t->x->mag[i] == 0 && t->x->mag[j] == 0)) continue;
+        double length = length_of(t->x->mag[i], t->x->mag[j]), by = speed(t->op, i % t->op->dim);
+        double box = length_of(t->x->rad[i], t->x->rad[j]) + lost(length, t->last * by);
+        for (int64_t p = 0; v && p < t->class->count; p++) {
+            double *row = v->row + p * y->width;
+            row[i] += t->x->mid[i], row[j] += t->x->mid[j];
+            rotate(&row[i], &row[j], (double)(t->class->start + p) * by);
+        }
+        y->rad[i] = ival_up((y->rad[i] + box) * (1 + 0x1p-40));
+        y->rad[j] = ival_up((y->rad[j] + box) * (1 + 0x1p-40));
+    }
+}
+
+/* ---- all that is known is lengths ---------------------------------------------------------------- */
+
+static void turn_blindly(turn *t)
+{
+    for (int64_t i = 0; i < t->y->width; i++) {
+        int64_t j = partner(t->op, i);
+        if (j >= 0) box_pair(t, i, j, length_of(t->x->mag[i], t->x->mag[j]));
+    }
+    for (int k = 0; t->m->status == HOP_OK && k < t->x->terms; k++) {
+        hop__term *v = hop__set_term_like(t->m, t->y, &t->x->term[k]);
+        for (int64_t r = 0; v && r < v->rows; r++)
+            for (int64_t c = 0; c < t->y->width; c++)
+                if (!is_turned(t->op, c))
+                    v->row[r * t->y->width + c] = t->x->term[k].row[r * t->y->width + c];
+    }
+}
+
+hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x)
+{
+    turn t = {.m = w->m, .op = op, .class = &w->facts.class[a], .x = x, .y = hop__set_new(w->m, x->width)};
+    double fastest = op->turned < 2 ? 0 : fmax(1, speed(op, op->turned / 2 - 1));
+    if (!t.y) return NULL;
+    memcpy(t.y->mid, x->mid, sizeof(double) * (size_t)x->width);
+    memcpy(t.y->rad, x->rad, sizeof(double) * (size_t)x->width);
+    if (!isfinite((double)w->facts.length * fastest))
+        w->m->overflow = true; /* an infinite angle has no sine */
+    bool known = w->facts.task && (double)w->facts.length * fastest < 0x1p40 &&
+                 (double)t.class->count * (double)x->width <= (double)HOP__MOST_CELLS &&
+                 t.class->count <= HOP__MOST_ROWS;
+    t.last = (double)(t.class->start + t.class->count - 1);
+    if (!known)
+        turn_blindly(&t);
+    else if (t.class->count == 1)
+        turn_one(&t);
+    else
+        turn_many(&t);
+    hop__set_tidy(w->m, t.y);
+    return w->m->status == HOP_OK ? t.y : NULL;
+}
