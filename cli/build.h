@@ -8,12 +8,16 @@ typedef struct build_args {
     common_args common;
     size_args sizes;
     opt_value output, mixer, block, topk;
-    opt_value pattern, vocab, d_model, heads, head_dim, positions, norm, mlp, mlp_hidden, seeded, tie;
+    opt_value pattern, d_model, heads, kv_heads, head_dim, norm, mlp, mlp_hidden, rope;
+    opt_value vocab, positions, seeded, tie;
 } build_args;
 
 /* In the enums' order. */
 extern const char *const NORM_NAMES[], *const MLP_NAMES[];
 
+/* build_shape.c: the architecture that the options describe; widths that were not given are 0, `pattern` is
+ * the one if none was. Frees nothing of `c` on failure but all of it. */
+hop_status build_shape(hop_config *c, const build_args *a, const char *pattern, hop_error *err);
 /* build_random.c: random weights for any pattern. `task` may be NULL: for none in particular. */
 hop_status build_random(hop_model **out, const build_args *a, const hop_task *task, hop_error *err);
 /* build_report.c: what was built, in words or JSON. The exit code. */

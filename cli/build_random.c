@@ -3,12 +3,8 @@
 
 #include <string.h>
 
-#define NAME_OF(id, text) text,
-const char *const NORM_NAMES[] = {HOP_NORM_LIST(NAME_OF) NULL};
-const char *const MLP_NAMES[] = {HOP_MLP_LIST(NAME_OF) NULL};
-#undef NAME_OF
-
 #define DEFAULT_VOCAB     64
+#define DEFAULT_WIDTH     64
 #define DEFAULT_POSITIONS 1024
 
 /* The texts that say what the network is for and how it was made; the config owns them. */
@@ -27,18 +23,11 @@ static hop_status describe(hop_config *c, const build_args *a, const hop_task *t
 
 static hop_status configure(hop_config *c, const build_args *a, const hop_task *task, hop_error *err)
 {
-    hop_config_init(c);
-    hop_status s =
-        hop_pattern_parse(&c->pattern, a->pattern.text, a->mixer.text ? a->mixer.text : "deltanet", err);
+    hop_status s = build_shape(c, a, NULL, err);
     if (s != HOP_OK) return s;
+    if (!a->d_model.given) c->d_model = DEFAULT_WIDTH;
     c->vocab = a->vocab.given ? a->vocab.integer : task ? task->vocab : DEFAULT_VOCAB;
     c->max_positions = a->positions.given ? a->positions.integer : task ? task->length : DEFAULT_POSITIONS;
-    c->d_model = a->d_model.integer;
-    c->heads = a->heads.integer;
-    c->head_dim = a->head_dim.integer;
-    c->norm = (hop_norm)a->norm.choice;
-    c->mlp = (hop_mlp)a->mlp.choice;
-    c->mlp_hidden = a->mlp_hidden.integer;
     c->seeded = a->seeded.flag;
     c->seed = (uint64_t)a->common.seed.integer;
     c->tie = a->tie.integer;

@@ -1,6 +1,7 @@
 /* hopbound build: writes a network whose weights are constructed, or drawn at random, not trained. */
 #include "build.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* clang-format off */
@@ -19,25 +20,37 @@ static const opt OPTIONS[] = {
     {0},
 };
 
-static const opt RANDOM_OPTIONS[] = {
-    {"pattern", 0, OPT_TEXT, AT(pattern), "P",
+static const opt SHAPE_OPTIONS[] = {
+    {"pattern", 0, OPT_TEXT, AT(pattern), "P", .initial_help = "the smallest; random: required",
      .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
-             "parentheses group: (gdn^3 full)^12; required; mixed: L+1 of F and L (linear attention), all L if not given"},
-    {"vocab", 0, OPT_INT, AT(vocab), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "the task's, else 64",
-     .help = "different tokens"},
-    {"d-model", 0, OPT_INT, AT(d_model), "N", "64", 1, 1 << 20, .help = "width of the residual stream"},
-    {"heads", 0, OPT_INT, AT(heads), "H", "1", 1, 1 << 20, .help = "heads"},
-    {"head-dim", 0, OPT_INT, AT(head_dim), "D", NULL, 1, 1 << 20, .initial_help = "d-model over heads",
+             "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is; "
+             "mixed: L+1 of F and L (linear attention), all L if not given"},
+    {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20, .initial_help = "the smallest; random: 64",
+     .help = "width of the residual stream"},
+    {"heads", 0, OPT_INT, AT(heads), "H", "1", 1, 1 << 20, .help = "heads; those that are not needed are silent"},
+    {"kv-heads", 0, OPT_INT, AT(kv_heads), "K", NULL, 1, 1 << 20, .initial_help = "heads",
+     .help = "heads of keys and values"},
+    {"head-dim", 0, OPT_INT, AT(head_dim), "D", NULL, 1, 1 << 20,
+     .initial_help = "the smallest, 64 with --rope; random: d-model over heads",
      .help = "numbers in a head's key"},
-    {"positions", 0, OPT_INT, AT(positions), "T", NULL, 1, (int64_t)1 << 31,
-     .initial_help = "the task's length, else 1024",
-     .help = "the longest sequence"},
     {"norm", 0, OPT_CHOICE, AT(norm), "NAME", "rms", .choices = NORM_NAMES,
      .help = "normalisation before mixers and MLPs"},
     {"mlp", 0, OPT_CHOICE, AT(mlp), "NAME", "swiglu", .choices = MLP_NAMES,
      .help = "the MLP after each mixer"},
-    {"mlp-hidden", 0, OPT_INT, AT(mlp_hidden), "N", NULL, 1, 1 << 20, .initial_help = "4 times d-model",
+    {"mlp-hidden", 0, OPT_INT, AT(mlp_hidden), "N", NULL, 1, 1 << 20,
+     .initial_help = "d-model; random: 4 times d-model",
      .help = "its hidden units"},
+    {"rope", 0, OPT_TEXT, AT(rope), "THETA[,PART]", .initial_help = "none",
+     .help = "rotary embedding in attention: its base, and the part of each head that is turned, from 0 to 1"},
+    {0},
+};
+
+static const opt RANDOM_OPTIONS[] = {
+    {"vocab", 0, OPT_INT, AT(vocab), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "the task's, else 64",
+     .help = "different tokens"},
+    {"positions", 0, OPT_INT, AT(positions), "T", NULL, 1, (int64_t)1 << 31,
+     .initial_help = "the task's length, else 1024",
+     .help = "the longest sequence"},
     {"seeded", 0, OPT_FLAG, AT(seeded),
      .help = "store no layers: they are drawn from the seed when they are needed, so that depth costs no "
              "memory"},
@@ -50,7 +63,7 @@ static const opt RANDOM_OPTIONS[] = {
 /* ---- kinds ---------------------------------------------------------------------------------- */
 
 /* The one kind that is not constructed. */
-static const hop_construct_kind RANDOM = {"random", .choices = HOP_CHOOSES_MIXER};
+static const hop_construct_kind RANDOM = {"random", .choices = HOP_CHOOSES_MIXER | HOP_CHOOSES_SHAPE};
 
 static bool is_random(const hop_construct_kind *k)
 {
@@ -91,8 +104,9 @@ static int check_options(const build_args *a, const hop_construct_kind *k)
         if (of && !(of & k->choices) && !foreign && given(a, o)) foreign = o;
     }
     for (const opt *o = RANDOM_OPTIONS; o->name && !is_random(k); o++)
-        if (!foreign && given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN))
-            foreign = o;
+        if (!foreign && given(a, o)) foreign = o;
+    for (const opt *o = SHAPE_OPTIONS; o->name && !(k->choices & HOP_CHOOSES_SHAPE); o++)
+        if (!foreign && given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN)) foreign = o;
     if (foreign) return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", foreign->name, k->name);
     if (is_random(k) && !a->pattern.text) return fail(&a->common, EXIT_USAGE, "--pattern: missing");
     if (a->tie.given && !a->seeded.flag) return fail(&a->common, EXIT_USAGE, "--tie: needs --seeded");
@@ -109,16 +123,37 @@ static int fail_built(const common_args *a, const hop_error *err)
     return asked ? fail(a, EXIT_USAGE, "%s", err->text) : fail_error(a, err);
 }
 
+/* In the smallest architecture, or in the one that the options describe. */
+static hop_status construct(hop_model **out, const build_args *a, const hop_construct_kind *k,
+                            const hop_task *task, hop_error *err)
+{
+    hop_construct_options o = {.mixer = a->mixer.text,
+                               .pattern = a->pattern.text,
+                               .block = a->block.integer,
+                               .topk = a->topk.integer};
+    hop_config shape = {0};
+    bool shaped = false;
+    for (const opt *i = SHAPE_OPTIONS; i->name && k->choices & HOP_CHOOSES_SHAPE; i++)
+        shaped = shaped || given(a, i);
+    hop_status s = HOP_OK;
+    if (shaped) {
+        char pattern[64];
+        int hops = task->funccomp.hops;
+        bool hybrid = k->choices & HOP_CHOOSES_MIXER;
+        snprintf(pattern, sizeof pattern, hybrid ? "L F^%d" : "F^%d", hybrid ? hops : hops + 1);
+        s = build_shape(&shape, a, pattern, err);
+        o.shape = &shape;
+    }
+    if (s == HOP_OK) s = hop_construct(out, k->name, task, &o, err);
+    hop_config_free(&shape);
+    return s;
+}
+
 static int build(const build_args *a, const hop_construct_kind *k, const hop_task *task)
 {
-    const hop_construct_options o = {.mixer = a->mixer.text,
-                                     .pattern = a->pattern.text,
-                                     .block = a->block.integer,
-                                     .topk = a->topk.integer};
     hop_model *m = NULL;
     hop_error err = {0};
-    hop_status s =
-        is_random(k) ? build_random(&m, a, task, &err) : hop_construct(&m, k->name, task, &o, &err);
+    hop_status s = is_random(k) ? build_random(&m, a, task, &err) : construct(&m, a, k, task, &err);
     if (s != HOP_OK) return fail_built(&a->common, &err);
     int code = hop_model_save(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task)
                                                                  : fail_error(&a->common, &err);
@@ -147,7 +182,8 @@ static int cmd_build(common_args *common)
 static const opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SIZE_GROUP(build_args, sizes),
-    {.title = "Shape of a random network", .opts = RANDOM_OPTIONS},
+    {.title = "Shape of full, hybrid and random networks", .opts = SHAPE_OPTIONS},
+    {.title = "Random networks", .opts = RANDOM_OPTIONS},
     COMMON_GROUP,
     {0},
 };

@@ -159,12 +159,14 @@ typedef struct hop_output {
 
 hop_status hop_output_open(hop_output *o, const char *path, hop_error *err);
 void hop_output_write(hop_output *o, const void *data, size_t bytes); /* failure is remembered */
-hop_status hop_output_commit(hop_output *o, hop_error *err);          /* closes in any case */
+/* So many bytes of 0, which take no room on disk where the file system has holes. */
+void hop_output_zeros(hop_output *o, size_t bytes);
+hop_status hop_output_commit(hop_output *o, hop_error *err); /* closes in any case */
 /* Files of which the last makes the others count. Afterwards all are new or all old; or all are gone, when
  * some were renamed and the next could not be. A killed process leaves no last file beside others that are
  * not of its kind. */
 hop_status hop_output_commit_all(hop_output *list, int count, hop_error *err);
-void hop_output_abort(hop_output *o);                                 /* removes the temporary file */
+void hop_output_abort(hop_output *o); /* removes the temporary file */
 
 hop_status hop_file_write(const char *path, const void *data, size_t bytes, hop_error *err); /* atomically */
 hop_status hop_make_dir(const char *path, hop_error *err); /* with parents; fine if it is there */

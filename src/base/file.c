@@ -189,6 +189,24 @@ void hop_output_write(hop_output *o, const void *data, size_t bytes)
     }
 }
 
+void hop_output_zeros(hop_output *o, size_t bytes)
+{
+    static const char zeros[4096];
+#if POSIX
+    /* Our own file can be passed over; its last byte says how long it is. */
+    if (o->failed == HOP_OK && o->temp && bytes > sizeof zeros && bytes <= INT64_MAX) {
+        if (fseeko(o->stream, (off_t)(bytes - 1), SEEK_CUR) == 0)
+            bytes = 1;
+        else
+            o->failed = HOP_EIO, o->why = errno;
+    }
+#endif
+    for (size_t n; o->failed == HOP_OK && bytes > 0; bytes -= n) {
+        n = bytes < sizeof zeros ? bytes : sizeof zeros;
+        hop_output_write(o, zeros, n);
+    }
+}
+
 /* The rename is only durable once the directory is on disk. */
 static void sync_parent(const char *path)
 {

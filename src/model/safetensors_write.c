@@ -93,13 +93,32 @@ static hop_status check_header(const hop_text *text, const hop_tensor_out *tenso
 
 /* ---- data ---------------------------------------------------------------------------------- */
 
+/* Zeros to the bit: -0 is none. */
+static bool all_zero(const float *x, int64_t n)
+{
+    uint32_t any = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint32_t u;
+        memcpy(&u, &x[i], 4);
+        any |= u;
+    }
+    return any == 0;
+}
+
 /* By shifts, so that a big-endian host writes the same file. */
 static void put_floats(hop_output *out, const float *data, int64_t count)
 {
     unsigned char block[16384];
     const int64_t most = (int64_t)sizeof block / 4;
+    int64_t zeros = 0; /* numbers passed over so far */
     for (int64_t from = 0; from < count; from += most) {
         int64_t n = count - from < most ? count - from : most;
+        if (all_zero(data + from, n)) {
+            zeros += n;
+            continue;
+        }
+        hop_output_zeros(out, 4 * (size_t)zeros);
+        zeros = 0;
         for (int64_t i = 0; i < n; i++) {
             uint32_t u;
             memcpy(&u, &data[from + i], 4);
@@ -107,6 +126,7 @@ static void put_floats(hop_output *out, const float *data, int64_t count)
         }
         hop_output_write(out, block, 4 * (size_t)n);
     }
+    hop_output_zeros(out, 4 * (size_t)zeros);
 }
 
 static void put_file(hop_output *out, const hop_text *header, const hop_tensor_out *tensors, int64_t count)

@@ -352,12 +352,15 @@ static void report(const head *h, hop__sight s, double gap, double mass, int64_t
 static hop__set *head_output(const head *h)
 {
     hop__memory *m = h->w->m;
-    double gap, error = 3 * hop__attention_error(h->seen), mass = 1;
+    double gap = -INFINITY, error = 3 * hop__attention_error(h->seen), mass = 1;
     int64_t cases = 0, width = h->v[h->a]->width;
     bool any = false;
     for (int64_t c = 0; c < width && !any; c++) any = values_hull(h, c).lo != 0 || values_hull(h, c).hi != 0;
     if (!any) return hop__set_new(m, width); /* nothing to be had */
-    hop__sight s = find_sight(h, &gap, &cases);
+    bool asks = false;                       /* a query of zeros has no preference: its mean is any */
+    for (int64_t c = 0; c < h->q->width && !asks; c++) asks = h->q->mag[c] != 0;
+    hop__sight s = {.rule = HOP__RULE_NONE, .source = -1};
+    if (asks) s = find_sight(h, &gap, &cases);
     if (m->status != HOP_OK) return NULL;
     hop__set *y;
     if (s.rule != HOP__RULE_NONE) {
@@ -366,7 +369,7 @@ static hop__set *head_output(const head *h)
     } else {
         y = hop__set_new(m, width);
     }
-    report(h, s, gap, mass, cases);
+    if (asks) report(h, s, gap, mass, cases);
     for (int64_t c = 0; y && c < width; c++) {
         ival hull = values_hull(h, c);
         double mag = ival_mag(hull);
@@ -382,7 +385,7 @@ static hop__set *head_output(const head *h)
         }
     }
     hop__set_tidy(m, y);
-    if (s.rule == HOP__RULE_NONE && h->a == h->w->answering && !m->overflow)
+    if (asks && s.rule == HOP__RULE_NONE && h->a == h->w->answering && !m->overflow)
         hop__blame(
             h->w,
             "layer %lld, attention: at one of %lld queries no token's score leads the others' (gap %.4g)",
