@@ -6,45 +6,6 @@
 
 enum { WALKS = 20000 };
 
-/* ---- one change ---------------------------------------------------------------------------------- */
-
-static void swap_rows(const hop_weight *w, int64_t a, int64_t b)
-{
-    for (int64_t c = 0; c < columns_of(w); c++) {
-        float *x = &w->data[a * columns_of(w) + c], *y = &w->data[b * columns_of(w) + c], old = *x;
-        *x = *y, *y = old;
-    }
-}
-
-static void change(const hop_model *m, hop_rng *rng)
-{
-    const hop_weight *w = hop_model_weight_at(m, below(rng, hop_model_weight_count(m)));
-    int64_t n = rows_of(w) * columns_of(w), row = below(rng, rows_of(w)), cols = columns_of(w);
-    float *x = &w->data[below(rng, n)];
-    for (int i = 0; i < 4 && *x == 0; i++) x = &w->data[below(rng, n)]; /* most weights are 0 */
-    float power = ldexpf(1, (int)below(rng, 9) - 4);
-    switch (below(rng, 12)) {
-    case 0: *x = -*x; break;
-    case 1: *x = *x == 0; break;
-    case 2: swap_rows(w, row, below(rng, rows_of(w))); break;
-    case 3: *x *= power; break;
-    case 4:
-        for (int64_t c = 0; c < cols; c++) w->data[row * cols + c] *= power;
-        break;
-    case 5:
-        for (int64_t i = 0; i < n; i++) w->data[i] *= power;
-        break;
-    case 6: *x = nextafterf(*x, below(rng, 2) ? INFINITY : -INFINITY); break;
-    case 7:
-        for (int64_t i = 0; i < n; i++) w->data[i] = nextafterf(w->data[i], w->data[i] < 0 ? -INFINITY : 0);
-        break;
-    case 8: *x += (float)hop_rng_normal(rng); break;
-    case 9: *x += 0x1p-12f * (float)hop_rng_normal(rng); break;
-    case 10: *x *= ldexpf(1, (int)below(rng, 121) - 60); break;
-    default: w->data[below(rng, n)] += (float)below(rng, 3) - 1; break;
-    }
-}
-
 /* ---- many ------------------------------------------------------------------------------------------ */
 
 static const char *const kinds[] = {"full", "linear", "cot", "encoder", "two-sum-full", "two-sum-sparse"};

@@ -39,7 +39,7 @@ void hop__fill_tables(hop_model *m, const hop__fields *f, const hop_funccomp *ta
     const hop_weight *head = hop_model_weight(m, "lm_head.weight");
     for (int64_t t = 0; t < task->vocab; t++) {
         hop__code_number(&f->code, f->hops, t, 1, hop__cell(tokens, t, f->val));
-        hop__code_number(&f->code, f->hops, t, 1, hop__cell(head, t, f->reg));
+        if (head) hop__code_number(&f->code, f->hops, t, 1, hop__cell(head, t, f->reg)); /* not tied */
         for (int l = 1; l < f->hops; l++)
             hop__code_digit(&f->code, l, hop_funccomp_digit(task, t % task->queries, l), 1,
                             hop__cell(tokens, t, hop__fields_digit(f, l)));
