@@ -3,7 +3,7 @@
  *
  *     y_t = Wo [ sum_{t-W < j <= t} softmax_j(scale q_t·k_j) v_j ]
  *
- * Options: window (W, default 512).
+ * Options: window (W, default 512), and those of full but latent.
  *
  * State: a key-value cache of at most W rows [k | v]. The state is bounded, but the layer is attention and
  * not a recurrence in the sense of MIXERS.md. */
