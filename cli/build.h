@@ -7,7 +7,7 @@
 typedef struct build_args {
     common_args common;
     size_args sizes;
-    opt_value output, mixer, block, topk;
+    opt_value output, mixer, block, topk, like;
     opt_value pattern, d_model, heads, kv_heads, head_dim, norm, mlp, mlp_hidden, rope;
     opt_value vocab, positions, seeded, tie;
 } build_args;
@@ -18,9 +18,12 @@ extern const char *const NORM_NAMES[], *const MLP_NAMES[];
 /* build_shape.c: the architecture that the options describe; widths that were not given are 0, `pattern` is
  * the one if none was. Frees nothing of `c` on failure but all of it. */
 hop_status build_shape(hop_config *c, const build_args *a, const char *pattern, hop_error *err);
+/* build_like.c: the architecture of a real model's config.json; `notes`: what was scaled, assumed and left
+ * out, a line each. */
+hop_status build_like(hop_config *c, hop_text *notes, const build_args *a, hop_error *err);
 /* build_random.c: random weights for any pattern. `task` may be NULL: for none in particular. */
 hop_status build_random(hop_model **out, const build_args *a, const hop_task *task, hop_error *err);
 /* build_report.c: what was built, in words or JSON. The exit code. */
-int build_report(const build_args *a, const hop_model *m, const hop_task *task);
+int build_report(const build_args *a, const hop_model *m, const hop_task *task, const hop_text *notes);
 
 #endif

@@ -2,6 +2,8 @@
 #include "build.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
 #define FLOAT_BITS 32.0
 
@@ -70,8 +72,25 @@ static void put_states(hop_json_writer *w, hop_text *out, const hop_model *m, co
     if (s.mixer && !s.others) put(w, out, "state_ratio", s.bits / demanded);
 }
 
-int build_report(const build_args *a, const hop_model *m, const hop_task *task)
+/* What was scaled, assumed and left out: a line each. */
+static void put_notes(hop_json_writer *w, hop_text *out, const hop_text *notes)
 {
+    hop_json_key(w, "notes");
+    hop_json_begin_array(w);
+    for (const char *at = notes->s; at && *at;) {
+        char line[160];
+        size_t n = strcspn(at, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)n, at);
+        hop_json_put_string(w, line);
+        hop_text_printf(out, "  %-11s %s\n", "note", line);
+        at += at[n] ? n + 1 : n;
+    }
+    hop_json_end_array(w);
+}
+
+int build_report(const build_args *a, const hop_model *m, const hop_task *task, const hop_text *notes)
+{
+    const char *kind = a->common.operand ? a->common.operand : "like";
     const hop_config *c = hop_model_config(m);
     const struct {
         const char *key;
@@ -89,13 +108,15 @@ int build_report(const build_args *a, const hop_model *m, const hop_task *task)
     if (task) sizes_print(&sizes, task);
 
     hop_json_begin_object(&w);
-    hop_json_string(&w, "kind", a->common.operand);
+    hop_json_string(&w, "kind", kind);
     hop_json_string(&w, "pattern", hop_text_in(&w.text, &pattern));
-    hop_text_printf(&out, "%s: built %s%s%s\n  %-11s %s\n", a->output.text, a->common.operand,
-                    task ? " for " : "", hop_text_in(&out, &sizes), "pattern", hop_text_in(&out, &pattern));
+    hop_text_printf(&out, "%s: built %s%s%s\n  %-11s %s\n", a->output.text,
+                    a->like.text ? a->like.text : kind, task ? " for " : "", hop_text_in(&out, &sizes),
+                    "pattern", hop_text_in(&out, &pattern));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         put(&w, &out, numbers[i].key, (double)numbers[i].value);
     put_states(&w, &out, m, task);
+    put_notes(&w, &out, notes);
     hop_json_string(&w, "dir", a->output.text);
     hop_json_key(&w, "task");
     if (task)

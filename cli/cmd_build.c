@@ -12,6 +12,9 @@ static const opt OPTIONS[] = {
     {"mixer", 0, OPT_TEXT, AT(mixer), "NAME", .initial_help = "deltanet",
      .help = "hybrid: the linear layer; random: what L stands for in the pattern; `hopbound mixers` lists "
              "them"},
+    {"like", 0, OPT_TEXT, AT(like), "CONFIG",
+     .help = "instead of KIND: a hybrid in the architecture of a model, from its config.json: all layers, real heads; "
+             "says what was scaled, assumed and left out, or why it cannot be"},
     {"block", 0, OPT_INT, AT(block), "B", NULL, 1, 1 << 20,
      .initial_help = "the largest up to 4 that divides --n",
      .help = "two-sum-sparse: tokens in a block; divides --n"},
@@ -23,9 +26,15 @@ static const opt OPTIONS[] = {
 static const opt SHAPE_OPTIONS[] = {
     {"pattern", 0, OPT_TEXT, AT(pattern), "P", .initial_help = "the smallest; random: required",
      .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
+<<<<<<< HEAD
              "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is; "
              "mixed: L+1 of F and L (linear attention), all L if not given"},
     {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20, .initial_help = "the smallest; random: 64",
+=======
+             "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is"},
+    {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20,
+     .initial_help = "the smallest; random: 64; --like: 1024, or the model's if smaller",
+>>>>>>> 0442367 (build, hf: --like, the exact network in the architecture of a real model)
      .help = "width of the residual stream"},
     {"heads", 0, OPT_INT, AT(heads), "H", "1", 1, 1 << 20, .help = "heads; those that are not needed are silent"},
     {"kv-heads", 0, OPT_INT, AT(kv_heads), "K", NULL, 1, 1 << 20, .initial_help = "heads",
@@ -38,7 +47,7 @@ static const opt SHAPE_OPTIONS[] = {
     {"mlp", 0, OPT_CHOICE, AT(mlp), "NAME", "swiglu", .choices = MLP_NAMES,
      .help = "the MLP after each mixer"},
     {"mlp-hidden", 0, OPT_INT, AT(mlp_hidden), "N", NULL, 1, 1 << 20,
-     .initial_help = "d-model; random: 4 times d-model",
+     .initial_help = "d-model; random: 4 times d-model; --like: 128",
      .help = "its hidden units"},
     {"rope", 0, OPT_TEXT, AT(rope), "THETA[,PART]", .initial_help = "none",
      .help = "rotary embedding in attention: its base, and the part of each head that is turned, from 0 to 1"},
@@ -108,6 +117,13 @@ static int check_options(const build_args *a, const hop_construct_kind *k)
     for (const opt *o = SHAPE_OPTIONS; o->name && !(k->choices & HOP_CHOOSES_SHAPE); o++)
         if (!foreign && given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN)) foreign = o;
     if (foreign) return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", foreign->name, k->name);
+    for (const opt *o = SHAPE_OPTIONS; o->name && a->like.text; o++)
+        if (o->at != AT(d_model) && o->at != AT(mlp_hidden) && given(a, o))
+            return fail(&a->common, EXIT_USAGE, "--%s: --like takes it from the model", o->name);
+    if (a->like.text && a->mixer.given)
+        return fail(&a->common, EXIT_USAGE, "--mixer: --like takes it from the model");
+    if (a->like.text && strcmp(k->name, "hybrid") != 0)
+        return fail(&a->common, EXIT_USAGE, "--like: is instead of a kind, and not for %s", k->name);
     if (is_random(k) && !a->pattern.text) return fail(&a->common, EXIT_USAGE, "--pattern: missing");
     if (a->tie.given && !a->seeded.flag) return fail(&a->common, EXIT_USAGE, "--tie: needs --seeded");
     return EXIT_DONE;
@@ -123,9 +139,9 @@ static int fail_built(const common_args *a, const hop_error *err)
     return asked ? fail(a, EXIT_USAGE, "%s", err->text) : fail_error(a, err);
 }
 
-/* In the smallest architecture, or in the one that the options describe. */
+/* In the smallest architecture, or in the one that the options or a model's file describe. */
 static hop_status construct(hop_model **out, const build_args *a, const hop_construct_kind *k,
-                            const hop_task *task, hop_error *err)
+                            const hop_task *task, hop_text *notes, hop_error *err)
 {
     hop_construct_options o = {.mixer = a->mixer.text,
                                .pattern = a->pattern.text,
@@ -136,7 +152,10 @@ static hop_status construct(hop_model **out, const build_args *a, const hop_cons
     for (const opt *i = SHAPE_OPTIONS; i->name && k->choices & HOP_CHOOSES_SHAPE; i++)
         shaped = shaped || given(a, i);
     hop_status s = HOP_OK;
-    if (shaped) {
+    if (a->like.text) {
+        s = build_like(&shape, notes, a, err);
+        o.shape = &shape;
+    } else if (shaped) {
         char pattern[64];
         int hops = task->funccomp.hops;
         bool hybrid = k->choices & HOP_CHOOSES_MIXER;
@@ -153,19 +172,23 @@ static int build(const build_args *a, const hop_construct_kind *k, const hop_tas
 {
     hop_model *m = NULL;
     hop_error err = {0};
-    hop_status s = is_random(k) ? build_random(&m, a, task, &err) : construct(&m, a, k, task, &err);
-    if (s != HOP_OK) return fail_built(&a->common, &err);
-    int code = hop_model_save(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task)
-                                                                 : fail_error(&a->common, &err);
+    hop_text notes = {0};
+    hop_status s = is_random(k) ? build_random(&m, a, task, &err) : construct(&m, a, k, task, &notes, &err);
+    int code = s != HOP_OK                                         ? fail_built(&a->common, &err)
+               : hop_model_save(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task, &notes)
+                                                                   : fail_error(&a->common, &err);
     hop_model_free(m);
+    hop_text_free(&notes);
     return code;
 }
 
 static int cmd_build(common_args *common)
 {
     const build_args *a = (const build_args *)common;
-    const hop_construct_kind *k = find_kind(common->operand);
     hop_task task;
+    if (!common->operand && !a->like.text)
+        return fail(common, EXIT_USAGE, "KIND: missing; `hopbound build --help` explains");
+    const hop_construct_kind *k = find_kind(common->operand ? common->operand : "hybrid");
     if (!k) return unknown_kind(common);
     int code = check_options(a, k);
     if (code == EXIT_DONE) code = sizes_from_options(common, &a->sizes, k->task, NULL, &task);
@@ -192,8 +215,15 @@ static const example EXAMPLES[] = {
      "Four full-attention layers that compose three functions."},
     {"hopbound build hybrid --mixer mamba2 --hops 3 -o net",
      "One Mamba-2 layer and three full-attention layers that do the same."},
+<<<<<<< HEAD
     {"hopbound build mixed --pattern \"L F L L\" --hops 3 --m 8 --fan 4,4 -o net",
      "Two hops by states that hold their tables, one by a full layer."},
+=======
+    {"hopbound build hybrid --pattern '(gdn^3 F)^4' --d-model 256 --heads 8 --kv-heads 2 --head-dim 64 --rope 1e6,0.25 "
+     "--hops 4 -o net",
+     "The same in sixteen layers as models have them: norms, gated MLPs, grouped keys, rotary embeddings."},
+    {"hopbound build --like config.json --hops 4 -o net", "In the architecture of a model."},
+>>>>>>> 0442367 (build, hf: --like, the exact network in the architecture of a real model)
     {"hopbound build two-sum-sparse --n 64 --mod 32 --block 8 --topk 1 -o net",
      "Sparse attention that solves 2-Sum with as many heads as a block has tokens."},
     {"hopbound build random --pattern 'L^4096 F L^4096' --mixer gdn --d-model 16 --hops 2 --seeded -o deep",
@@ -204,7 +234,7 @@ static const example EXAMPLES[] = {
 const verb verb_build = {
     .name = "build",
     .summary = "writes a network with exact weights for the task, or with random ones",
-    .operand = "KIND",
+    .operand = "[KIND]",
     .operand_help = HOP_CONSTRUCT_LIST(KIND_HELP) "random: any --pattern, with weights drawn from --seed",
     .description =
         "The weights are written down, not trained: every layer is one look-up, and a clip restores "

@@ -15,6 +15,7 @@
 #define HOPBOUND_HF_H
 
 #include <hopbound/base.h>
+#include <hopbound/config.h>
 #include <hopbound/json.h>
 
 #ifdef __cplusplus
@@ -104,6 +105,13 @@ hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err);
 /* Both in one. */
 hop_status hop_hf_load(hop_hf_plan *p, const char *path, hop_error *err);
 void hop_hf_free(hop_hf_plan *p);
+
+/* The architecture of a parsed config.json as one of ours: its layers, heads, rotary embedding, norms and
+ * recurrences, with its own width or `most`, if that is smaller and not 0, and recurrent heads scaled by as
+ * much. `notes` receives a line for each scale, assumption and thing left out. What is not there yet:
+ * vocabulary, positions, mlp_hidden. HOP_EDOMAIN: it cannot be, and why; else as hop_hf_read. On failure `c`
+ * is empty. */
+hop_status hop_hf_shape(hop_config *c, hop_text *notes, const hop_json *root, int64_t most, hop_error *err);
 
 int64_t hop_hf_count(const hop_hf_plan *p, char letter);
 /* The pattern with its repeating head in parentheses, where that is shorter: "(LLLF)x6LLF". */

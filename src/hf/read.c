@@ -9,7 +9,7 @@
 /* ---- which part of the file, which family -------------------------------------------------- */
 
 /* Models that also see or hear keep the language model's keys one or two levels down. */
-static const hop_json *language_model(const hop_json *root)
+const hop_json *hop__hf_language_model(const hop_json *root)
 {
     static const char *const inside[] = {"text_config", "llm_config", "language_config", "thinker_config",
                                          "decoder"};
@@ -296,7 +296,7 @@ hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, hop_error *err)
 {
     *p = (hop_hf_plan){0};
     if (!root || root->type != HOP_JSON_OBJECT) return hop_fail(err, HOP_EFORMAT, "not a JSON object");
-    hop__hf r = {.root = root, .text = language_model(root), .plan = p, .err = err, .status = HOP_OK};
+    hop__hf r = {.root = root, .text = hop__hf_language_model(root), .plan = p, .err = err, .status = HOP_OK};
     read_type(&r);
     hop__hf_refuse(&r);
     hop__hf_refuse_types(&r);

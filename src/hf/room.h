@@ -40,6 +40,8 @@ typedef struct hop__hf_family {
     } period;
 } hop__hf_family;
 
+/* The part of a file that holds the language model's keys. */
+const hop_json *hop__hf_language_model(const hop_json *root);
 const hop__hf_family *hop__hf_family_find(const char *model_type); /* NULL: not known */
 
 /* ---- refusals (refuse.c) ---------------------------------------------------------------- */

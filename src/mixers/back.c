@@ -213,7 +213,7 @@ static const hop_op *rotation(const hop_list *l)
     const hop_op *found = NULL;
     for (int i = 0; i < l->op_count; i++) {
         if (l->op[i].kind != HOP_OP_ROPE) continue;
-        assert(!found || (found->dim == l->op[i].dim && found->theta == l->op[i].theta));
+        assert(!found || (found->turned == l->op[i].turned && found->theta == l->op[i].theta));
         found = &l->op[i];
     }
     return found;
@@ -222,7 +222,7 @@ static const hop_op *rotation(const hop_list *l)
 size_t hop_tape_angles_size(const hop_list *l, int64_t tokens)
 {
     const hop_op *op = rotation(l);
-    return op ? (size_t)(tokens * (op->dim / 2) * 2) : 0;
+    return op ? (size_t)(tokens * (op->turned / 2) * 2) : 0;
 }
 
 void hop_tape_angles(double *angles, const hop_list *l, int64_t tokens)

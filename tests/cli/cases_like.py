@@ -1,0 +1,62 @@
+"""build --like: networks in the shape of real models, from the files that audit is tested with."""
+import os
+
+from harness import case, check, good_json, hopbound, one_line
+
+CONFIGS = os.path.join(os.environ["HOPBOUND_TEST_DATA"], "configs")
+SIZES = ["--hops", "2", "--m", "4", "--fan", "4"]
+
+
+def config(name):
+    return os.path.join(CONFIGS, name + ".json")
+
+
+# RoPE in part, gates and norms of queries; latent keys; no RoPE, and layers without a mixer; all of a head rotated; a linear
+# layer that has to do its part: four full ones for four hops.
+BUILT = {
+    "qwen3-next-80b-a3b": ("gdn", "(gdn^3 full)^12", 16, SIZES),
+    "kimi-linear-48b-a3b": ("kda", None, 32, SIZES),
+    "nemotron-3-nano-30b-a3b": ("mamba2", None, 32, SIZES),
+    "llama-3.1-8b": (None, "full^32", 32, SIZES),
+    "granite-4.0-h-tiny": ("mamba2", None, 12, ["--hops", "4", "--m", "3", "--fan", "2"]),
+}
+
+
+@case
+def models_of_many_families_are_built_and_proved():
+    for name, (mixer, pattern, heads, sizes) in BUILT.items():
+        net = good_json("build", "--like", config(name), *sizes, "--d-model", "96", "-o", "net")
+        check(net["mixer"] == mixer and net["heads"] == heads and net["d_model"] == 96, why=str(net))
+        check(pattern is None or net["pattern"] == pattern, why=str(net))
+        check(any("position table" in n for n in net["notes"]), why=str(net["notes"]))
+        proof = good_json("prove", "net", "--method", "interval")
+        check(proof["verdict"] == "proved", why=f"{name}: {proof['why']}")
+        check(good_json("run", "net", "--count", 2)["accuracy"] == 1, why=name)
+
+
+@case
+def what_cannot_be_built_says_why():
+    wrong = {
+        "gemma-2-9b": "norms behind mixers and MLPs",
+        "gpt-oss-20b": "sink",
+        "falcon-h1-0.5b": "layer 0: full attention and recurrent in one layer",
+        "mamba-codestral-7b": "no layer attends",
+        "deepseek-v3.2": "layer 0: sliding, chunked or sparse attention",
+        "lfm2-2.6b": "not known here",
+        "bamba-9b": "4 hops need 5 layers that attend to all tokens",
+    }
+    for name, why in wrong.items():
+        r = hopbound("build", "--like", config(name), "--hops", "4", "--m", "2", "--fan", "2", "-o", "net")
+        one_line(r, 2, why)
+        check(not os.path.exists("net"), r)
+
+
+@case
+def like_takes_the_shape_from_the_model():
+    qwen = config("qwen3-next-80b-a3b")
+    for option, value in [("--pattern", "F"), ("--heads", "2"), ("--rope", "1e4"), ("--norm", "none"), ("--mixer", "gdn")]:
+        one_line(hopbound("build", "--like", qwen, option, value, "-o", "net"), 2, f"{option}: --like takes it from the model")
+    one_line(hopbound("build", "cot", "--like", qwen, "-o", "net"), 2, "--like: is instead of a kind")
+    one_line(hopbound("build", "-o", "net"), 2, "KIND: missing")
+    one_line(hopbound("build", "--like", "nowhere.json", "-o", "net"), 1, "nowhere.json")
+
