@@ -26,15 +26,10 @@ static const opt OPTIONS[] = {
 static const opt SHAPE_OPTIONS[] = {
     {"pattern", 0, OPT_TEXT, AT(pattern), "P", .initial_help = "the smallest; random: required",
      .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
-<<<<<<< HEAD
              "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is; "
              "mixed: L+1 of F and L (linear attention), all L if not given"},
-    {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20, .initial_help = "the smallest; random: 64",
-=======
-             "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is"},
     {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20,
      .initial_help = "the smallest; random: 64; --like: 1024, or the model's if smaller",
->>>>>>> 0442367 (build, hf: --like, the exact network in the architecture of a real model)
      .help = "width of the residual stream"},
     {"heads", 0, OPT_INT, AT(heads), "H", "1", 1, 1 << 20, .help = "heads; those that are not needed are silent"},
     {"kv-heads", 0, OPT_INT, AT(kv_heads), "K", NULL, 1, 1 << 20, .initial_help = "heads",
@@ -215,15 +210,12 @@ static const example EXAMPLES[] = {
      "Four full-attention layers that compose three functions."},
     {"hopbound build hybrid --mixer mamba2 --hops 3 -o net",
      "One Mamba-2 layer and three full-attention layers that do the same."},
-<<<<<<< HEAD
     {"hopbound build mixed --pattern \"L F L L\" --hops 3 --m 8 --fan 4,4 -o net",
      "Two hops by states that hold their tables, one by a full layer."},
-=======
     {"hopbound build hybrid --pattern '(gdn^3 F)^4' --d-model 256 --heads 8 --kv-heads 2 --head-dim 64 --rope 1e6,0.25 "
      "--hops 4 -o net",
      "The same in sixteen layers as models have them: norms, gated MLPs, grouped keys, rotary embeddings."},
     {"hopbound build --like config.json --hops 4 -o net", "In the architecture of a model."},
->>>>>>> 0442367 (build, hf: --like, the exact network in the architecture of a real model)
     {"hopbound build two-sum-sparse --n 64 --mod 32 --block 8 --topk 1 -o net",
      "Sparse attention that solves 2-Sum with as many heads as a block has tokens."},
     {"hopbound build random --pattern 'L^4096 F L^4096' --mixer gdn --d-model 16 --hops 2 --seeded -o deep",
