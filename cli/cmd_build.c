@@ -212,8 +212,7 @@ static const example EXAMPLES[] = {
      "One Mamba-2 layer and three full-attention layers that do the same."},
     {"hopbound build mixed --pattern \"L F L L\" --hops 3 --m 8 --fan 4,4 -o net",
      "Two hops by states that hold their tables, one by a full layer."},
-    {"hopbound build hybrid --pattern '(gdn^3 F)^4' --d-model 256 --heads 8 --kv-heads 2 --head-dim 64 --rope 1e6,0.25 "
-     "--hops 4 -o net",
+    {"hopbound build hybrid --pattern '(gdn^3 F)^4' --heads 8 --kv-heads 2 --head-dim 64 --rope 1e6,0.25 -o net",
      "The same in sixteen layers as models have them: norms, gated MLPs, grouped keys, rotary embeddings."},
     {"hopbound build --like config.json --hops 4 -o net", "In the architecture of a model."},
     {"hopbound build two-sum-sparse --n 64 --mod 32 --block 8 --topk 1 -o net",

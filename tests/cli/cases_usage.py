@@ -162,7 +162,7 @@ WRONG = [
     (["task", "--hops", "2", "--fan", ""], r"task: --fan: 0 numbers where 2 hops need 1"),
     (["task", "--hops", "40"], r"task: sizes: .* 2\^31"),
     (["task", "--m", "2147483647"], r"task: sizes: .* 2\^31"),
-    (["build"], r"build: KIND: missing"),
+    (["build"], r"build: --output: missing"),
     (["build", "full"], r"build: --output: missing"),
     (["build", "castle", "-o", "x"], r"build: castle: unknown kind \(known: .*full"),
     (["build", "full", "again", "-o", "x"], r"build: again: one operand is enough"),
