@@ -89,6 +89,7 @@ static hop_status own_model(audit *u, const hop_json *root, hop_error *err)
     hop_hf_plan *p = &u->plan;
     hop_config c;
     hop_model *m = NULL;
+    int64_t generated = 0;
     hop_status s = hop_config_read(&c, root, err);
     if (s != HOP_OK) return s;
     p->context = c.max_positions;
@@ -117,6 +118,11 @@ static hop_status own_model(audit *u, const hop_json *root, hop_error *err)
     snprintf(p->declared[1].text, sizeof p->declared[1].text, "max_position_embeddings = %lld",
              (long long)p->context);
     p->declared_count = 2;
+    if (s == HOP_OK) s = hop_generated_tokens(&c, &generated, err);
+    if (generated)
+        snprintf(p->declared[p->declared_count++].text, sizeof p->declared[0].text,
+                 "generate = %lld tokens, each a pass of its own: the verdicts are about one pass",
+                 (long long)generated);
     strcpy(p->model_type, "hopbound");
     strcpy(p->source, "pattern");
     strcpy(p->dtype, "float32");

@@ -176,8 +176,13 @@ static int cmd_plan(common_args *common)
     hop_error err = {0};
     hop_plan *plans;
     int count;
-    if (hop_plans_find(&plans, &count, &q, &err) != HOP_OK)
-        return err.status == HOP_ESTOPPED ? fail_error(common, &err) : fail_given(common, "--", &err, "");
+    if (hop_plans_find(&plans, &count, &q, &err) != HOP_OK) {
+        /* What a mixer refuses begins with its name, all else with the option's. */
+        size_t name = strlen(q.mixer);
+        bool by_mixer = strncmp(err.text, q.mixer, name) == 0 && err.text[name] == ':';
+        return err.status == HOP_ESTOPPED ? fail_error(common, &err)
+                                          : fail_given(common, by_mixer ? "--mixer: " : "--", &err, "");
+    }
     int code = common->json.flag ? show_json(common, &q, plans, count) : show_text(common, &q, plans, count);
     hop_plans_free(plans, count);
     return code;

@@ -206,7 +206,8 @@ static int cmd_separate(common_args *common)
     if (a->mixer.text) {
         const hop_mixer_ops *ops = hop_mixer_find(a->mixer.text);
         if (!ops || ops->kind != HOP_MIXER_RECURRENT)
-            return fail(common, EXIT_USAGE, "--mixer: %.60s: is not a linear mixer", a->mixer.text);
+            return fail(common, EXIT_USAGE, "--mixer: %.60s: %s", a->mixer.text,
+                        ops ? "is not a linear mixer" : "unknown mixer; `hopbound mixers` lists them");
     }
     if (!a->table.flag) {
         hop_status got = find(a, a->bits.integer, a->linear.integer, &s, &err);

@@ -243,9 +243,9 @@ static hop_status check(const hop_plan_question *q, hop_error *err)
             return hop_fail(err, HOP_EDOMAIN, "full: %lld of %lld layers", (long long)q->full[i],
                             (long long)q->layers);
     const hop_mixer_ops *ops = hop_mixer_find(q->mixer);
-    if (!ops) return hop_fail(err, HOP_EUNKNOWN, "%.40s: unknown mixer", q->mixer);
+    if (!ops) return hop_fail(err, HOP_EUNKNOWN, "mixer: %.40s: unknown mixer", q->mixer);
     if (ops->kind != HOP_MIXER_RECURRENT)
-        return hop_fail(err, HOP_EDOMAIN, "%s: is not a linear mixer", q->mixer);
+        return hop_fail(err, HOP_EDOMAIN, "mixer: %s: is not a linear mixer", q->mixer);
     return HOP_OK;
 }
 

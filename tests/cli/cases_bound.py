@@ -316,8 +316,8 @@ def a_mixer_with_a_larger_state_has_its_own_length():
         if got["rows"][3]["theorem"] == "P4":  # once more, by its inequality
             v = -(-m // 2 ** (S / m))
             check(any(fan * V * log2(m * fan) > fan * M + V * S + S for V in (1, v)), why=str(got))
-    for bad in ("full", "apple"):
-        one_line(hopbound("separate", "--mixer", bad), 2, rf"separate: --mixer: {bad}: is not a linear mixer")
+    for bad, why in (("full", "is not a linear mixer"), ("apple", "unknown mixer")):
+        one_line(hopbound("separate", "--mixer", bad), 2, rf"separate: --mixer: {bad}: {why}")
 
 
 @case
@@ -335,7 +335,9 @@ def plans_are_ranked_and_the_next_cheaper_one_fails_for_a_reason():
     check({x["pattern"]: (x["verdict"], x["hops_proved"]) for x in both} ==
           {"(gdn^7 full)^6": ("open", 6), "(gdn^3 full)^12": ("proved", 12), "full^12 gdn^36": ("open", 11)}, why=str(both))
     one_line(hopbound("plan", "--hops", "2"), 2, r"--n: missing")
-    one_line(hopbound("plan", "--hops", "2", "--n", "4k", "--mixer", "full"), 2, r"full: is not a linear mixer")
+    for more, why in ((["full"], "full: is not a linear mixer"), (["apple"], "apple: unknown mixer"),
+                      (["gdn", "--kv-heads", "3"], "gdn: 16 heads are no multiple of 3 key heads")):
+        one_line(hopbound("plan", "--hops", "2", "--n", "4k", "--mixer", *more), 2, rf"plan: --mixer: {why}")
     one_line(hopbound("plan", "--hops", "2", "--n", "4k", "--layers", "4", "--full", "5"), 2, r"--full: 5 of 4 layers")
 
 

@@ -39,6 +39,7 @@ def damage_says_what_it_changed_and_changes_nothing_else():
     check(read("bad2/model.safetensors") == new)
     check("weight changed" in good("damage", "net", "-o", "bad2").out)
     one_line(hopbound("damage", "net"), 2, r"damage: --output: missing")
+    one_line(hopbound("damage", "net", "-o", "./net/"), 2, r"damage: --output: \./net/: is the network itself")
     one_line(hopbound("damage", "net", "-o", "x", "--layer", 9), 2, r"damage: --layer or --flip: layer 9: ")
     one_line(hopbound("damage", "net", "-o", "x", "--flip", 9999, "--layer", 1), 2, r"damage: --layer or --flip: 9999 weights: ")
     one_line(hopbound("damage", "nowhere", "-o", "x"), 1, r"damage: nowhere: ")
