@@ -62,7 +62,8 @@ typedef struct shaper {
 
 static void refuse(shaper *s, const char *why)
 {
-    hop__hf_fail(&s->r, HOP_EDOMAIN, "%s: cannot be built: %s", s->r.plan->model_type, why);
+    const char *type = s->r.plan->model_type;
+    hop__hf_fail(&s->r, HOP_EDOMAIN, "%s: cannot be built: %s", type[0] ? type : "no model_type", why);
 }
 
 static void set(shaper *s, const char *mixer, const char *name, double value)
