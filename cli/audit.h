@@ -119,6 +119,7 @@ void audit_say_pattern(hop_text *out, const char *letters); /* "(FSSSS)x2S" */
 
 /* ---- audit_table.c -------------------------------------------------------------------------- */
 
+bool audit_holds_config(const char *dir); /* a config.json, readable or not */
 /* Many models: one row each, at a common length. */
 int audit_table(const audit_args *a);
 

@@ -36,13 +36,13 @@ static hop_status add_path(table *t, const char *path, bool named, hop_error *er
     return HOP_OK;
 }
 
-static bool holds_config(const char *dir)
+bool audit_holds_config(const char *dir)
 {
     char path[4096];
     if (hop_path_join(path, sizeof path, dir, "config.json", NULL) != HOP_OK) return false;
     FILE *f = fopen(path, "rb");
     if (f) fclose(f);
-    return f != NULL;
+    return f || errno != ENOENT; /* one that is there and cannot be read is for the reader to complain of */
 }
 
 /* Hidden ones and what is no model by its name are left out. */
@@ -50,7 +50,7 @@ static bool may_be_model(const char *dir, const char *name, char *path, size_t s
 {
     size_t n = strlen(name);
     if (name[0] == '.' || hop_path_join(path, size, dir, name, NULL) != HOP_OK) return false;
-    if (hop_is_dir(path)) return holds_config(path);
+    if (hop_is_dir(path)) return audit_holds_config(path);
     return n > 5 && strcmp(name + n - 5, ".json") == 0;
 }
 
@@ -122,7 +122,8 @@ static hop_status fill_row(table *t, int i, hop_error *err)
     audit_hops h = {0};
     set_name(r, t->paths[i]);
     hop_status s = audit_read(&u, t->a, t->paths[i], err);
-    if (s != HOP_OK && s != HOP_ENOMEM && s != HOP_EIO && !t->named[i]) { /* a stray file in a directory is a line, no end */
+    if (s != HOP_OK && s != HOP_ENOMEM && s != HOP_EIO &&
+        !t->named[i]) { /* a stray file in a directory is a line, no end */
         snprintf(r->refused, sizeof r->refused, "%s", err->text);
         return HOP_OK;
     }
@@ -362,8 +363,8 @@ static hop_status fill(table *t, hop_error *err)
     hop_status s = HOP_OK;
     for (int i = 0; s == HOP_OK && i < c->operand_count; i++) {
         const char *path = c->operands[i];
-        s = hop_is_dir(path) && !holds_config(path) ? add_directory(t, path, err)
-                                                    : add_path(t, path, true, err);
+        s = hop_is_dir(path) && !audit_holds_config(path) ? add_directory(t, path, err)
+                                                          : add_path(t, path, true, err);
     }
     if (s == HOP_OK && t->count == 0)
         s = hop_fail(err, HOP_EIO, "%.200s/config.json: No such file, nor any other *.json there",

@@ -43,12 +43,7 @@ static int check_dtypes(const audit_args *a)
 /* A directory of models, not of one. */
 static bool is_collection(const char *path)
 {
-    char config[4096];
-    if (!hop_is_dir(path) || hop_path_join(config, sizeof config, path, "config.json", NULL) != HOP_OK)
-        return false;
-    FILE *f = fopen(config, "rb");
-    if (f) fclose(f);
-    return !f;
+    return hop_is_dir(path) && !audit_holds_config(path);
 }
 
 static int cmd_audit(common_args *common)

@@ -170,8 +170,8 @@ static void what_is_found_does_not_depend_on_threads_or_time(void **state)
     const sizes s = {2, 6, {5}};
     hop_task t = task_of(&s);
     hop_model *m = build("full", NULL, &t);
-    hop_change change;
-    assert_int_equal(hop_damage(m, 2, 3, &change, 4, NULL), HOP_OK);
+    hop_change changes[4];
+    assert_int_equal(hop_damage(m, 2, 3, changes, 4, NULL), HOP_OK);
     hop_refutation first = refute(m, &t, (hop_refute_options){.budget = 60});
     assert_int_equal(first.verdict, HOP_REFUTE_FOUND);
     for (int threads = 1; threads <= 3; threads++) {
@@ -383,9 +383,9 @@ static void the_file_holds_the_witness(void **state)
     const sizes s = {2, 6, {5}};
     hop_task t = task_of(&s);
     hop_model *m = build("full", NULL, &t);
-    hop_change change;
+    hop_change changes[4];
     char dir[512], path[600];
-    assert_int_equal(hop_damage(m, 2, 3, &change, 4, NULL), HOP_OK);
+    assert_int_equal(hop_damage(m, 2, 3, changes, 4, NULL), HOP_OK);
     test_path(dir, sizeof dir, "refute-net");
     snprintf(path, sizeof path, "%s/witness.json", dir);
     assert_int_equal(hop_model_save(m, dir, NULL), HOP_OK);
