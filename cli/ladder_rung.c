@@ -4,8 +4,8 @@
 #include <math.h>
 #include <string.h>
 
-#define MANY        200  /* instances of a rung's main network .. */
-#define MEAN_TOKENS 1000 /* .. of so many tokens; longer ones are fewer */
+#define MANY        200 /* instances of a rung's main network .. */
+#define MEAN_TOKENS 500 /* .. of so many tokens; longer ones are fewer */
 #define FLOAT_BITS  32.0
 
 static hop_status build_network(const ladder *l, const hop_task *t, const ladder_job *job, hop_model **out,
@@ -167,7 +167,8 @@ hop_status ladder_climb(ladder *l, int hops, hop_error *err)
 {
     hop_separation sizes;
     hop_task t = {.kind = HOP_TASK_FUNCCOMP};
-    ladder_job job = {.kind = "full", .name = "full", .cut = true, .messages = true, .margins = true, .look = true};
+    ladder_job job = {
+        .kind = "full", .name = "full", .cut = true, .messages = true, .margins = true, .look = true};
     hop_status s = ladder_sizes(l, hops, &sizes, err);
     job.count = ladder_count(l, s == HOP_OK ? sizes.n : 1, MANY);
     if (s == HOP_OK) s = hop_funccomp_init(&t.funccomp, hops, sizes.m, sizes.fan + 1, err);
