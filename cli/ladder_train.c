@@ -4,6 +4,7 @@
 #include "ladder.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,8 +46,9 @@ typedef struct run {
 typedef struct job {
     ladder *l;
     run *runs;
-    int64_t count, done; /* done: under the terminal's own lock, by ticks */
-    hop_progress quiet;  /* asks whether to go on, and shows nothing of its own */
+    int64_t count;
+    atomic_llong done;
+    hop_progress quiet; /* asks whether to go on, and shows nothing of its own */
 } job;
 
 /* ---- one run ------------------------------------------------------------------------------------- */
@@ -64,7 +66,7 @@ static void train_one(void *ctx, int64_t number, int worker)
     (void)worker;
     const hop_train_options o = {.progress = &j->quiet, .dir = r->dir, .resume = true};
     r->status = hop_train_run(&r->recipe, &o, &r->last, &r->err);
-    int64_t done = __atomic_add_fetch(&j->done, 1, __ATOMIC_RELAXED);
+    long long done = atomic_fetch_add(&j->done, 1) + 1;
     hop_progress_tick(&j->l->args->common.progress, "trainings", (double)done, (double)j->count);
 }
 
@@ -187,9 +189,10 @@ void ladder_train_print(hop_text *out, const ladder *l)
         const hop_learnt *r = &l->learnt[i];
         if (i == 0 || r->hops != l->learnt[i - 1].hops)
             hop_text_printf(out,
-                            "\nlearnt by gradient descent, %d hop%s, width %lld, %d seeds: accuracy, mean "
+                            "\nlearnt by gradient descent, %d hop%s, width %lld, %d seed%s: accuracy, mean "
                             "(least to most)\n",
-                            r->hops, r->hops == 1 ? "" : "s", (long long)r->d_model, r->seeds);
+                            r->hops, r->hops == 1 ? "" : "s", (long long)r->d_model, r->seeds,
+                            r->seeds == 1 ? "" : "s");
         hop_text_printf(out, "  %-8s %-8s n = %-4lld table of %-4lld %6.2f %% (%.2f to %.2f), chance %.2f %%",
                         r->pattern, r->mixer, (long long)r->tokens, (long long)r->entries, 100 * r->mean,
                         100 * r->least, 100 * r->most, 100 * r->chance);

@@ -87,7 +87,7 @@ static bool common_factor(const ival *range, const norm_arg *a, bool l2, ival *f
     ival all = other_squares(range, a->dim, -1);
     double by = l2 ? 1 : 1 / (double)a->dim, eps = l2 ? L2_EPS : a->eps;
     *factor = (ival){0, 0};
-    if (all.hi == 0) return true; /* zeros stay what they are */
+    if (all.hi == 0) return eps > 0; /* zeros stay what they are, unless it is 0 / 0 */
     if (!(all.hi < HOP__LARGEST && all.lo * by + eps > 1e-30)) return false;
     factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * (1 + 0x1p-50)) + eps))));
     factor->hi = ival_up(1 / ival_down(sqrt(ival_down(ival_down(all.lo * by * (1 - 0x1p-50)) + eps))));

@@ -166,8 +166,8 @@ hop_status hop_report_learnt_svg(hop_text *out, const hop_ladder_page *page)
         if (!c.plans) continue;
         hop_text_printf(out, "<g transform=\"translate(0 %d)\">\n",
                         at_chart++ * (HEIGHT + CAPTION) + CAPTION);
-        snprintf(text, sizeof text, "%d hop%s, width %d, %d seeds", hops, hops == 1 ? "" : "s",
-                 (int)page->learnt[0].d_model, page->learnt[0].seeds);
+        snprintf(text, sizeof text, "%d hop%s, width %d, %d seed%s", hops, hops == 1 ? "" : "s",
+                 (int)page->learnt[0].d_model, page->learnt[0].seeds, page->learnt[0].seeds == 1 ? "" : "s");
         hop__svg_rich(out, "", 12, -8, text);
         draw_all(out, &c);
         hop_text_add(out, "</g>\n");
@@ -229,7 +229,7 @@ void hop__learnt_section(hop_text *out, const hop_ladder_page *page)
     hop__section_open(out, "learnt", "What gradient descent finds");
     hop_text_printf(
         out,
-        "<p>Networks of each plan, trained on fresh samples, %d seeds each, width %lld: how often they "
+        "<p>Networks of each plan, trained on fresh samples, %d seed%s each, width %lld: how often they "
         "answer "
         "held-out prompts rightly as the table grows. Green: plans for which weights are known. Red: plans "
         "below the line. A bar reaches from the worst seed to the best; the dashed line is chance, a blue "
@@ -237,7 +237,7 @@ void hop__learnt_section(hop_text *out, const hop_ladder_page *page)
         "the most that P3 allows linear layers whose state has so few bits. That a plan does not learn a "
         "task "
         "proves nothing; that one does, beyond what a theorem allows, would be a bug.</p>\n",
-        page->learnt[0].seeds, (long long)page->learnt[0].d_model);
+        page->learnt[0].seeds, page->learnt[0].seeds == 1 ? "" : "s", (long long)page->learnt[0].d_model);
     for (int hops = 1; hops <= MOST_HOPS; hops++) {
         chart c = chart_of(page, hops);
         if (!c.plans) continue;
