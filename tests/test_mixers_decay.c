@@ -20,6 +20,7 @@ static const setup SETUPS[] = {
     {"hgrn2", 11, 3, 5, {{"value_dim", 4}}, 0},
     {"hgrn2", 8, 2, 4, {{"norm", 0}}, 0},
     {"mamba2", 11, 6, 3, {{"state_dim", 5}, {"groups", 2}}, 0},
+    {"mamba2", 7, 6, 3, {{"state_dim", 4}, {"groups", 3}, {"norm_groups", 2}}, 0},
     {"mamba2", 8, 2, 4, {{"state_dim", 7}, {"conv", 0}, {"gate", 0}, {"norm", 0}}, 0},
     {"mamba2", 5, 3, 4, {{"conv", 2}, {"groups", 3}, {"state_dim", 3}}, 0},
     {"rwkv6", 11, 3, 5, {{"value_dim", 4}, {"rank", 7}}, 0},
@@ -285,6 +286,7 @@ static void what_cannot_be_built_is_refused_with_a_reason(void **state)
     (void)state;
     const setup bad[] = {
         {"mamba2", 8, 3, 4, {{"groups", 2}}, 0},
+        {"mamba2", 8, 3, 4, {{"norm_groups", 2}}, 0},
         {"mlstm", 8, 3, 4, {{"value_dim", 1}}, 0},
         {"rwkv6", 8, 3, 1, {{0}}, 0},
     };

@@ -56,6 +56,7 @@ static const shape SHAPES[] = {
     {"gdn", "hybrid", "gdn^2 F^2 gdn", RMS, GLU, 2, 1, 8, 0, false, {{0}}},
     {"kda", "hybrid", "kda mamba2 F^2", RMS, GLU, 2, 1, 8, 100, false, {{"full", "rope_dim", 2}}},
     {"mamba2", "hybrid", "mamba2 gdn F^2", RMS, GLU, 2, 2, 8, 0, false, {{"mamba2", "state_dim", 2}}},
+    {"norm in groups", "hybrid", "mamba2 F^2", RMS, GLU, 4, 2, 8, 0, false, {{"mamba2", "norm_groups", 2}}},
     {"lightning", "hybrid", "lightning F^2 lightning", RMS, GLU, 2, 1, 8, 0, false, {{0}}},
     {"deltanet", "hybrid", "L F^2", HOP_NORM_NONE, GLU, 1, 1, 8, 0, true, {{0}}},
     {"rwkv7", "hybrid", "rwkv7 F^2", RMS, GLU, 1, 1, 8, 0, false, {{0}}},

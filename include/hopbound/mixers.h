@@ -32,6 +32,7 @@ extern "C" {
     X(conv, 0, 64, "taps of the short convolutions; 0: none")                                      \
     X(gate, 0, 1, "the output is gated")                                                           \
     X(norm, 0, 1, "the output is normalised per head (or over the width, as the mixer has it)")    \
+    X(norm_groups, 1, 1 << 16, "parts of the output that are normalised apart, of whole heads")    \
     X(rope, 0, 1, "queries and keys are rotated by their position")                                \
     X(rope_dim, 0, 1 << 20, "numbers of a head that are rotated, the first ones; 0: all")          \
     X(qk_norm, 0, 1, "queries and keys are normalised per head")                                   \

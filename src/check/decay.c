@@ -264,7 +264,9 @@ const double *hop__mix_mamba2(hop__pass *p, const double *x)
         double *gate = hop__apply(p, hop__affine(p, x, T, d, in, d, NULL, inner), T * inner, hop__silu);
         o = hop__multiply(p, o, gate, T * inner);
     }
-    return output(p, hop__rms_heads(p, o, 1, inner, "norm.weight"), "out_proj.weight", inner);
+    int64_t parts = l->option[HOP__norm_groups];
+    o = hop__rms_heads(p, o, parts, inner / parts, "norm.weight");
+    return output(p, o, "out_proj.weight", inner);
 }
 
 /* ---- mlstm --------------------------------------------------------------------------------------- */

@@ -24,6 +24,7 @@
     X(conv)                                                                                           \
     X(gate)                                                                                           \
     X(norm)                                                                                           \
+    X(norm_groups)                                                                                    \
     X(rope)                                                                                           \
     X(normalise)                                                                                      \
     X(feature)                                                                                        \

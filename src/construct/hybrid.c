@@ -269,6 +269,7 @@ static float output_gain(const site *s)
     const hop_mixer_config *c = &s->c;
     double gain = s->w->gain, width = (double)value_width(c) * (s->w->all_heads ? (double)c->heads : 1);
     bool gated = has(c, HOP_OPTION_gate);
+    if (has(c, HOP_OPTION_norm_groups)) width /= (double)c->option[HOP_OPTION_norm_groups];
     if (s->w->scaled) gain *= sqrt((double)c->head_dim);
     if (has(c, HOP_OPTION_norm)) gain = 1.25 * sqrt((s->pairs ? 0.607 : 1.0) * (double)s->f->bits / width);
     if (gated && !s->w->opened) gain *= 2;

@@ -3,25 +3,33 @@
  *     (z, x, B, C, dt) = W_in u;  (x, B, C) = SiLU(conv(x, B, C));  dt = softplus(dt + dt_bias)
  *     S_h = e^(-e^A_log dt) S_h + B (dt x_h)ᵀ,   y_h = S_hᵀ C + D_h x_h,   out = Wo RMSNorm(y ⊙ SiLU(z))
  *
- * The gate comes before the norm, which is over all heads together. Heads are heads [P = head_dim];
- * consecutive heads share the B and C of a group. There is no scale.
+ * The gate comes before the norm, which is over all heads together or, with norm_groups, over as many parts
+ * of consecutive heads apart, as in Nemotron-H and Zamba2; its weight is one for all parts (one for each
+ * number would say nothing more: Wo follows). Heads are heads [P = head_dim]; consecutive heads share the B
+ * and C of a group. There is no scale.
  *
- * Options: state_dim (128), N; groups (1), a divisor of heads; conv (4); norm (1); gate (1).
+ * Options: state_dim (128), N; groups (1) and norm_groups (1), divisors of heads; conv (4); norm (1); gate
+ * (1).
  *
  * State: per head [N, P], then the inputs of the convolution, (heads P + 2 groups N) (conv - 1). */
 #include "build.h"
 #include "registry.h"
 
 static const struct hop_option_default mamba2_options[] = {
-    {HOP_OPTION_state_dim, 128}, {HOP_OPTION_groups, 1}, {HOP_OPTION_conv, 4},
-    {HOP_OPTION_norm, 1},        {HOP_OPTION_gate, 1},   {HOP_OPTION_COUNT, 0},
+    {HOP_OPTION_state_dim, 128}, {HOP_OPTION_groups, 1}, {HOP_OPTION_conv, 4},  {HOP_OPTION_norm, 1},
+    {HOP_OPTION_norm_groups, 1}, {HOP_OPTION_gate, 1},   {HOP_OPTION_COUNT, 0},
 };
 
 static hop_status mamba2_ready(hop_mixer_config *c, hop_error *err)
 {
-    if (c->heads % HOP__OPT(c, groups) == 0) return HOP_OK;
-    return hop_fail(err, HOP_EDOMAIN, "mamba2: %lld heads are no multiple of %lld groups",
-                    (long long)c->heads, (long long)HOP__OPT(c, groups));
+    int64_t groups = HOP__OPT(c, groups), parts = HOP__OPT(c, norm_groups);
+    if (c->heads % groups != 0)
+        return hop_fail(err, HOP_EDOMAIN, "mamba2: %lld heads are no multiple of %lld groups",
+                        (long long)c->heads, (long long)groups);
+    if (c->heads % parts != 0)
+        return hop_fail(err, HOP_EDOMAIN, "mamba2: %lld heads are no multiple of %lld norm_groups",
+                        (long long)c->heads, (long long)parts);
+    return HOP_OK;
 }
 
 /* Columns of W_in's output: z, then what is convolved (x, B, C), then dt. */
@@ -50,7 +58,7 @@ static int mamba2_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_
     hop__param(out, &n, "dt_bias", c->heads, 0);
     hop__param(out, &n, "A_log", c->heads, 0);
     hop__param(out, &n, "D", c->heads, 0);
-    if (HOP__OPT(c, norm)) hop__param(out, &n, "norm.weight", w.inner, 0);
+    if (HOP__OPT(c, norm)) hop__param(out, &n, "norm.weight", w.inner / HOP__OPT(c, norm_groups), 0);
     hop__param(out, &n, "out_proj.weight", c->d_model, w.inner);
     return n;
 }
@@ -86,7 +94,7 @@ static void mamba2_list(hop_builder *b)
         hop__val z = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, 0, w.z);
         o = hop__mul(b, o, hop__act(b, z, HOP_ACT_SILU));
     }
-    o = hop__rms(b, o, "norm.weight", 1);
+    o = hop__rms(b, o, "norm.weight", HOP__OPT(c, norm_groups));
     hop__output(b, o, "out_proj.weight", NULL);
 }
 
