@@ -21,6 +21,8 @@ hop_status build_shape(hop_config *c, const build_args *a, const char *pattern, 
 /* build_like.c: the architecture of a real model's config.json; `notes`: what was scaled, assumed and left
  * out, a line each. */
 hop_status build_like(hop_config *c, hop_text *notes, const build_args *a, hop_error *err);
+/* .. and, once it is built, which linear layers are not as the model has them. */
+void build_like_changed(hop_text *notes, const hop_config *wanted, const hop_model *m);
 /* build_random.c: random weights for any pattern. `task` may be NULL: for none in particular. */
 hop_status build_random(hop_model **out, const build_args *a, const hop_task *task, hop_error *err);
 /* build_report.c: what was built, in words or JSON. The exit code. */

@@ -20,3 +20,23 @@ hop_status build_like(hop_config *c, hop_text *notes, const build_args *a, hop_e
     hop_text_add(notes, "added: a position table, since nothing else says where a token stands\n");
     return HOP_OK;
 }
+
+/* Mixers that cannot make a look-up with their convolutions, gates and norms get sizes of their own. */
+void build_like_changed(hop_text *notes, const hop_config *wanted, const hop_model *m)
+{
+    const hop_config *c = hop_model_config(m);
+    for (int64_t i = 0; i < c->pattern.layers; i++) {
+        const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
+        hop_mixer_config is, was;
+        if (!ops || ops->kind != HOP_MIXER_RECURRENT) continue;
+        bool same = hop_config_mixer(c, ops, i, &is, NULL) == HOP_OK &&
+                    hop_config_mixer(wanted, ops, i, &was, NULL) == HOP_OK && is.heads == was.heads &&
+                    is.head_dim == was.head_dim && memcmp(is.option, was.option, sizeof is.option) == 0;
+        if (!same)
+            hop_text_printf(
+                notes,
+                "layer %lld, %s: its look-up is made in the plain sizes of docs/THEORY.md 5.2, not "
+                "in the model's, without convolutions, gates and norms\n",
+                (long long)i, ops->name);
+    }
+}

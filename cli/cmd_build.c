@@ -110,7 +110,8 @@ static int check_options(const build_args *a, const hop_construct_kind *k)
     for (const opt *o = RANDOM_OPTIONS; o->name && !is_random(k); o++)
         if (!foreign && given(a, o)) foreign = o;
     for (const opt *o = SHAPE_OPTIONS; o->name && !(k->choices & HOP_CHOOSES_SHAPE); o++)
-        if (!foreign && given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN)) foreign = o;
+        if (!foreign && given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN))
+            foreign = o;
     if (foreign) return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", foreign->name, k->name);
     for (const opt *o = SHAPE_OPTIONS; o->name && a->like.text; o++)
         if (o->at != AT(d_model) && o->at != AT(mlp_hidden) && given(a, o))
@@ -159,6 +160,7 @@ static hop_status construct(hop_model **out, const build_args *a, const hop_cons
         o.shape = &shape;
     }
     if (s == HOP_OK) s = hop_construct(out, k->name, task, &o, err);
+    if (s == HOP_OK && a->like.text) build_like_changed(notes, &shape, *out);
     hop_config_free(&shape);
     return s;
 }

@@ -77,6 +77,8 @@ static void plain_decoders_attend_to_everything(void **state)
         {"{\"model_type\":\"falcon\",\"num_hidden_layers\":2,\"hidden_size\":8192,\"num_attention_heads\":128,"
          "\"num_kv_heads\":8,\"new_decoder_architecture\":true}",
          "FF", NULL, "gqa", 128, 8, 64, 64, 1024, NULL, 0, 0, 0},
+        {"{\"model_type\":\"dbrx\",\"n_layers\":1,\"n_heads\":16,\"d_model\":2048}", "F", "no hybrid key", "gqa", 16, 1, 128, 128, 256,
+         NULL, 0, 0, 0},
         {"{\"model_type\":\"dbrx\",\"n_layers\":2,\"n_heads\":48,\"d_model\":6144,\"attn_config\":{\"kv_n_heads\":8}}",
          "FF", NULL, "gqa", 48, 8, 128, 128, 2048, NULL, 0, 0, 0},
         {"{\"model_type\":\"bloom\",\"n_layer\":2,\"num_attention_heads\":112,\"n_embed\":14336}",
@@ -256,6 +258,15 @@ static void hybrids_follow_each_familys_rule(void **state)
         {"{\"model_type\":\"bamba\",\"num_hidden_layers\":3,\"hidden_size\":4096,\"attn_layer_indices\":[1],\"mamba_d_head\":\"auto\","
          "\"mamba_n_heads\":128,\"mamba_d_state\":128}",
          "LFL", "attn_layer_indices", "gqa", 32, 8, 128, 0, 2048, "mamba2", 1048576, 25344, 0},
+        {"{\"model_type\":\"falcon_h1\",\"num_hidden_layers\":2,\"hidden_size\":2048}",
+         "HH", "model_type", "gqa", 32, 8, 64, 0, 1024, "mamba2", 262144, 4608, 0},
+        {"{\"model_type\":\"falcon_h1\",\"num_hidden_layers\":2,\"hidden_size\":2048,\"mamba_d_ssm\":null}",
+         "HH", "model_type", "gqa", 32, 8, 64, 0, 1024, "mamba2", 1048576, 13824, 0},
+        {"{\"model_type\":\"kimi_linear\",\"num_hidden_layers\":3,\"layer_types\":[\"kda_attention\",\"full_attention\",\"linear_attention\"],"
+         "\"linear_num_key_heads\":16,\"linear_key_head_dim\":64}",
+         "LFL", "layer_types", "mla", 32, 0, 192, 128, 576, "kda", 65536, 9216, 0},
+        {"{\"model_type\":\"recurrent_gemma\",\"num_hidden_layers\":3,\"hidden_size\":1024,\"num_attention_heads\":8}",
+         "LLS", "default rule", "mha", 8, 8, 128, 0, 2048, "rg_lru", 1024, 3072, 2048},
         {"{\"model_type\":\"recurrent_gemma\",\"num_hidden_layers\":4,\"hidden_size\":2560,\"num_attention_heads\":10,"
          "\"layers_block_type\":[\"recurrent\",\"attention\",\"recurrent\",\"attention\"]}",
          "LSLS", "layers_block_type", "mha", 10, 10, 256, 0, 5120, "rg_lru", 2560, 7680, 0},
@@ -299,6 +310,12 @@ static void recurrences_have_the_state_of_their_definition(void **state)
          "LF", "attn.layers", "mha", 16, 16, 128, 0, 4096, "gated_deltanet", 786432, 18432, 0},
         {"{\"model_type\":\"kda\",\"num_hidden_layers\":1,\"hidden_size\":2048}",
          "L", "model_type", NULL, 0, 0, 0, 0, 0, "kda", 262144, 18432, 0},
+        {"{\"model_type\":\"hgrn2\",\"num_hidden_layers\":1,\"hidden_size\":2048,\"num_heads\":4}",
+         "L", "model_type", NULL, 0, 0, 0, 0, 0, "hgrn2", 262144, 0, 0},
+        {"{\"model_type\":\"hgrn2\",\"num_hidden_layers\":1,\"hidden_size\":2048,\"num_heads\":4,\"expand_ratio\":null}",
+         "L", "model_type", NULL, 0, 0, 0, 0, 0, "hgrn2", 1048576, 0, 0},
+        {"{\"model_type\":\"rwkv7_fla\",\"num_hidden_layers\":1,\"hidden_size\":2048,\"head_dim\":64}",
+         "L", "model_type", NULL, 0, 0, 0, 0, 0, "rwkv7", 131072, 4096, 0},
         {"{\"model_type\":\"hgrn2\",\"num_hidden_layers\":1,\"hidden_size\":2048,\"expand_ratio\":64}",
          "L", "model_type", NULL, 0, 0, 0, 0, 0, "hgrn2", 131072, 0, 0},
         {"{\"model_type\":\"samba\",\"num_hidden_layers\":4,\"hidden_size\":2304}",
@@ -737,6 +754,8 @@ static void files_that_contradict_themselves_are_refused(void **state)
             "\"head_dim\":1048576,"
             "\"state_size\":1048576}",
             HOP_EDOMAIN, "more than a layer can hold");
+    refused("{\"model_type\":\"delta_net\",\"num_hidden_layers\":1,\"hidden_size\":64}", HOP_EUNKNOWN,
+            "num_heads: absent");
     refused("{\"model_type\":7}", HOP_EFORMAT, "model_type: not a string");
 }
 

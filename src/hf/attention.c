@@ -148,8 +148,9 @@ void hop__hf_attention_mpt(hop__hf *r)
     const char *type = hop__hf_string(r, "attn_config.attn_type");
     if (hop__hf_range(r, "attn_config.sliding_window_size", -1, HOP__HF_MAX_SIZE, -1) > 0)
         hop__hf_unknown_rule(r, "attn_config.sliding_window_size");
+    bool dbrx = strcmp(r->plan->model_type, "dbrx") == 0; /* whose class has one key head */
     int64_t kv = type && strcmp(type, "multiquery_attention") == 0 ? 1 : heads;
-    if (hop__hf_has(r, "attn_config.kv_n_heads")) kv = hop__hf_size(r, "attn_config.kv_n_heads", 0);
+    if (dbrx || hop__hf_has(r, "attn_config.kv_n_heads")) kv = hop__hf_size(r, "attn_config.kv_n_heads", 1);
     grouped(r, &r->plan->attention, heads, kv, hop__hf_hidden(r) / heads);
 }
 

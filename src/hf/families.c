@@ -41,7 +41,7 @@ static const hop__hf_family families[] = {
     {" hymba ",                                  P(hymba), L(jamba), NULL, {0, 0, 0, MUST, 0, 0}, {0}},
     {" phi4flash ",                              P(phi4flash), L(jamba), NULL, {32, 2560, 40, 20, 0, 0}, {0}},
     /* other recurrences beside attention */
-    {" recurrent_gemma ",                        P(recurrent_gemma), L(rg_lru), NULL, {26, 2560, 10, 0, 256, 0}, {0}},
+    {" recurrent_gemma ",                        P(recurrent_gemma), L(rg_lru), NULL, {26, 2560, 10, 0, 0, 0}, {0}},
     {" lfm2_moe ",                               P(needs_list), L(conv), NULL, {32, 2048, 32, 8, 0, 0}, {0}},
     {" lfm2 lfm2_vl ",                           P(indexed), L(conv), NULL, {0, 0, 0, 8, 0, 0}, {"full_attn_idxs", 0, "LF", LAST}},
     /* recurrences alone, or with the layers that attn names */
@@ -52,11 +52,11 @@ static const hop__hf_family families[] = {
     {" rwkv ",                                   P(linear), L(rwkv4), NULL, {0}, {0}},
     {" rwkv5 ",                                  P(fla), L(rwkv), A(fla), {0}, {0}},
     {" rwkv6 ",                                  P(fla), L(rwkv), A(fla), {0}, {0}},
-    {" rwkv7 ",                                  P(fla), L(rwkv7), A(fla), {0}, {0}},
+    {" rwkv7 rwkv7_fla ",                        P(fla), L(rwkv7), A(fla), {0}, {0}},
     {" gla ",                                    P(fla), L(expanded), A(fla), {24, 2048, 4, 0, 0, 0}, {0}},
     {" retnet ",                                 P(fla), L(expanded), A(fla), {24, 2048, 8, 0, 0, 0}, {0}},
     {" linear_attn ",                            P(fla), L(expanded), A(fla), {24, 2048, 4, 0, 0, 0}, {0}},
-    {" delta_net deltanet ",                     P(fla), L(expanded), A(fla), {24, 2048, 4, 0, 0, 0}, {0}},
+    {" delta_net deltanet ",                     P(fla), L(expanded), A(fla), {24, 2048, 0, 0, 0, 0}, {0}},
     {" gated_deltanet gated_delta_net comba ",   P(fla), L(fla_gdn), A(fla), {21, 2048, 6, 0, 0, 0}, {0}},
     {" gated_deltaproduct gated_delta_product ", P(fla), L(fla_gdn), A(fla), {21, 2048, 6, 0, 0, 0}, {0}},
     {" kda ",                                    P(fla), L(fla_gdn), A(fla), {24, 2048, 16, 0, 0, 0}, {0}},

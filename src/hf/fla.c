@@ -14,13 +14,13 @@ static int64_t convs(hop__hf *r, bool by_default, int64_t channels)
 static const struct expansion {
     const char *names, *kind;
     double key, value;
-    int64_t heads;
+    int64_t heads; /* 0: the file has to say */
     bool conv;
 } expansions[] = {
     {" gla ", "gla", 0.5, 1, 4, false},
     {" retnet ", "retnet", 1, 2, 8, false},
     {" linear_attn ", "linear", 1, 1, 4, false},
-    {" delta_net deltanet ", "deltanet", 1, 1, 4, true},
+    {" delta_net deltanet ", "deltanet", 1, 1, 0, true}, /* its class has had 4 heads, and 16 */
 };
 
 void hop__hf_linear_expanded(hop__hf *r)
@@ -65,8 +65,9 @@ void hop__hf_linear_hgrn(hop__hf *r)
 /* The ratio is the width of a key, and gives the number of heads. */
 void hop__hf_linear_hgrn2(hop__hf *r)
 {
-    int64_t width = hop__hf_hidden(r), heads = hop__hf_size(r, "num_heads", -1);
-    int64_t dk = hop__hf_size(r, "expand_ratio", heads ? width / heads : 128);
+    int64_t width = hop__hf_hidden(r), heads = hop__hf_size(r, "num_heads", -1), dk = 0;
+    if (hop__hf_is_null(r, "expand_ratio") && heads) dk = width / heads;
+    if (!dk) dk = hop__hf_size(r, "expand_ratio", 128);
     heads = width / dk;
     if (heads < 1) hop__hf_fail(r, HOP_EDOMAIN, "expand_ratio: larger than the width");
     hop__hf_state(r, "hgrn2", (const int64_t[3]){heads, dk, heads ? width / heads : 1},

@@ -139,7 +139,7 @@ int64_t hop__hf_size(hop__hf *r, const char *keys, int64_t assumed)
     return assumed;
 }
 
-double hop__hf_real(hop__hf *r, const char *keys, double assumed)
+double hop__hf_real_to(hop__hf *r, const char *keys, double most, double assumed)
 {
     char name[64], text[32];
     const hop_json *v = find_named(r, keys, name);
@@ -148,13 +148,18 @@ double hop__hf_real(hop__hf *r, const char *keys, double assumed)
         return assumed;
     }
     double value = v->type == HOP_JSON_INT ? (double)v->integer : v->type == HOP_JSON_REAL ? v->real : NAN;
-    if (!(value > 0 && value <= (double)HOP__HF_MAX_SIZE)) {
-        hop__hf_fail(r, HOP_EFORMAT, "%s: not a positive number", name);
+    if (!(value > 0 && value <= most)) {
+        hop__hf_fail(r, HOP_EFORMAT, "%s: not a positive number up to %g", name, most);
         return assumed;
     }
     snprintf(text, sizeof text, "%g", value);
     declare(r, name, text);
     return value;
+}
+
+double hop__hf_real(hop__hf *r, const char *keys, double assumed)
+{
+    return hop__hf_real_to(r, keys, (double)HOP__HF_MAX_SIZE, assumed);
 }
 
 bool hop__hf_flag(hop__hf *r, const char *keys, bool absent)

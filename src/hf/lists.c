@@ -41,6 +41,7 @@ static const struct {
     {"window_attention", 'S'},
     {"chunked_attention", 'S'},
     {"linear_attention", 'L'},
+    {"kda_attention", 'L'},
     {"mamba", 'L'},
     {"recurrent", 'L'},
     {"conv", 'L'},

@@ -68,7 +68,8 @@ bool hop__hf_is_null(const hop__hf *r, const char *key); /* there, and null: not
 int64_t hop__hf_size(hop__hf *r, const char *keys, int64_t assumed);
 /* The same with its own range, no default: `absent` is returned and nothing is noted. */
 int64_t hop__hf_range(hop__hf *r, const char *keys, int64_t lo, int64_t hi, int64_t absent);
-double hop__hf_real(hop__hf *r, const char *keys, double assumed); /* finite, > 0 */
+double hop__hf_real(hop__hf *r, const char *keys, double assumed); /* in (0, HOP__HF_MAX_SIZE] */
+double hop__hf_real_to(hop__hf *r, const char *keys, double most, double assumed); /* in (0, most] */
 bool hop__hf_flag(hop__hf *r, const char *keys, bool absent);
 const char *hop__hf_string(hop__hf *r, const char *keys); /* NULL when absent */
 /* The array, with at least one member; NULL when absent or empty. */

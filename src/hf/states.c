@@ -70,8 +70,10 @@ static void kda(hop__hf *r, int64_t heads, int64_t dim, const char *conv_key)
 void hop__hf_linear_kda(hop__hf *r)
 {
     bool kimi = r->family->assume.heads > 0;
-    int64_t heads = hop__hf_size(r, "linear_attn_config.num_heads|linear_num_heads", kimi ? 32 : 0);
-    int64_t dim = hop__hf_size(r, "linear_attn_config.head_dim|linear_head_dim", kimi ? 128 : 0);
+    int64_t heads =
+        hop__hf_size(r, "linear_attn_config.num_heads|linear_num_heads|linear_num_key_heads", kimi ? 32 : 0);
+    int64_t dim =
+        hop__hf_size(r, "linear_attn_config.head_dim|linear_head_dim|linear_key_head_dim", kimi ? 128 : 0);
     kda(r, heads, dim, "linear_attn_config.short_conv_kernel_size|linear_conv_kernel_dim");
 }
 
@@ -126,19 +128,22 @@ typedef struct mamba2_keys {
     const char *state, *groups, *conv;
     struct {
         int64_t heads, dim, state, groups;
+        int64_t inner; /* where its key is absent, not null; 0: `expand` times the width */
     } assume;
 } mamba2_keys;
 
 /* clang-format off */
 static const mamba2_keys mamba2_rows[] = {
-    {" mamba2 ", "intermediate_size", "expand", "num_heads", "head_dim", false, "state_size", "n_groups", "conv_kernel", {0, 64, 128, 8}},
-    {" bamba granitemoehybrid falcon_h1 ", "mamba_d_ssm", "mamba_expand", "mamba_n_heads", "mamba_d_head", false, "mamba_d_state",
-     "mamba_n_groups", "mamba_d_conv", {128, 0, 256, 1}},
-    {" zamba2 ", NULL, "mamba_expand", "n_mamba_heads", "mamba_headdim", true, "mamba_d_state", "mamba_ngroups", "mamba_d_conv", {8, 0, 64, 1}},
+    {" mamba2 ", "intermediate_size", "expand", "num_heads", "head_dim", false, "state_size", "n_groups", "conv_kernel", {0, 64, 128, 8, 0}},
+    {" bamba granitemoehybrid ", "mamba_d_ssm", "mamba_expand", "mamba_n_heads", "mamba_d_head", false, "mamba_d_state",
+     "mamba_n_groups", "mamba_d_conv", {128, 0, 256, 1, 0}},
+    {" falcon_h1 ", "mamba_d_ssm", "mamba_expand", "mamba_n_heads", "mamba_d_head", false, "mamba_d_state",
+     "mamba_n_groups", "mamba_d_conv", {128, 0, 256, 1, 1024}},
+    {" zamba2 ", NULL, "mamba_expand", "n_mamba_heads", "mamba_headdim", true, "mamba_d_state", "mamba_ngroups", "mamba_d_conv", {8, 0, 64, 1, 0}},
     {" nemotron_h nemotron_h_v2 ", NULL, NULL, "mamba_num_heads", "mamba_head_dim", false, "ssm_state_size", "n_groups|mamba_n_groups",
-     "conv_kernel|mamba_d_conv", {128, 64, 128, 8}},
+     "conv_kernel|mamba_d_conv", {128, 64, 128, 8, 0}},
     {" mamba_ssm ", NULL, "ssm_cfg.expand", "ssm_cfg.nheads", "ssm_cfg.headdim", false, "ssm_cfg.d_state", "ssm_cfg.ngroups",
-     "ssm_cfg.d_conv", {0, 64, 128, 1}},
+     "ssm_cfg.d_conv", {0, 64, 128, 1, 0}},
 };
 /* clang-format on */
 
@@ -155,10 +160,11 @@ static void mamba2(hop__hf *r, const char *family)
     while (!hop__hf_named(k->names, family)) k++;
     int64_t dim = size_if(r, k->dim, k->assume.dim), inner = 0;
     int64_t heads = k->either && dim ? 0 : size_if(r, k->heads, k->assume.heads);
-    if (k->expand)
-        inner = k->inner && hop__hf_has(r, k->inner) ? hop__hf_size(r, k->inner, 0) : expanded(r, k->expand);
+    bool given = k->inner && !hop__hf_is_null(r, k->inner) && (k->assume.inner || hop__hf_has(r, k->inner));
+    if (given)
+        inner = hop__hf_size(r, k->inner, k->assume.inner);
     else
-        inner = hop__hf_mul(r, heads, dim);
+        inner = k->expand ? expanded(r, k->expand) : hop__hf_mul(r, heads, dim);
     if (!heads && dim) heads = inner / dim;
     if (!dim && heads) dim = inner / heads;
     int64_t state = hop__hf_size(r, k->state, k->assume.state),

@@ -35,14 +35,30 @@ def models_of_many_families_are_built_and_proved():
 
 
 @case
+def a_look_up_in_plain_sizes_is_said_to_be_one():
+    """Mamba cannot make its part with its convolution and gate; where it has none to make, nothing is said."""
+    for hops, plain in [("4", ["layer 0, mamba: its look-up is made in the plain sizes"]), ("3", [])]:
+        net = good_json("build", "--like", config("jamba-v0.1"), "--hops", hops, "--m", "2", "--fan", "2", "--d-model", "96", "-o", "net")
+        said = [n for n in net["notes"] if "plain sizes" in n]
+        check(len(said) == len(plain) and all(n.startswith(p) for n, p in zip(said, plain)), why=str(net["notes"]))
+    net = good_json("build", "--like", config("granite-4.0-h-tiny"), "--hops", "4", "--m", "3", "--fan", "2", "--d-model", "96", "-o", "net")
+    check(not any("plain sizes" in n for n in net["notes"]), why=str(net["notes"]))
+
+
+@case
 def what_cannot_be_built_says_why():
     wrong = {
         "gemma-2-9b": "norms behind mixers and MLPs",
         "gpt-oss-20b": "sink",
-        "falcon-h1-0.5b": "layer 0: full attention and recurrent in one layer",
+        "falcon-h1-0.5b": "layer 0: attention and a recurrence in one layer; ours have one mixer",
         "mamba-codestral-7b": "no layer attends",
-        "deepseek-v3.2": "layer 0: sliding, chunked or sparse attention",
-        "lfm2-2.6b": "not known here",
+        "deepseek-v3.2": "layer 0: its attention picks or compresses tokens",
+        "llama-4-scout": "layer 0: its attention stays within chunks",
+        "mimo-v2-flash": "its layers with a window have other heads",
+        "lfm2-2.6b": "its recurrent layers are no mixer here: short_conv",
+        "ling-3.0-flash": "where its norms stand, what is rotated and what is gated is not known here",
+        "minimax-text-01": "its residual stream is what the norms give",
+        "olmo-hybrid-7b": "norms behind them",
         "bamba-9b": "4 hops need 5 layers that attend to all tokens",
     }
     for name, why in wrong.items():
