@@ -77,6 +77,12 @@ static void plain_decoders_attend_to_everything(void **state)
         {"{\"model_type\":\"falcon\",\"num_hidden_layers\":2,\"hidden_size\":8192,\"num_attention_heads\":128,"
          "\"num_kv_heads\":8,\"new_decoder_architecture\":true}",
          "FF", NULL, "gqa", 128, 8, 64, 64, 1024, NULL, 0, 0, 0},
+        {"{\"model_type\":\"seed_oss\",\"num_hidden_layers\":1,\"hidden_size\":5120}", "F", "no hybrid key", "gqa", 80, 8, 128, 128, 2048,
+         NULL, 0, 0, 0},
+        {"{\"model_type\":\"ernie4_5\",\"num_hidden_layers\":1,\"hidden_size\":128,\"num_attention_heads\":4,\"num_key_value_heads\":null,"
+         "\"head_dim\":null}", "F", "no hybrid key", "mha", 4, 4, 32, 32, 256, NULL, 0, 0, 0},
+        {"{\"model_type\":\"mixtral\",\"num_hidden_layers\":1,\"hidden_size\":4096,\"num_key_value_heads\":null}", "F", "no hybrid key",
+         "mha", 32, 32, 128, 128, 8192, NULL, 0, 0, 0},
         {"{\"model_type\":\"dbrx\",\"n_layers\":1,\"n_heads\":16,\"d_model\":2048}", "F", "no hybrid key", "gqa", 16, 1, 128, 128, 256,
          NULL, 0, 0, 0},
         {"{\"model_type\":\"dbrx\",\"n_layers\":2,\"n_heads\":48,\"d_model\":6144,\"attn_config\":{\"kv_n_heads\":8}}",
@@ -258,6 +264,9 @@ static void hybrids_follow_each_familys_rule(void **state)
         {"{\"model_type\":\"bamba\",\"num_hidden_layers\":3,\"hidden_size\":4096,\"attn_layer_indices\":[1],\"mamba_d_head\":\"auto\","
          "\"mamba_n_heads\":128,\"mamba_d_state\":128}",
          "LFL", "attn_layer_indices", "gqa", 32, 8, 128, 0, 2048, "mamba2", 1048576, 25344, 0},
+        {"{\"model_type\":\"bailing_hybrid\",\"num_hidden_layers\":4,\"hidden_size\":4096,\"num_attention_heads\":32,\"layer_group_size\":4,"
+         "\"num_kv_heads_for_linear_attn\":32,\"head_dim\":64,\"kv_lora_rank\":512,\"qk_rope_head_dim\":64,\"qk_nope_head_dim\":128,\"v_head_dim\":128}",
+         "LLLF", "layer_group_size", "mla", 32, 0, 192, 128, 576, "lightning", 524288, 0, 0},
         {"{\"model_type\":\"falcon_h1\",\"num_hidden_layers\":2,\"hidden_size\":2048}",
          "HH", "model_type", "gqa", 32, 8, 64, 0, 1024, "mamba2", 262144, 4608, 0},
         {"{\"model_type\":\"falcon_h1\",\"num_hidden_layers\":2,\"hidden_size\":2048,\"mamba_d_ssm\":null}",
@@ -546,7 +555,7 @@ static void what_is_not_known_is_refused_with_the_keys_looked_for(void **state)
             HOP_EUNKNOWN, "head_dim: absent");
     refused("{\"model_type\":\"glm4\"," PLAIN ",\"head_dim\":8}", HOP_EUNKNOWN,
             "num_key_value_heads: absent");
-    refused("{\"model_type\":\"seed_oss\"," PLAIN ",\"num_key_value_heads\":8}", HOP_EUNKNOWN,
+    refused("{\"model_type\":\"helium\"," PLAIN ",\"num_key_value_heads\":8}", HOP_EUNKNOWN,
             "head_dim: absent");
     refused("[]", HOP_EFORMAT, "not a JSON object");
 }
@@ -754,6 +763,9 @@ static void files_that_contradict_themselves_are_refused(void **state)
             "\"head_dim\":1048576,"
             "\"state_size\":1048576}",
             HOP_EDOMAIN, "more than a layer can hold");
+    refused("{\"model_type\":\"bailing_hybrid\",\"num_hidden_layers\":4,\"hidden_size\":64,\"num_attention_heads\":8,"
+            "\"layer_group_size\":4,\"num_kv_heads_for_linear_attn\":4}",
+            HOP_EUNKNOWN, "how they share is not known");
     refused("{\"model_type\":\"delta_net\",\"num_hidden_layers\":1,\"hidden_size\":64}", HOP_EUNKNOWN,
             "num_heads: absent");
     refused("{\"model_type\":7}", HOP_EFORMAT, "model_type: not a string");

@@ -35,7 +35,9 @@ static void grouped(hop__hf *r, hop_hf_attention *a, int64_t heads, int64_t kv_h
     a->cache_elems = hop__hf_mul(r, kv_heads, 2 * dim);
 }
 
-/* A part of a larger file leaves out what its class assumes; of an unknown class that could be anything. */
+/* What is null is not the class's number: key heads are then the heads, and a head is its share of the width,
+ * in every class that takes null at all. A part of a larger file leaves out what its class assumes; of an
+ * unknown class that could be anything. */
 static int64_t class_value(const hop__hf *r, int64_t value)
 {
     return r->text != r->root && !r->family->names[1] ? -1 : value;
@@ -45,7 +47,7 @@ static int64_t kv_heads(hop__hf *r, int64_t heads)
 {
     int64_t n = hop__hf_size(r, KV_KEYS, -1);
     if (n > 0) return n;
-    n = class_value(r, r->family->assume.kv_heads);
+    n = hop__hf_is_null(r, "num_key_value_heads") ? 0 : class_value(r, r->family->assume.kv_heads);
     if (n != 0) return hop__hf_size(r, KV_KEYS, n > 0 ? n : 0);
     hop__hf_assume(r, "num_key_value_heads = num_attention_heads");
     return heads;
@@ -55,7 +57,7 @@ static int64_t head_dim(hop__hf *r, int64_t heads)
 {
     int64_t d = hop__hf_size(r, "head_dim|attention_head_dim|d_head|kv_channels", -1);
     if (d > 0) return d;
-    d = class_value(r, r->family->assume.head_dim);
+    d = hop__hf_is_null(r, "head_dim") ? 0 : class_value(r, r->family->assume.head_dim);
     if (d != 0) return hop__hf_size(r, "head_dim", d > 0 ? d : 0);
     d = hop__hf_hidden(r) / heads;
     hop__hf_assume(r, "head_dim = hidden_size / num_attention_heads = %lld", (long long)d);

@@ -113,7 +113,9 @@ static const hop__hf_family families[] = {
                                                  P(full), NULL, NULL, {0}, {0}},
     {" stablelm stablelm_epoch bitnet internlm3 Yi yi exaone glm4v_text ernie4_5_moe hunyuan_v1_dense hunyuan_v1_moe apertus "
      "emu3_text_model chameleon ",               P(full), NULL, NULL, {0, 0, 0, MUST, 0, 0}, {0}},
-    {" glm glm4 glm4_moe glm4v_moe_text ernie4_5 seed_oss helium qwen3_vl_moe_text ",
+    {" ernie4_5 ",                               P(full), NULL, NULL, {18, 1024, 16, 2, 128, 0}, {0}},
+    {" seed_oss ",                               P(full), NULL, NULL, {64, 4096, 80, 8, 128, 0}, {0}},
+    {" glm glm4 glm4_moe glm4v_moe_text helium qwen3_vl_moe_text ",
                                                  P(full), NULL, NULL, {0, 0, 0, MUST, MUST, 0}, {0}},
     {" llama ",                                  P(full), NULL, NULL, {32, 4096, 32, 0, 0, 0}, {0}},
     {" jais2 ",                                  P(full), NULL, NULL, {32, 3328, 26, 0, 0, 0}, {0}},

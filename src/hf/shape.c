@@ -55,6 +55,7 @@ static const manner manners[] = {
     {" gemma2 gemma3 gemma3_text gemma4_text ", .refuse = SANDWICH},
     {" vaultgemma ", .refuse = "its attention scores pass a tanh"},
     {" olmo2 olmo3 ", .refuse = BEHIND},
+    {" bailing_hybrid ", .refuse = "its recurrent layers have norms, rotations and gates of their own"},
     {" olmo_hybrid ", .refuse = ONE_KEYS_NORM},
     {" gpt_oss ", .refuse = "its softmax has a sink for each head"},
 };

@@ -77,19 +77,32 @@ void hop__hf_linear_kda(hop__hf *r)
     kda(r, heads, dim, "linear_attn_config.short_conv_kernel_size|linear_conv_kernel_dim");
 }
 
+static void lightning(hop__hf *r, int64_t heads, int64_t dim)
+{
+    hop__hf_state(r, "lightning", (const int64_t[3]){heads, dim, dim}, 0);
+}
+
 void hop__hf_linear_lightning(hop__hf *r)
 {
-    int64_t heads = hop__hf_heads(r), dim = hop__hf_size(r, "head_dim", hop__hf_hidden(r) / heads);
-    hop__hf_state(r, "lightning", (const int64_t[3]){heads, dim, dim}, 0);
+    int64_t heads = hop__hf_heads(r);
+    lightning(r, heads, hop__hf_size(r, "head_dim", hop__hf_hidden(r) / heads));
 }
 
 void hop__hf_linear_bailing(hop__hf *r)
 {
+    int64_t heads = hop__hf_heads(r);
     if (!hop__hf_has(r, "short_conv_kernel_size")) {
-        hop__hf_linear_lightning(r);
+        const char *key = "num_kv_heads_for_linear_attn"; /* saved again, head_dim is that of rotated keys */
+        int64_t n = hop__hf_range(r, key, 0, HOP__HF_MAX_SIZE, 0);
+        if (n && n != heads)
+            hop__hf_fail(r, HOP_EUNKNOWN, "%s: %lld, not the %lld heads: how they share is not known", key,
+                         (long long)n, (long long)heads);
+        if (n)
+            lightning(r, heads, hop__hf_hidden(r) / heads);
+        else
+            hop__hf_linear_lightning(r);
         return;
     }
-    int64_t heads = hop__hf_heads(r);
     kda(r, heads, hop__hf_size(r, "head_dim", hop__hf_hidden(r) / heads), "short_conv_kernel_size");
 }
 
