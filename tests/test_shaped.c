@@ -156,10 +156,10 @@ static void what_cannot_be_built_is_said_with_the_reason(void **state)
     } all[] = {
         {{"few", "full", "F^3", RMS, GLU, 1, 1, 0, 0, false, {{0}}},
          0,
-         "the pattern has 3 and no such linear layer"},
+         "the pattern has 3, and no such linear layer"},
         {{"fewer", "hybrid", "L^4 F^2", RMS, GLU, 1, 1, 8, 0, false, {{0}}},
          0,
-         "the pattern has 2 and the linear one"},
+         "the pattern has 2, and such a linear layer"},
         {{"behind", "hybrid", "F^3 L", RMS, GLU, 1, 1, 8, 0, false, {{0}}}, 0, "no such linear layer"},
         {{"fast", "full", "F^4", RMS, GLU, 1, 1, 32, 10, false, {{0}}}, 0, "RoPE turns too much"},
         {{"small", "full", "F^4", RMS, GLU, 1, 1, 4, 0, false, {{0}}},

@@ -88,7 +88,7 @@ hop_status hop__stream_layers(const hop_config *c, const hop_funccomp *task, int
             "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first; "
             "the pattern has %lld%s",
             hops, hops + 1, hops, (long long)full,
-            linear < 0 ? " and no such linear layer" : " and the linear one");
+            linear < 0 ? ", and no such linear layer" : ", and such a linear layer");
     if (full == hops) layer[e++] = linear;
     for (int64_t i = 0; e <= hops; i++)
         if (sees_all(c, i, task->length)) layer[e++] = i;

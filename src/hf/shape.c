@@ -306,7 +306,8 @@ static void find_manner(shaper *s)
     char why[96];
     for (size_t i = 0; i < sizeof mixers / sizeof *mixers && !s->linear; i++)
         if (strcmp(p->linear.kind, mixers[i].kind) == 0) s->linear = mixers[i].mixer;
-    snprintf(why, sizeof why, "its recurrent layers are no mixer here: %s", p->linear.kind);
+    snprintf(why, sizeof why, "its recurrent layers are of a kind that is not taken over: %s",
+             p->linear.kind);
     if (hop__hf_any(p, "L") && !s->linear) refuse(s, why);
     for (size_t i = 0; i < sizeof manners / sizeof *manners && !s->as; i++)
         if (hop__hf_named(manners[i].names, p->model_type)) s->as = &manners[i];

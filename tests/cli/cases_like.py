@@ -55,7 +55,7 @@ def what_cannot_be_built_says_why():
         "deepseek-v3.2": "layer 0: its attention picks or compresses tokens",
         "llama-4-scout": "layer 0: its attention stays within chunks",
         "mimo-v2-flash": "its layers with a window have other heads",
-        "lfm2-2.6b": "its recurrent layers are no mixer here: short_conv",
+        "lfm2-2.6b": "its recurrent layers are of a kind that is not taken over: short_conv",
         "ling-3.0-flash": "norms, rotations and gates of their own",
         "ring-mini-linear-2.0": "where its norms stand, what is rotated and what is gated is not known here",
         "minimax-text-01": "its residual stream is what the norms give",
