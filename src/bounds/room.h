@@ -106,6 +106,19 @@ typedef void hop__theorem_fn(hop__case *c, hop_bound *b);
 HOP__THEOREM_LIST(HOP__DECLARE)
 #undef HOP__DECLARE
 
+/* One theorem alone, by its place in the list, 0 .. HOP__THEOREMS - 1; as hop_bounds_new otherwise. */
+#define HOP__ONE(name, id, published, statement) +1
+enum { HOP__THEOREMS = 0 HOP__THEOREM_LIST(HOP__ONE) };
+#undef HOP__ONE
+typedef struct hop__opinion {
+    const char *id;
+    hop_answer answer;
+    double log10_n; /* from which it says impossible; infinity: from no length */
+} hop__opinion;
+
+hop_status hop__ask_one(hop__opinion *out, const hop_question *q, int which, hop_error *err);
+bool hop__speaks_of(int which, hop_answer given); /* can this theorem give this answer? */
+
 /* P4's inequality in doubles: a guess, which the theorem itself decides. A_0, A_1, M. */
 bool hop__p4_seems(double before, double after, double reply, double m, double fan);
 
