@@ -134,10 +134,12 @@ bool hop__largest_table(fmpz_t table, fmpz *sizes, int hops, const fmpz_t n);
  * bits of w's digits, which the residual stream holds beside the players' L+2. */
 typedef struct hop__bits {
     int64_t code, stream;
+    int64_t first;     /* of m alone: what z_0 takes */
+    int64_t registers; /* of i_0, i_0, i_1, .., i_{L-2}: where every look-up has a register of its own */
 } hop__bits;
 
 hop__bits hop__bits_of(const fmpz *sizes, int hops);
-/* The most of each that any sizes of at most n tokens have; 0 when none fit. */
+/* The most of each that any sizes of at most n tokens have, `registers` no less; 0 when none fit. */
 hop__bits hop__most_bits(int hops, const fmpz_t n);
 /* The shortest length at which some sizes have at least so many of them. */
 void hop__length_for_code_bits(fmpz_t n, int hops, int64_t bits);
@@ -163,6 +165,8 @@ typedef struct hop__need {
 
 bool hop__full_serves(const hop_arch_layer *l, const hop__need *need);
 hop__need hop__need_of(int hops, hop__bits bits);
+/* P1 at these bits, by either of its two networks: *need is what the one that serves asks, or the first. */
+bool hop__p1_able(const hop_arch *a, int hops, hop__bits bits, hop__need *need, bool *linear);
 /* Most hops that the layers which meet `need` are good for; `linear` tells whether a linear layer serves. */
 int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear);
 /* The able half of a hop_reach. */
