@@ -1,6 +1,6 @@
 """Audits: the fixtures of real models, own networks, and files that are no use."""
 import csv, json, math, os, time
-from harness import DATA, case, check, good, good_json, hopbound, one_line, write
+from harness import case, check, good, good_json, hopbound, one_line, write
 
 TREE = os.path.abspath(os.environ.get("HOPBOUND_TEST_DATA") or os.path.join(os.path.dirname(__file__), "../data"))
 DATA, FAMILIES = os.path.join(TREE, "configs"), os.path.join(TREE, "families")
@@ -420,4 +420,4 @@ def our_own_networks_are_judged_at_the_sizes_of_their_task():
     good("build", "random", "--pattern", "linear F linear", "--d-model", 8, "--head-dim", 2, "--hops", 2, "--m", 371, "--fan", 102, "-o", "narrow", "-q")
     own = good_json("audit", "narrow")["hops"]["own"]
     check(own["verdict"] == "impossible" and own["by"].startswith("P"), why=str(own))
-    check("own" not in good_json("audit", os.path.join(DATA, "configs", "jamba-v0.1.json"))["hops"])
+    check("own" not in good_json("audit", os.path.join(DATA, "jamba-v0.1.json"))["hops"])
