@@ -131,6 +131,7 @@ static void write_results(hop_json_writer *w, const hop_bounds *b, int64_t n)
         hop_json_string(w, "verdict", hop_answer_name(speaks ? r->answer : HOP_ANSWER_SILENT));
         hop_json_boolean(w, "applies", r->applies);
         text_or_null(w, "speaks_from_n", r->speaks_from);
+        hop_json_number(w, "log10_n", r->log10_n);
         hop_json_string(w, "needs", r->needs);
         hop_json_string(w, "has", r->has);
         hop_json_string(w, "why", r->why);

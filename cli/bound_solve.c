@@ -15,6 +15,7 @@ static int show_json(const common_args *a, const hop_solve_question *q, const ho
     hop_json_string(&w, "possible_by", s->possible_by[0] ? s->possible_by : NULL);
     hop_json_known(&w, length ? "impossible_from" : "impossible_up_to", s->impossible, s->impossible >= 0);
     if (length) hop_json_string(&w, "impossible_from_n", s->impossible_from[0] ? s->impossible_from : NULL);
+    if (length) hop_json_number(&w, "impossible_log10_n", length_log10(s->impossible_from));
     hop_json_string(&w, "impossible_by", s->impossible_by[0] ? s->impossible_by : NULL);
     hop_json_boolean(&w, "possible_everywhere", s->possible_everywhere);
     hop_json_boolean(&w, "impossible_everywhere", s->impossible_everywhere);

@@ -44,6 +44,7 @@ static void write_rung(hop_json_writer *w, const hop_rung *r)
     hop_json_string(w, "why", r->why);
     hop_json_string(w, "theorem", r->theorem);
     hop_json_string(w, "speaks_from_n", r->speaks_from);
+    hop_json_number(w, "log10_n", length_log10(r->speaks_from));
     if (r->own_from[0]) hop_json_string(w, "below_impossible_from_n", r->own_from);
     if (r->own_from[0]) hop_json_string(w, "below_theorem", r->own_theorem);
     if (r->witness[0]) hop_json_string(w, "witness", r->witness);
@@ -74,6 +75,7 @@ static void write_models(hop_json_writer *w, const hop_map *m)
             hop_json_string(w, "verdict", x->verdict[h]);
             hop_json_string(w, "theorem", x->theorem[h]);
             hop_json_string(w, "speaks_from_n", x->from[h]);
+            hop_json_number(w, "log10_n", length_log10(x->from[h]));
             hop_json_end_object(w);
         }
         hop_json_end_array(w);
