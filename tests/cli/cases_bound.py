@@ -448,3 +448,20 @@ def every_symbol_that_is_printed_is_explained():
             used = symbols_of(r["needs"] + " " + r["has"]) | {re.sub(r"(?<=_).*", "", k) for k in r["choices"] or {} if k not in ("A", "b", "v_0", "v_1")}
             check(used <= shown, why=f"{args} {r['id']}: {used - shown} of {used}\n{legend}")
     check("x_0" not in good("bound", "--hops", 2, "--pattern", "L F F", "--n", 100).out.split("Symbols")[1], why="only what occurs")
+
+
+SOLVED = [
+    (["--hops", 8, "--pattern", "(gdn^3 F)^12", "--heads", 16, "--dim", 128, "--n", "128k", "--solve", "full"],
+     "8 hops within 131072 tokens are possible from full = 8 on (P1); below that open."),
+    (["--hops", 2, "--pattern", "L F L", *SMALL, "--solve", "n"], "2 hops are impossible from n = 18818 on (P4'); below that open."),
+    (["--hops", 2, "--pattern", "L F F", "--d-model", 200, "--n", "8k", "--solve", "state"], "2 hops within 8192 tokens are possible from state = "),
+    (["--hops", 2, "--pattern", "S F", "--n", 1000, "--solve", "state"], "2 hops within 1000 tokens are open whatever state is: no theorem"),
+    (["--hops", 1, "--pattern", "F^5", "--n", 1000, "--solve", "state"], "1 hop within 1000 tokens is possible whatever state is (P1)"),
+]
+
+
+@case
+def what_is_solved_is_said_in_the_first_line():
+    for args, line in SOLVED:
+        text = good("bound", *args).out
+        check(text.startswith(line) and "all else is as given" in text, why=text)

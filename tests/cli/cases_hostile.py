@@ -227,3 +227,8 @@ def a_huge_prompt_without_the_memory_for_it_is_a_failure_not_a_crash():
     limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
     r = hopbound("task", "--hops", 1, "--m", 2147483646, preexec_fn=limit)
     one_line(r, 1, r"task: .*out of memory")
+
+
+@case
+def instances_that_fill_the_memory_are_refused():
+    one_line(hopbound("task", "--hops", 1, "--m", "1e9"), 2, r"task: sizes: a prompt of 1000000002 tokens; instances of up to 67108864")
