@@ -138,11 +138,30 @@ static void print_question(hop_text *out, const bound_answer *b)
                     q->n || q->m ? "" : " at any length");
 }
 
+/* "  possible    2 hops are possible by P1: ..", in lines that keep to the right of the label. */
+static void print_reason(hop_text *out, const char *label, const char *text)
+{
+    size_t column = strlen(INDENT);
+    hop_text_printf(out, "  %-11s ", label);
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column > strlen(INDENT) && column + n > TEXT_WIDTH) {
+            hop_text_add(out, "\n" INDENT);
+            column = strlen(INDENT);
+        }
+        hop_text_printf(out, "%s%.*s", column > strlen(INDENT) ? " " : "", (int)n, text);
+        column += n + 1;
+        text += n + (text[n] == ' ');
+    }
+    hop_text_add(out, "\n");
+}
+
 /* --hops auto: what stands behind the first line. */
 static void print_reach(hop_text *out, const bound_answer *b)
 {
     const hop_reach *r = &b->reach;
-    hop_text_printf(out, "  possible    %s\n  impossible  %s\n", r->why_able, r->why_unable);
+    print_reason(out, "possible", r->why_able);
+    print_reason(out, "impossible", r->why_unable);
     if (bound_most_open(r) > r->able)
         hop_text_add(out, "  open        neither proved possible nor impossible\n");
     if (r->fit && r->fit < HOP_MAX_HOPS)
