@@ -27,7 +27,8 @@ typedef struct audit_layer {
     int64_t state, conv;          /* numbers carried by the recurrence and by short convolutions */
 } audit_layer;
 
-/* A network of this program has its task's sizes beside it: what the theorems say of it there, in one pass. */
+/* A network of this program has its task's sizes beside it: what the theorems say of it there, in one pass.
+ */
 typedef struct audit_own {
     bool known; /* it is one, with a task of function composition, and no layer shares its weights */
     hop_task task;

@@ -117,8 +117,9 @@ const verb *const *all_verbs(size_t *count);
     X(run)                                                                                              \
     X(prove)                                                                                            \
     X(damage)                                                                                           \
-    X(refute) X(bound) X(separate) X(plan) X(audit) X(play) X(train) X(sweep) X(exact) X(check) X(core) \
-        X(mixers) X(bench) X(completion)
+    X(refute)                                                                                           \
+    X(bound) X(separate) X(plan) X(audit) X(play) X(train) X(sweep) X(exact) X(check) X(core) X(mixers) \
+        X(bench) X(completion)
 #define VERB_DECLARE(name) extern const verb verb_##name;
 VERB_LIST(VERB_DECLARE)
 #undef VERB_DECLARE

@@ -121,7 +121,8 @@ static void write_built(hop_text *out, const hop_rung *r)
     if (r->cut_instances)
         hop_text_printf(out, ", cut to %d bits %lld/%lld", r->cut_bits, (long long)r->cut_correct,
                         (long long)r->cut_instances);
-    if (r->looked) hop_text_add(out, "; the refuter finds nothing"); /* how far it came depends on the clock */
+    if (r->looked)
+        hop_text_add(out, "; the refuter finds nothing"); /* how far it came depends on the clock */
     if (r->why[0]) hop_text_printf(out, "; %s", r->why);
     hop_text_add(out, "\n");
 }

@@ -15,7 +15,9 @@ static void an_architecture_is_read_off_a_configuration(void **state)
     c.d_model = 20;
     c.heads = c.kv_heads = 2;
     c.head_dim = 5;
-    assert_int_equal(hop_pattern_parse(&c.pattern, "linear^4 full window^2 sparse lightning mamba rglru", "", NULL), HOP_OK);
+    assert_int_equal(
+        hop_pattern_parse(&c.pattern, "linear^4 full window^2 sparse lightning mamba rglru", "", NULL),
+        HOP_OK);
     assert_int_equal(hop_config_set(&c, -1, "linear", "normalise", 1, NULL), HOP_OK);
     assert_int_equal(hop_config_set(&c, -1, "window", "window", 3, NULL), HOP_OK);
     assert_int_equal(hop_config_set(&c, 1, "", "heads", 1, NULL), HOP_OK); /* one of the four is narrower */
