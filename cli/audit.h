@@ -27,8 +27,19 @@ typedef struct audit_layer {
     int64_t state, conv;          /* numbers carried by the recurrence and by short convolutions */
 } audit_layer;
 
+/* A network of this program has its task's sizes beside it: what the theorems say of it there, in one pass.
+ */
+typedef struct audit_own {
+    bool known; /* it is one, with a task of function composition, and no layer shares its weights */
+    hop_task task;
+    hop_answer answer;
+    char by[8]; /* "": no theorem says anything */
+    char why[240];
+} audit_own;
+
 typedef struct audit {
     hop_hf_plan plan;
+    audit_own own;
     audit_layer *layers; /* [plan.count] */
     hop_text compressed; /* the pattern, shorter */
     precision state, conv, cache;
@@ -103,7 +114,7 @@ const hop_bound *audit_result(const hop_bounds *b, const char *id); /* NULL: not
 /* ---- audit_say.c --------------------------------------------------------------------------- */
 
 /* The verdicts in plain words, one sentence a line; returns how many. */
-#define AUDIT_MAX_LINES 8
+#define AUDIT_MAX_LINES 9
 int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_hops *h);
 void say_count(hop_text *out, int64_t v);                     /* 262,144 */
 void say_digits(hop_text *out, const char *number);           /* the same; "10^12" as it is */

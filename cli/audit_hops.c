@@ -133,6 +133,23 @@ static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *
     return s;
 }
 
+/* What the network that serves at these widths asks of them: P1 knows two. */
+static hop_status set_needs(audit_hops *h, const hop_question *base, hop_error *err)
+{
+    hop_reach own;
+    hop_arch longer = for_p1(h);
+    if (!base->n || h->able == 0 || h->able < h->reach.able) return HOP_OK;
+    hop_status s = hop_reach_find(&own, &longer, base->n, true, base->progress, err);
+    if (s != HOP_OK) return s;
+    if (own.able == h->able) {
+        h->reach.needs_dim = own.needs_dim;
+        h->reach.needs_bits = own.needs_bits;
+        h->reach.needs_width = own.needs_width;
+    }
+    hop_reach_free(&own);
+    return HOP_OK;
+}
+
 /* What the layers could do, were they wide enough. P1 gives each layer weights of its own. */
 static hop_status find_reach(audit_hops *h, const audit *u, const hop_question *q, hop_error *err)
 {
@@ -216,6 +233,7 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, i
     hop_question q = {.arch = &h->arch, .n = u->n, .progress = &a->common.progress, .searched = searched};
     hop_status s = find_reach(h, u, &q, err);
     if (s == HOP_OK) s = find_able(h, &q, err);
+    if (s == HOP_OK) s = set_needs(h, &q, err);
     /* The first number of hops of which T1 or T2 speaks. */
     int64_t asked = h->full + (h->linear > 0);
     if (asked < 1) asked = 1;

@@ -101,8 +101,9 @@ typedef struct hop_mixer_ops {
     const char *name;     /* as in configs: "full" */
     const char *equation; /* one line, for people */
     hop_mixer_kind kind;
-    bool pairs; /* values pass an activation that is not odd: a number and its sign take two */
-    bool maps;  /* keys may be a product of two affine maps, so that they are one-hot: a state is a table */
+    bool pairs;    /* values pass an activation that is not odd: a number and its sign take two */
+    int64_t spare; /* of its `inner` channels, which keep no value: they tell the others when to write */
+    bool maps; /* keys may be a product of two affine maps, so that they are one-hot: a state is a table */
     /* Defaults of the options it takes; an option that is not listed is not taken. Ended by HOP_OPTION_COUNT.
      * A default of HOP_OPTION_UNSET is computed by `ready`. */
     const struct hop_option_default {

@@ -13,15 +13,23 @@ static int hops_that_fit(int64_t n)
     return n ? hops : HOP_MAX_HOPS;
 }
 
-/* What that many hops ask at the length; without one, at the shortest prompt. */
-static hop__need need_at(int hops, int64_t n)
+/* The bits of that many hops at the length; without one, at the shortest prompt. */
+static hop__bits bits_at(int hops, int64_t n)
 {
-    hop__bits bits = {.code = hops, .stream = 4 * (int64_t)hops - 1};
+    hop__bits bits = {.code = hops,
+                      .stream = 4 * (int64_t)hops - 1,
+                      .first = 1,
+                      .registers = 1 + (int64_t)hops * (hops - 1) / 2};
     fmpz_t length;
     fmpz_init_set_si(length, n);
     if (n && hops) bits = hop__most_bits(hops, length);
     fmpz_clear(length);
-    return hop__need_of(hops, bits);
+    return bits;
+}
+
+static hop__need need_at(int hops, int64_t n)
+{
+    return hop__need_of(hops, bits_at(hops, n));
 }
 
 /* Why nothing is possible whatever the widths. */
@@ -46,7 +54,9 @@ static void say_able(hop_reach *r, const hop_arch *a, int64_t n, bool linear)
 {
     hop_text t = {0};
     int next = r->able + 1;
-    hop__need need = need_at(r->able, n), more = need_at(next, n);
+    hop__need need, more = need_at(next, n);
+    bool ignored;
+    hop__p1_able(a, r->able, bits_at(r->able, n), &need, &ignored);
     if (r->able_by_layers == 0) {
         say_none(&t, a, r, n);
     } else if (r->able == 0) {
@@ -94,10 +104,9 @@ void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
     r->fit = hops_that_fit(n);
     if (able > r->fit) able = r->fit;
     r->able_by_layers = (int)able;
-    for (; able > 0 && widths; able--) {
-        hop__need need = need_at((int)able, n);
-        if (hop__able_hops(a, &need, &linear) >= able) break;
-    }
+    hop__need need;
+    for (; able > 0 && widths; able--)
+        if (hop__p1_able(a, (int)able, bits_at((int)able, n), &need, &linear)) break;
     int by_state = widths && n ? r->fit : 0;
     while (by_state > able && !hop__state_able(a, by_state, n)) by_state--;
     r->able = (int)able;
@@ -106,7 +115,7 @@ void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
         say_by_state(r, a, n, by_state);
         return;
     }
-    hop__need need = need_at(able ? (int)able : r->able_by_layers, n);
+    if (!able || !widths) need = need_at(able ? (int)able : r->able_by_layers, n);
     r->needs_dim = need.key, r->needs_bits = need.bits, r->needs_width = need.width;
     say_able(r, a, n, linear);
 }

@@ -401,3 +401,23 @@ def plans_without_a_linear_layer_first_are_asked_of_p7():
     a = good_json("audit", "ffl.json", "--n", "1e12")
     check(a["hops"]["unable"] == 2 and a["hops"]["unable_by"] in ("P7", "P7G"), why=str(a["hops"]["words"]))
     check(any("2-hop" in w for w in a["hops"]["words"]), why=str(a["hops"]["words"]))
+
+
+@case
+def our_own_networks_are_judged_at_the_sizes_of_their_task():
+    builds = {"linear": ["linear"], "mixed": ["mixed", "--pattern", "L F L"], "hybrid": ["hybrid"], "full": ["full"],
+              "mamba": ["hybrid", "--mixer", "mamba"], "rglru": ["hybrid", "--mixer", "rglru"], "lightning": ["hybrid", "--mixer", "lightning"]}
+    for name, kind in builds.items():
+        good("build", *kind, "--hops", 2, "--m", 6, "--fan", 4, "-o", "ours/" + name, "-q")
+        check(good_json("prove", "ours/" + name)["verdict"] == "proved")
+        own = good_json("audit", "ours/" + name)["hops"]["own"]
+        check((own["hops"], own["m"], own["fan"], own["verdict"]) == (2, 6, [4], "possible"), why=f"{name}: {own}")
+        check("own task (hops 2, m 6, fan 4) 2 hops are possible" in " ".join(good("audit", "ours/" + name).out.split()))
+    table = good_json("audit", "ours")["models"]
+    check(all(row["hops_possible_at_own_sizes"] == 2 for row in table) and len(table) == len(builds), why=str(table))
+    check("0, 2*" in good("audit", "ours").out and "*: at the sizes of its own task" in good("audit", "ours").out)
+    # weights that no one has written down: the plan alone is judged, and of it a theorem says no
+    good("build", "random", "--pattern", "linear F linear", "--d-model", 8, "--head-dim", 2, "--hops", 2, "--m", 371, "--fan", 102, "-o", "narrow", "-q")
+    own = good_json("audit", "narrow")["hops"]["own"]
+    check(own["verdict"] == "impossible" and own["by"].startswith("P"), why=str(own))
+    check("own" not in good_json("audit", os.path.join(DATA, "jamba-v0.1.json"))["hops"])
