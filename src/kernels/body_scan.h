@@ -168,16 +168,6 @@ INLINE float row_dot(const float *a, const float *b, int64_t n)
 
 /* Heads lie side by side, so a head's rows are kilobytes apart, each in a page of its own, where no hardware
  * prefetcher follows; asking for them one chunk ahead halves the time of a scan over 16 heads. */
-INLINE void fetch_row(const float *p, int64_t n)
-{
-#if defined(__GNUC__)
-    for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(p + i);
-    __builtin_prefetch(p + n - 1);
-#else
-    (void)p, (void)n;
-#endif
-}
-
 /* Rows of token t, if there is one. */
 INLINE void fetch_q(const scan *s, int64_t t)
 {
