@@ -41,6 +41,8 @@ typedef struct tile_job {
     ahead *ahead;     /* may be NULL */
 } tile_job;
 
+enum { TILE_LONG = 64 }; /* so many terms hide that c, which is added to, is asked for first */
+
 typedef void tile_fn(const tile_job *t, int64_t first, const int rows, const int wide);
 
 /* n floats, to the second level of cache: what is asked for a chunk ahead would be gone from the first, and
@@ -151,6 +153,8 @@ INLINE void tile_both(const tile_job *t, int64_t first, const int rows, const in
 INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wide)
 {
     vf sum[MR][NV];
+    if (t->mode == TILE_ADD && t->k >= TILE_LONG)
+        UNROLL for (int i = 0; i < rows; i++) fetch_row(t->c + (first + i) * t->ldc, wide * LANES);
     tile_sums(t, first, sum, rows, wide);
     tile_write(t, first, sum, rows, wide);
 }
