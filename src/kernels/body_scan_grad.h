@@ -23,14 +23,14 @@ typedef struct grad {
     float *ds, *s_t, *ds_t; /* [K, ld]; [cols, Kp] */
     float *x, *x_t, *y;     /* [CHUNK, ld], [cols, CHUNK], [CHUNK, ld] */
     float *d_o;             /* [2 n, ld]: d_o, then z */
-    float *q_r, *k_r, *k_c, *k_e;   /* [CHUNK, Kp] */
-    float *q_s;                     /* [2 n, Kp]: q_s, then k_s */
-    float *k_ct;                    /* [K, CHUNK] */
-    float *dq_r, *dk_r, *dk_c;      /* [CHUNK, Kp] */
-    float *dq_s, *dk_e;             /* [2 n, Kp]: dq_s, then dk_s; [CHUNK, Kp] */
-    float *e, *p, *a, *g, *w;       /* [CHUNK, CHUNK]: E, P, A, dP, dA */
-    float *ca;                      /* [CHUNK, row]: coefficients of r */
-    float *parts, *turned, *part_k; /* see add_up: [CHUNK, LANES], [LANES, CHUNK], [CHUNK] */
+    float *q_r, *k_r, *k_c, *k_e; /* [CHUNK, Kp] */
+    float *q_s;                   /* [2 n, Kp]: q_s, then k_s */
+    float *k_ct;                  /* [K, CHUNK] */
+    float *dq_r, *dk_r, *dk_c;    /* [CHUNK, Kp] */
+    float *dq_s, *dk_e;           /* [2 n, Kp]: dq_s, then dk_s; [CHUNK, Kp] */
+    float *e, *p, *a, *g, *w;     /* [CHUNK, CHUNK]: E, P, A, dP, dA */
+    float *ca;                    /* [CHUNK, row]: coefficients of r */
+    float *parts, *part_k;        /* see add_up: [CHUNK, LANES], [CHUNK] */
     scalars sc[HOP__SCAN_CHUNK];
     float far[HOP__SCAN_CHUNK], end[HOP__SCAN_CHUNK], beta[HOP__SCAN_CHUNK];
     float dm_own[HOP__SCAN_CHUNK]; /* mlstm: what the quotient gives m */
@@ -402,7 +402,7 @@ static void grad_gate_slopes(grad *w, const float *state, float *slope, float *c
     for (int64_t t = 0; t < n; t++)
         v_store(w->parts + t * LANES, dot_parts(w->k_e + t * Kp, w->dk_e + t * Kp, K));
     memset(column, 0, sizeof(float) * CHUNK);
-    add_up(w->part_k, w->parts, w->turned, n);
+    add_up(w->part_k, w->parts, n);
     memcpy(column, w->part_k, sizeof(float) * (size_t)n);
     vf first = dot_parts(w->ds, state, K * s->ld) * (w->hi + w->lo);
     for (int64_t t = n - 1; t >= 0; t--) {
@@ -419,7 +419,7 @@ static void grad_gate_slopes(grad *w, const float *state, float *slope, float *c
         }
         v_store(w->parts + t * LANES, sum);
     }
-    add_up(slope, w->parts, w->turned, n);
+    add_up(slope, w->parts, n);
 }
 
 /* mlstm: see emit_mlstm. */
@@ -516,7 +516,7 @@ static void grad_take(grad *w, float *p)
     w->e = take(&p, CHUNK * CHUNK), w->p = take(&p, CHUNK * CHUNK), w->a = take(&p, CHUNK * CHUNK);
     w->g = take(&p, CHUNK * CHUNK), w->w = take(&p, CHUNK * CHUNK);
     w->ca = take(&p, CHUNK * (K + CHUNK));
-    w->parts = take(&p, CHUNK * LANES), w->turned = take(&p, CHUNK * LANES), w->part_k = take(&p, CHUNK);
+    w->parts = take(&p, CHUNK * LANES), w->part_k = take(&p, CHUNK);
 }
 
 static void grad_head(const hop__scan_back *t, int64_t h)
