@@ -106,7 +106,7 @@ static void values_load(chunk *h, int64_t row)
         if (s->kind == HOP__DELTA)
             scale_row(x, v, h->beta[t], s->V);
         else
-            memcpy(x, v, sizeof(float) * (size_t)s->V);
+            row_copy(x, v, s->V);
         if (s->ld == s->V) continue;
         memset(x + s->V, 0, sizeof(float) * (size_t)(s->ld - s->V));
         if (s->kind == HOP__MLSTM) x[s->V] = 1.0f;

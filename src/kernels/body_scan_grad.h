@@ -16,6 +16,7 @@ typedef struct grad {
     const hop__scan_back *t;
     bool add;         /* not the first head of its key head */
     int64_t first, n; /* the chunk at hand */
+    int64_t gated;    /* its length when grad_gates last made all it makes */
     ahead ahead;      /* rows of the one after it */
     bool far_apart;   /* all rows together do not fit into L2, so it is worth asking for them */
     int64_t Kp, slot;
@@ -115,9 +116,7 @@ static void grad_pairs(grad *w, float *c, const float *a, int64_t rs, const floa
 static void rows_load(float *dst, int64_t ld, const float *src, int64_t stride, int64_t n, int64_t dim)
 {
     for (int64_t i = 0; i < n; i++, dst += ld, src += stride) {
-        int64_t j = 0;
-        for (; j + LANES <= dim; j += LANES) v_store(dst + j, v_load(src + j));
-        for (; j < dim; j++) dst[j] = src[j];
+        row_copy(dst, src, dim);
         if (ld > dim) memset(dst + dim, 0, sizeof(float) * (size_t)(ld - dim));
     }
 }
@@ -178,12 +177,16 @@ static void emit_sum(float *restrict dst, const float *a, const float *b, const 
 static void grad_gates(grad *w)
 {
     scan *s = &w->s;
-    const bool head = s->kind != HOP__MLSTM && s->c->gate == HOP_GATE_HEAD;
+    if (s->even && w->gated == w->n) { /* as they were */
+        for (int64_t t = 0; t < w->n; t++) w->beta[t] = scalars_at(s, w->first + t).beta;
+        return;
+    }
+    w->gated = w->n;
     float e[CHUNK] = {0}, hi, lo;
     double all = 1.0;
     for (int64_t t = 0; t < w->n; t++) {
         const scalars sc = w->sc[t] = scalars_at(s, w->first + t);
-        const double one = head ? s->head_gate : exp(sc.log_gate);
+        const double one = s->even ? s->head_gate : exp(sc.log_gate);
         float *row = w->e + t * CHUNK;
         all *= one;
         split(one, &hi, &lo);
