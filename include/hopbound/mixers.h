@@ -95,6 +95,17 @@ typedef enum hop_mixer_kind {
     HOP_MIXER_SPARSE     /* to some that it chooses */
 } hop_mixer_kind;
 
+/* A layer's state read as a table: keys that pass an activation can be made one-hot from a code, so that every
+ * one of the heads that have keys of their own holds `rows` rows, each with the `numbers` numbers of a value.
+ * No heads: it cannot. */
+typedef struct hop_mixer_table {
+    int64_t heads, rows;
+    int64_t share;   /* value heads that read by a head's keys; the first of them holds the rows */
+    int64_t numbers; /* a number and its sign take two */
+    bool by_bits;    /* heads share keys, and a step of its own tells each what to keep: head and row are bits of
+                        an address, not any entry */
+} hop_mixer_table;
+
 struct hop_builder;
 
 typedef struct hop_mixer_ops {
@@ -120,6 +131,7 @@ typedef struct hop_mixer_ops {
      * differs, as its paper has it. NULL: nothing does. Called by hop_mixer_init. */
     void (*init)(const hop_mixer_weights *w);
     void (*list)(struct hop_builder *b); /* what it does; called by hop_mixer_list */
+    hop_mixer_table (*table)(const hop_mixer_config *c); /* NULL: its state cannot be read so */
 } hop_mixer_ops;
 
 const hop_mixer_ops *hop_mixer_find(const char *name); /* NULL: unknown */

@@ -162,8 +162,7 @@ hop_status hop__stream_look_up(hop_model *m, const hop__stream *s, const hop_fun
 {
     const hop__fields *f = &s->f;
     head h = {.m = m, .s = s, .layer = layer, .e = e, .c = hop_model_mixer_config(m, layer)};
-    int value_bits = e == f->hops ? f->bits : f->code.offset[e > 0 ? e : 1],
-        to = e == f->hops ? f->reg : s->reg[e];
+    int value_bits = hop__stream_bits(s, e), to = e == f->hops ? f->reg : s->reg[e];
     h.latent = option(&h, HOP_OPTION_latent);
     hop_status status = choose_slots(&h, task->length, err);
     if (status == HOP_OK) status = check_room(&h, value_bits, err);

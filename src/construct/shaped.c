@@ -3,7 +3,8 @@
  *
  * Statement (docs/THEORY.md section 5.7). Layers that are not needed, and all MLPs, have output projections
  * of 0 and pass the stream as it is. L+1 full layers, or a linear layer and L full ones behind it, make the
- * look-ups of sections 5.1 and 5.2, each into a register of its own. */
+ * look-ups of sections 5.1 and 5.2, each into a register of its own; where there are fewer full layers,
+ * states that hold tables make some of them (section 5.8). */
 #include "shaped.h"
 
 #include <math.h>
@@ -26,6 +27,11 @@ void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied)
     f->d_model = tied ? at : at + f->bits;
 }
 
+int hop__stream_bits(const hop__stream *s, int e)
+{
+    return e == s->f.hops ? s->f.bits : s->f.code.offset[e > 0 ? e : 1];
+}
+
 static void fill_ends(hop_model *m, const hop__stream *s, const hop_task *task)
 {
     const hop_config *c = hop_model_config(m);
@@ -38,14 +44,13 @@ static void fill_ends(hop_model *m, const hop__stream *s, const hop_task *task)
 
 /* Norms that a look-up stands behind give the stream back, the constant as 1; the others are what they begin
  * as in training. */
-static void fill_norms(hop_model *m, const hop__stream *s, const int64_t *layer)
+static void fill_norms(hop_model *m, const hop__stream *s, const hop__duty *duty)
 {
     const hop_config *c = hop_model_config(m);
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const hop_weight *in = hop_model_layer_weight(m, i, "input_layernorm.weight"),
                          *mlp = hop_model_layer_weight(m, i, "post_mixer_layernorm.weight");
-        bool active = false;
-        for (int e = 0; e <= s->f.hops; e++) active = active || layer[e] == i;
+        bool active = duty[i].e >= 0;
         for (int64_t k = 0; in && k < c->d_model; k++) in->data[k] = active ? (float)s->root : 1;
         for (int64_t k = 0; mlp && k < c->d_model; k++) mlp->data[k] = 1;
         if (in && active) in->data[s->one] = (float)(s->root / s->constant);
@@ -70,29 +75,76 @@ static bool is_linear(const hop_config *c, int64_t layer)
     return ops && ops->kind == HOP_MIXER_RECURRENT;
 }
 
-hop_status hop__stream_layers(const hop_config *c, const hop_funccomp *task, int64_t layer[HOP_MAX_HOPS + 1],
-                              hop_error *err)
+/* By full layers, one of which may be replaced by the linear one before the first: i_0 needs no table. */
+static bool full_duties(const hop_config *c, const hop_funccomp *task, hop__duty *duty)
 {
-    int64_t full = 0, linear = -1, first = -1;
+    int64_t full = 0, linear = -1, first = -1, layers = c->pattern.layers;
     int hops = task->hops, e = 0;
+    for (int64_t i = 0; i < layers; i++) {
+        if (sees_all(c, i, task->length) && full++ == 0) first = i;
+        if (is_linear(c, i) && first < 0 && linear < 0) linear = i;
+    }
+    if (full < hops || (full == hops && linear < 0)) return false;
+    if (full == hops) duty[linear].e = e++;
+    for (int64_t i = 0; e <= hops; i++)
+        if (sees_all(c, i, task->length)) duty[i].e = e++;
+    return true;
+}
+
+/* Every look-up as early as can be: tables grow, so to leave out a layer that could do one never helps.
+ * Returns the look-ups that are done. */
+static int early_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task, hop__duty *duty)
+{
+    int64_t held = 0, since = 0; /* entries of z_e that layers since .. hold */
+    int e = 0;
+    bool exact = true; /* what z_1's addresses are made from */
+    for (int64_t i = 0; i < c->pattern.layers && e <= task->hops; i++) {
+        int64_t rest = e > 0 ? task->size[e - 1] - held : 0;
+        if (sees_all(c, i, task->length)) {
+            for (; since < i; since++)
+                if (duty[since].e == e) duty[since].e = -1; /* not needed */
+            duty[i].e = e;
+            rest = 0;
+        } else if (is_linear(c, i) && e == 1 && !exact) {
+            continue;
+        } else if (is_linear(c, i) && e > 0) {
+            int64_t room = hop__table_entries(c, s, i, e), count = room < rest ? room : rest;
+            if (count > 0) duty[i] = (hop__duty){.e = e, .first = held, .count = count};
+            held += count, rest -= count;
+            if (count == 0) continue;
+        } else if (is_linear(c, i)) {
+            duty[i].e = 0;
+            exact = hop__linear_is_exact(c, i);
+        } else {
+            continue;
+        }
+        if (rest == 0) e++, held = 0, since = i + 1;
+    }
+    return e;
+}
+
+hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                              hop__duty *duty, hop_error *err)
+{
+    int64_t full = 0, linear = 0;
+    int hops = task->hops;
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const char *mixer = hop_pattern_mixer(&c->pattern, i);
         if (!hop_mixer_find(mixer))
             return hop_fail(err, HOP_EUNKNOWN, "pattern: unknown mixer \"%s\"", mixer);
-        if (sees_all(c, i, task->length) && full++ == 0) first = i;
-        if (is_linear(c, i) && first < 0 && linear < 0) linear = i;
+        duty[i].e = -1;
+        full += sees_all(c, i, task->length), linear += is_linear(c, i);
     }
-    if (full < hops || (full == hops && linear < 0))
-        return hop_fail(
-            err, HOP_EDOMAIN,
-            "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first; "
-            "the pattern has %lld%s",
-            hops, hops + 1, hops, (long long)full,
-            linear < 0 ? ", and no such linear layer" : ", and such a linear layer");
-    if (full == hops) layer[e++] = linear;
-    for (int64_t i = 0; e <= hops; i++)
-        if (sees_all(c, i, task->length)) layer[e++] = i;
-    return HOP_OK;
+    if (full_duties(c, task, duty)) return HOP_OK;
+    int done = early_duties(c, s, task, duty);
+    if (done > hops) return HOP_OK;
+    return hop_fail(
+        err, HOP_EDOMAIN,
+        "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first, "
+        "or states that hold the tables; the pattern has %lld that attend and %lld linear, which make "
+        "%d hop%s",
+        hops, hops + 1, hops, (long long)full, (long long)linear, done > 1 ? done - 1 : 0,
+        done == 2 ? "" : "s");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
@@ -137,21 +189,50 @@ static hop_status choose_sizes(hop_config *c, hop__stream *s, hop_error *err)
     return hop_config_validate(c, err);
 }
 
-static hop_status fill(hop_model *m, hop__stream *s, const hop_task *task, const int64_t *layer,
+static hop_status fill(hop_model *m, hop__stream *s, const hop_task *task, const hop__duty *duty,
                        hop_error *err)
 {
     const hop_config *c = hop_model_config(m);
     hop_status status = HOP_OK;
     fill_ends(m, s, task);
-    if (c->norm != HOP_NORM_NONE) fill_norms(m, s, layer);
-    for (int e = 0; status == HOP_OK && e <= s->f.hops; e++) {
-        hop__fields first = s->f; /* of a linear layer: i_0 has one digit */
+    if (c->norm != HOP_NORM_NONE) fill_norms(m, s, duty);
+    for (int64_t i = 0; status == HOP_OK && i < c->pattern.layers; i++) {
+        hop__fields first = s->f; /* of the linear layer that brings i_0, which has one digit */
         first.reg = s->reg[0], first.bits = s->f.code.width[0];
-        if (is_linear(c, layer[e]))
-            hop__fill_linear(m, &first, layer[e], s->one, task->length);
+        if (duty[i].e < 0) continue;
+        if (!is_linear(c, i))
+            status = hop__stream_look_up(m, s, &task->funccomp, i, duty[i].e, err);
+        else if (duty[i].e == 0)
+            hop__fill_linear(m, &first, i, s->one, task->length);
         else
-            status = hop__stream_look_up(m, s, &task->funccomp, layer[e], e, err);
+            hop__fill_table(m, s, i, duty[i]);
     }
+    return status;
+}
+
+static hop_status check_carrier(hop_config *c, const hop__stream *s, const hop__duty *duty, hop_error *err)
+{
+    hop__fields first = s->f;
+    first.bits = s->f.code.width[0];
+    for (int64_t i = 0; i < c->pattern.layers; i++)
+        if (duty[i].e == 0 && is_linear(c, i)) return hop__linear_ready(c, &first, i, err);
+    return HOP_OK;
+}
+
+static hop_status build(hop_model **out, hop_config *c, hop__stream *s, const hop_task *task, hop_error *err)
+{
+    hop_status status = choose_sizes(c, s, err);
+    if (status != HOP_OK) return status;
+    hop__duty *duty = hop_alloc((size_t)c->pattern.layers * sizeof *duty);
+    if (!duty) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    status = hop__stream_duties(c, s, &task->funccomp, duty, err);
+    if (status == HOP_OK) status = check_carrier(c, s, duty, err);
+    if (status == HOP_OK) status = hop_model_new(out, c, err);
+    if (status == HOP_OK && (status = fill(*out, s, task, duty, err)) != HOP_OK) {
+        hop_model_free(*out);
+        *out = NULL;
+    }
+    hop_free(duty);
     return status;
 }
 
@@ -160,23 +241,10 @@ hop_status hop__construct_shaped(hop_model **out, const hop_task *task, const ho
 {
     hop__stream s;
     hop_config c;
-    int64_t layer[HOP_MAX_HOPS + 1];
     hop__stream_init(&s, &task->funccomp, shape->tied);
     hop_status status = shape_config(&c, task, shape, construction, err);
     if (status != HOP_OK) return status;
-    status = choose_sizes(&c, &s, err);
-    if (status == HOP_OK) status = hop__stream_layers(&c, &task->funccomp, layer, err);
-    if (status == HOP_OK && is_linear(&c, layer[0])) {
-        hop__fields first = s.f;
-        first.bits = s.f.code.width[0];
-        status = hop__linear_ready(&c, &first, layer[0], err);
-    }
-    if (status == HOP_OK) status = hop_model_new(out, &c, err);
+    status = build(out, &c, &s, task, err);
     hop_config_free(&c);
-    if (status != HOP_OK) return status;
-    status = fill(*out, &s, task, layer, err);
-    if (status == HOP_OK) return HOP_OK;
-    hop_model_free(*out);
-    *out = NULL;
     return status;
 }
