@@ -102,8 +102,6 @@ typedef struct hop_mixer_table {
     int64_t heads, rows;
     int64_t share;   /* value heads that read by a head's keys; the first of them holds the rows */
     int64_t numbers; /* a number and its sign take two */
-    bool by_bits;    /* heads share keys, and a step of its own tells each what to keep: head and row are bits of
-                        an address, not any entry */
 } hop_mixer_table;
 
 struct hop_builder;

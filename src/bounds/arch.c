@@ -22,6 +22,12 @@ static int64_t written_by(const hop_mixer_ops *ops, const hop_mixer_config *c, i
     return all <= 0 ? 0 : ops->pairs ? all / 2 : all;
 }
 
+/* A code's bit takes two numbers of a value that passes an activation. */
+static void see_table(hop_arch_layer *out, hop_mixer_table t)
+{
+    out->rows = t.heads * t.rows, out->row_numbers = t.numbers / 2, out->spread = true;
+}
+
 /* One layer. */
 static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_arch_options *o,
                             const char *mixer, int64_t layer, hop_error *err)
@@ -44,6 +50,7 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
         if (written != out->heads * out->dim) out->heads = written, out->dim = 1;
         out->forgets = written == 0; /* 0 would mean that it is not counted */
         if (ops->maps) out->rows = m.head_dim, out->row_numbers = m.option[HOP_OPTION_value_dim];
+        if (ops->table) see_table(out, ops->table(&m));
         s = state_bits(ops, &m, o, &out->state_bits, err);
         out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
     } else {

@@ -99,7 +99,8 @@ void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
     X(p7g, "P7G", false, "L full layers, none linear before the first, fail at L hops, at finite sizes")     \
     X(p8, "P8", false, "two full layers, linear ones anywhere, fail at three hops, at finite sizes")         \
     X(p9, "P9", false, "two full layers, none linear before the first, fail at three hops, at finite sizes") \
-    X(p10, "P10", false, "L+1 layers, full or linear with states that hold a table each, do L hops")
+    X(p10, "P10", false,                                                                                     \
+      "full layers, and linear ones whose states hold the tables, do L hops: one for z_0, then hop by hop")
 
 typedef void hop__theorem_fn(hop__case *c, hop_bound *b);
 #define HOP__DECLARE(name, id, published, statement) void hop__##name(hop__case *c, hop_bound *b);
