@@ -22,10 +22,12 @@
 
 /* What hops ask at given sizes, or at a length: the largest over all sizes that fit. */
 typedef struct demand {
-    hop__need full;           /* of full layers */
-    fmpz table[HOP_MAX_HOPS]; /* N_0 .. N_{L-1} */
-    fmpz extra[HOP_MAX_HOPS]; /* columns of the stream for hop e = 1 .. where it is linear; [e - 1] */
-    int64_t base;             /* columns without these */
+    hop__need full;                 /* of full layers */
+    fmpz table[HOP_MAX_HOPS];       /* N_0 .. N_{L-1} */
+    fmpz extra[HOP_MAX_HOPS];       /* columns of the stream for hop e = 1 .. where it is linear; [e - 1] */
+    int64_t base;                   /* columns without these */
+    int64_t code[HOP_MAX_HOPS + 1]; /* bits of i_0, .., i_L */
+    int64_t narrow;                 /* columns where codes are all the stream holds (SPREAD) */
 } demand;
 
 static void demand_clear(demand *d, int hops)
@@ -33,16 +35,20 @@ static void demand_clear(demand *d, int hops)
     for (int l = 0; l < hops; l++) fmpz_clear(&d->table[l]), fmpz_clear(&d->extra[l]);
 }
 
+/* With `code` filled. */
 static void set_base(demand *d, int hops, hop__bits bits)
 {
     d->full = hop__need_of(hops, bits);
     d->base = hops + 2 + bits.stream + hops * bits.code; /* who, at, val, dig, and L+1 registers */
+    d->narrow = hops + 2 + bits.stream - bits.code + 1; /* who, at, val, dig, one; i_L goes where val is .. */
+    for (int e = 0; e < hops; e++) d->narrow += d->code[e]; /* .. and the others have registers */
 }
 
 /* One-hot parts twice over: 2 m for the first hop, 2 (n_{e-1} + N_{e-2}) for hop e. */
 static void demand_of_sizes(demand *d, const fmpz *sizes, int hops)
 {
     *d = (demand){0};
+    for (int e = 0; e <= hops; e++) d->code[e] = hop__bits_of(sizes, e > 0 ? e : 1).code;
     set_base(d, hops, hop__bits_of(sizes, hops));
     for (int l = 0; l < hops; l++) {
         if (l == 0)
@@ -63,6 +69,7 @@ static bool demand_of_length(demand *d, int hops, const fmpz_t n)
     fmpz_init(table);
     *d = (demand){0};
     bool fits = hop__largest_table(table, sizes, hops, n);
+    for (int e = 0; fits && e <= hops; e++) d->code[e] = hop__most_bits(hops, n).code;
     if (fits) set_base(d, hops, hop__most_bits(hops, n));
     for (int l = 0; fits && l < hops; l++) {
         fmpz_t parts;
@@ -137,7 +144,7 @@ static void service_clear(service *s)
 static bool add_rows(const service *s, const hop_arch_layer *l, const demand *d, fmpz_t held)
 {
     if (s->by == SPREAD) {
-        int64_t rows = spread_rows(l, d->full.value);
+        int64_t rows = spread_rows(l, d->code[s->hops + 1]);
         fmpz_add_si(held, held, rows);
         return rows > 0;
     }
@@ -150,7 +157,7 @@ static bool add_rows(const service *s, const hop_arch_layer *l, const demand *d,
 static bool carries(const service *s, const hop_arch_layer *l, const demand *d)
 {
     fmpz one = 1;
-    return s->by == SPREAD ? spread_rows(l, d->full.value) > 0 : holds(l, &one, d->full.value);
+    return s->by == SPREAD ? spread_rows(l, d->code[0]) > 0 : holds(l, &one, d->full.value);
 }
 
 /* One layer more. Returns false: it does nothing, nor do those that repeat it. */
@@ -179,7 +186,7 @@ static service serve(const hop_arch *a, const demand *given, int hops, style by)
     demand d = *given; /* only looked at */
     fmpz_t width, held;
     if (by == NUMBERS) d.full.value = 1, d.full.key = INT64_MAX, d.base = 2 * (int64_t)hops + 4;
-    if (by == SPREAD) d.base++; /* a constant */
+    if (by == SPREAD) d.base = d.narrow;
     fmpz_init_set_si(width, d.base);
     fmpz_init(held);
     for (int64_t i = 0; i < a->count && s.hops < hops; i++)

@@ -185,6 +185,8 @@ static hop_status choose_sizes(hop_config *c, hop__stream *s, hop_error *err)
         return hop_fail(err, HOP_EDOMAIN, "hidden_size: these sizes need %d numbers, not %lld", s->f.d_model,
                         (long long)c->d_model);
     s->constant = c->norm == HOP_NORM_RMS ? HOP__LARGE_ONE : 1;
+    if (c->tied && c->norm == HOP_NORM_NONE)
+        s->gain += (float)s->f.digit_bits; /* w's digits are read out, too */
     s->root = sqrt(s->constant * s->constant / (double)c->d_model + c->norm_eps);
     return hop_config_validate(c, err);
 }

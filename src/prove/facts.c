@@ -110,22 +110,30 @@ static bool address(const hop__facts *f, const hop__term *q, const int64_t *targ
     return true;
 }
 
+/* Does some row look nowhere? */
+static bool partly(const hop__term *q, const int64_t *target)
+{
+    for (int64_t r = 0; q && r < q->rows; r++)
+        if (target[r] < 0) return true;
+    return false;
+}
+
 hop__sight hop__facts_sight(hop__memory *m, const hop__facts *f, int a, const hop__term *q,
                             const int64_t *target)
 {
     const hop__class *c = &f->class[a];
-    hop__sight s = {.rule = HOP__RULE_NONE, .source = -1};
-    int64_t only = only_target(q, target);
-    if (only >= 0)
-        return (hop__sight){.rule = HOP__RULE_FIXED, .position = only, .source = class_at(f, only)};
-    if (self(f, c, q, target)) return (hop__sight){.rule = HOP__RULE_SELF, .source = a};
-    int64_t most = 1;
-    for (int k = 0; k < q->vars; k++) most = q->classes[k] > most ? q->classes[k] : most;
+    int64_t only = only_target(q, target), most = 1;
+    const hop__sight fixed = {
+        .rule = HOP__RULE_FIXED, .position = only, .source = only < 0 ? -1 : class_at(f, only)};
+    if (only >= 0 && !partly(q, target)) return fixed;
+    if (q && self(f, c, q, target)) return (hop__sight){.rule = HOP__RULE_SELF, .source = a};
+    for (int k = 0; q && k < q->vars; k++) most = q->classes[k] > most ? q->classes[k] : most;
     int64_t *room = hop__take(m, 2 * most, sizeof *room);
-    for (int b = c->chain ? 0 : c->player; room && b < f->task->hops && s.rule == HOP__RULE_NONE; b++)
-        if (address(f, q, target, b, room, room + most))
-            s = (hop__sight){.rule = HOP__RULE_ADDRESS, .b = b, .source = class_at(f, f->task->start[b + 1])};
-    return s;
+    for (int b = c->chain ? 0 : c->player; q && room && b < f->task->hops; b++)
+        if (address(f, q, target, b, room, room + most)) /* says more than where it is */
+            return (hop__sight){
+                .rule = HOP__RULE_ADDRESS, .b = b, .source = class_at(f, f->task->start[b + 1])};
+    return only >= 0 ? fixed : (hop__sight){.rule = HOP__RULE_NONE, .source = -1};
 }
 
 /* ---- what it sees there ------------------------------------------------------------------------ */
