@@ -75,14 +75,15 @@ static bool is_linear(const hop_config *c, int64_t layer)
     return ops && ops->kind == HOP_MIXER_RECURRENT;
 }
 
-/* By full layers, one of which may be replaced by the linear one before the first: i_0 needs no table. */
-static bool full_duties(const hop_config *c, const hop_funccomp *task, hop__duty *duty)
+/* By full layers, one of which may be replaced by a linear one before the first, which has room for `width`
+ * bits: i_0 needs no table. */
+static bool full_duties(const hop_config *c, int width, const hop_funccomp *task, hop__duty *duty)
 {
     int64_t full = 0, linear = -1, first = -1, layers = c->pattern.layers;
     int hops = task->hops, e = 0;
     for (int64_t i = 0; i < layers; i++) {
         if (sees_all(c, i, task->length) && full++ == 0) first = i;
-        if (is_linear(c, i) && first < 0 && linear < 0) linear = i;
+        if (is_linear(c, i) && first < 0 && linear < 0 && hop__linear_carries(c, width, i)) linear = i;
     }
     if (full < hops || (full == hops && linear < 0)) return false;
     if (full == hops) duty[linear].e = e++;
@@ -95,28 +96,30 @@ static bool full_duties(const hop_config *c, const hop_funccomp *task, hop__duty
  * Returns the look-ups that are done. */
 static int early_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task, hop__duty *duty)
 {
-    int64_t held = 0, since = 0; /* entries of z_e that layers since .. hold */
+    int64_t held = 0, since = 0,
+            carrier = -1; /* entries of z_e that layers since .. hold; the linear one for i_0 */
     int e = 0;
-    bool exact = true; /* what z_1's addresses are made from */
     for (int64_t i = 0; i < c->pattern.layers && e <= task->hops; i++) {
+        bool full = sees_all(c, i, task->length), inexact = carrier >= 0 && !hop__linear_is_exact(c, carrier);
         int64_t rest = e > 0 ? task->size[e - 1] - held : 0;
-        if (sees_all(c, i, task->length)) {
+        if (full) {
             for (; since < i; since++)
                 if (duty[since].e == e) duty[since].e = -1; /* not needed */
-            duty[i].e = e;
-            rest = 0;
-        } else if (is_linear(c, i) && e == 1 && !exact) {
+            duty[i].e = e, rest = 0;
+        } else if (!is_linear(c, i)) {
             continue;
-        } else if (is_linear(c, i) && e > 0) {
-            int64_t room = hop__table_entries(c, s, i, e), count = room < rest ? room : rest;
-            if (count > 0) duty[i] = (hop__duty){.e = e, .first = held, .count = count};
-            held += count, rest -= count;
-            if (count == 0) continue;
-        } else if (is_linear(c, i)) {
-            duty[i].e = 0;
-            exact = hop__linear_is_exact(c, i);
+        } else if (e == 0 || (e == 1 && inexact)) { /* a state that z_1's address comes from must be exact */
+            if (!hop__linear_carries(c, s->f.code.width[0], i) || (e == 1 && !hop__linear_is_exact(c, i)))
+                continue;
+            if (carrier >= 0) duty[carrier].e = -1;
+            duty[i].e = 0, carrier = i, since = i + 1;
+            e = 1;
+            continue;
         } else {
-            continue;
+            int64_t room = hop__table_entries(c, s, i, e), count = room < rest ? room : rest;
+            if (count == 0) continue;
+            duty[i] = (hop__duty){.e = e, .first = held, .count = count};
+            held += count, rest -= count;
         }
         if (rest == 0) e++, held = 0, since = i + 1;
     }
@@ -135,7 +138,7 @@ hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const h
         duty[i].e = -1;
         full += sees_all(c, i, task->length), linear += is_linear(c, i);
     }
-    if (full_duties(c, task, duty)) return HOP_OK;
+    if (full_duties(c, s->f.code.width[0], task, duty)) return HOP_OK;
     int done = early_duties(c, s, task, duty);
     if (done > hops) return HOP_OK;
     return hop_fail(

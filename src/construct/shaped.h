@@ -43,6 +43,8 @@ hop_status hop__stream_look_up(hop_model *m, const hop__stream *s, const hop_fun
  */
 bool hop__linear_can_dress(const char *mixer);
 hop_status hop__linear_ready(hop_config *c, const hop__fields *f, int64_t layer, hop_error *err);
+/* Is there room for a code of so many bits? */
+bool hop__linear_carries(const hop_config *c, int bits, int64_t layer);
 /* Do bits arrive as ±1, or only with the right sign? */
 bool hop__linear_is_exact(const hop_config *c, int64_t layer);
 /* one: the column of the constant, -1: there is none, nor any gate. */

@@ -205,6 +205,22 @@ bool hop__linear_can_dress(const char *mixer)
     return w && w->dressed;
 }
 
+/* Numbers that a head's value must have for codes of so many bits. */
+static int64_t value_need(const hop_mixer_ops *ops, const hop_mixer_config *c, int bits)
+{
+    return (ops->pairs || has(c, HOP_OPTION_conv) ? 2 : 1) * (int64_t)bits;
+}
+
+bool hop__linear_carries(const hop_config *c, int bits, int64_t layer)
+{
+    const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
+    const hop__wiring *w = ops ? hop__wiring_of(ops->name) : NULL;
+    hop_mixer_config own;
+    if (!w || !w->dressed) return w != NULL;
+    return hop_config_mixer(c, ops, layer, &own, NULL) == HOP_OK &&
+           value_width(&own) >= value_need(ops, &own, bits);
+}
+
 hop_status hop__linear_ready(hop_config *c, const hop__fields *f, int64_t layer, hop_error *err)
 {
     const char *mixer = hop_pattern_mixer(&c->pattern, layer);
@@ -215,7 +231,7 @@ hop_status hop__linear_ready(hop_config *c, const hop__fields *f, int64_t layer,
     if (!w->dressed) return hop__linear_sizes(c, layer, ops, f, w, err);
     hop_status s = hop_config_mixer(c, ops, layer, &own, err);
     if (s != HOP_OK) return s;
-    int64_t need = (ops->pairs || has(&own, HOP_OPTION_conv) ? 2 : 1) * (int64_t)f->bits;
+    int64_t need = value_need(ops, &own, f->bits);
     if (value_width(&own) >= need) return HOP_OK;
     return hop_fail(err, HOP_EDOMAIN, "%s: a head's value needs %lld numbers, and has %lld", mixer,
                     (long long)need, (long long)value_width(&own));
