@@ -95,9 +95,9 @@ typedef enum hop_mixer_kind {
     HOP_MIXER_SPARSE     /* to some that it chooses */
 } hop_mixer_kind;
 
-/* A layer's state read as a table: keys that pass an activation can be made one-hot from a code, so that every
- * one of the heads that have keys of their own holds `rows` rows, each with the `numbers` numbers of a value.
- * No heads: it cannot. */
+/* A layer's state read as a table: keys that pass an activation can be made one-hot from a code, so that
+ * every one of the heads that have keys of their own holds `rows` rows, each with the `numbers` numbers of a
+ * value. No heads: it cannot. */
 typedef struct hop_mixer_table {
     int64_t heads, rows;
     int64_t share;   /* value heads that read by a head's keys; the first of them holds the rows */
@@ -128,7 +128,7 @@ typedef struct hop_mixer_ops {
     /* Comes after matrices were filled normally with variance 1/fan-in and vectors with 1, and sets what
      * differs, as its paper has it. NULL: nothing does. Called by hop_mixer_init. */
     void (*init)(const hop_mixer_weights *w);
-    void (*list)(struct hop_builder *b); /* what it does; called by hop_mixer_list */
+    void (*list)(struct hop_builder *b);                 /* what it does; called by hop_mixer_list */
     hop_mixer_table (*table)(const hop_mixer_config *c); /* NULL: its state cannot be read so */
 } hop_mixer_ops;
 
