@@ -82,6 +82,9 @@ typedef struct audit_hops {
     hop_reach reach;             /* whatever the widths */
     int able;                    /* hops that are possible at the model's own widths */
     char *able_why;              /* owned */
+    int by_states;               /* more hops, some of them by states that hold tables (P10); 0: no more */
+    char *by_states_why;         /* owned */
+    int64_t held;                /* up to this n the states hold the table of a hop; 0: not known to */
     char *narrow_why;            /* owned; why not reach.able at these widths; NULL: it is */
     int asked;                   /* hops that `bounds` is about; 0: more than a question may have */
     hop_bounds *bounds;          /* NULL then */

@@ -106,9 +106,10 @@ static void write_bytes(hop_json_writer *w, const audit *u)
 static void write_reach(hop_json_writer *w, const audit_hops *h)
 {
     const hop_reach *r = &h->reach;
-    hop_json_integer(w, "able", h->able);
-    text_or_null(w, "able_by", h->able ? r->able_by : NULL);
-    text_or_null(w, "why_able", h->able_why);
+    hop_json_integer(w, "able", h->by_states ? h->by_states : h->able);
+    text_or_null(w, "able_by", h->by_states ? "P10" : h->able ? r->able_by : NULL);
+    text_or_null(w, "why_able", h->by_states ? h->by_states_why : h->able_why);
+    hop_json_known(w, "tables_held_up_to", h->held, h->held > 0);
     hop_json_integer(w, "able_if_wide", r->able);
     hop_json_known(w, "needs_dim", r->needs_dim, r->able > 0);
     hop_json_known(w, "needs_bits", r->needs_bits, r->able > 0);

@@ -107,7 +107,8 @@ static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h,
     int64_t total = audit_total_bytes(u, u->n);
     r->state_bytes = audit_all_states(u);
     r->kv_bytes = total < 0 ? -1 : total - r->state_bytes;
-    r->able = h->able;
+    r->able = h->by_states ? h->by_states : h->able;
+    r->held = h->held;
     if (u->own.known && u->own.answer == HOP_ANSWER_POSSIBLE) r->own_able = u->own.task.funccomp.hops;
     const hop_bound *first = audit_first(h, &r->unable);
     r->unable_log10 = first ? first->log10_n : INFINITY;
@@ -148,6 +149,7 @@ static const char *const HEADS[] = {"model",
                                     "states",
                                     "hops possible",
                                     "impossible from",
+                                    "states hold tables up to",
                                     "tables outgrow states at"};
 enum { COLUMNS = sizeof HEADS / sizeof *HEADS, NAME_WIDTH = 26, PLAN_WIDTH = 24 };
 
@@ -173,7 +175,11 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
     } else {
         hop_text_add(&cell[7], "-");
     }
-    say_digits(&cell[8], r->outgrown[0] ? r->outgrown : "-");
+    if (r->held)
+        say_count(&cell[8], r->held);
+    else
+        hop_text_add(&cell[8], "-");
+    say_digits(&cell[9], r->outgrown[0] ? r->outgrown : "-");
 }
 
 static void free_cells(hop_text cell[COLUMNS])
@@ -189,7 +195,7 @@ static int64_t length_of(const table *t)
 /* Names and plans to the left, cut where they are too long; numbers to the right. */
 static void text_row(hop_text *out, const char *const cell[COLUMNS])
 {
-    static const int widths[COLUMNS] = {NAME_WIDTH, PLAN_WIDTH, 6, 4, 9, 9, 8, 21, 14};
+    static const int widths[COLUMNS] = {NAME_WIDTH, PLAN_WIDTH, 6, 4, 9, 9, 8, 21, 11, 14};
     for (int c = 0; c < COLUMNS; c++) {
         int length = (int)strlen(cell[c]);
         if (c > 1)
@@ -204,8 +210,8 @@ static void text_row(hop_text *out, const char *const cell[COLUMNS])
 
 static void write_text(hop_text *out, const table *t)
 {
-    const char *const heads[] = {"model",  "plan",     "layers",          "full",          "KV",
-                                 "states", "hops yes", "hops no, from n", "tables outgrow"};
+    const char *const heads[] = {"model",  "plan",     "layers",          "full",        "KV",
+                                 "states", "hops yes", "hops no, from n", "tables held", "tables outgrow"};
     hop_text_add(out, "At ");
     say_things(out, length_of(t), "token");
     hop_text_add(out, " (--n changes it):\n\n");
@@ -220,10 +226,12 @@ static void write_text(hop_text *out, const table *t)
         free_cells(cell);
     }
     hop_text_add(
-        out,
-        "\nhops yes: so many are possible here at these widths (P1). hops no: so many are impossible from\n"
-        "that n on, whatever the weights, and by which theorem. tables outgrow: from that n on no table of\n"
-        "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
+        out, "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
+             "impossible from\n"
+             "that n on, whatever the weights, and by which theorem. tables held: up to that n the states "
+             "are known\n"
+             "to hold the table of a hop (P10; -: not known). tables outgrow: from that n on no table of\n"
+             "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
     bool own = false, deep = false;
     for (int i = 0; i < t->count; i++) {
         own = own || t->rows[i].own_able;
@@ -275,12 +283,12 @@ static void write_csv(hop_text *out, const table *t)
     hop_text_add(
         out, "model,model_type,plan,layers,full_layers,n,kv_bytes,state_bytes,hops_possible,"
              "hops_possible_at_own_sizes,hops_impossible,impossible_from_n,impossible_log10_n,impossible_by,"
-             "tables_outgrow_states_at,tables_outgrow_log10_n,not_read\n");
+             "tables_held_up_to,tables_outgrow_states_at,tables_outgrow_log10_n,not_read\n");
     for (int i = 0; i < t->count; i++) {
         const hop_model_row *r = &t->rows[i];
         csv_text(out, r->name);
         if (r->refused[0]) {
-            hop_text_add(out, ",,,,,,,,,,,,,,,,");
+            hop_text_add(out, ",,,,,,,,,,,,,,,,,");
             csv_text(out, r->refused);
         } else {
             hop_text_add(out, ",");
@@ -296,7 +304,9 @@ static void write_csv(hop_text *out, const table *t)
             if (r->unable) hop_text_printf(out, "%d", r->unable);
             hop_text_printf(out, ",%s,", r->unable_from);
             if (isfinite(r->unable_log10)) hop_text_printf(out, "%.6g", r->unable_log10);
-            hop_text_printf(out, ",%s,%s,", r->unable_by, r->outgrown);
+            hop_text_printf(out, ",%s,", r->unable_by);
+            if (r->held) hop_text_printf(out, "%lld", (long long)r->held);
+            hop_text_printf(out, ",%s,", r->outgrown);
             if (r->outgrown[0]) hop_text_printf(out, "%.6g", r->outgrown_log10);
             hop_text_add(out, ",");
         }
@@ -336,6 +346,7 @@ static int print_table_json(const table *t)
         text_or_null(&w, "impossible_from_n", r->unable_from);
         hop_json_number(&w, "impossible_log10_n", r->unable_log10);
         text_or_null(&w, "impossible_by", r->unable_by);
+        hop_json_known(&w, "tables_held_up_to", r->held, r->held > 0);
         text_or_null(&w, "tables_outgrow_states_at", r->outgrown);
         hop_json_number(&w, "tables_outgrow_log10_n", r->outgrown[0] ? r->outgrown_log10 : INFINITY);
         hop_json_end_object(&w);

@@ -20,6 +20,7 @@ typedef struct bound_answer {
     bool curve;
     char outgrown[32]; /* the n from which no table fits all states; "": there are none */
     double outgrown_log10;
+    int64_t held; /* up to this n the states are known to hold the table of one hop; 0: none */
 } bound_answer;
 
 /* --solve: the value at which the verdict changes. */

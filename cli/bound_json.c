@@ -111,6 +111,7 @@ static void write_reach(hop_json_writer *w, const bound_answer *b)
     hop_json_integer(w, "needs_width", r->needs_width);
     hop_json_string(w, "why_able", r->why_able);
     hop_json_string(w, "why_unable", r->why_unable);
+    hop_json_known(w, "tables_held_up_to", b->held, b->held > 0);
     hop_json_key(w, "tables_outgrow_states_at");
     put_number_text(w, b->outgrown[0] ? b->outgrown : NULL);
     hop_json_number(w, "tables_outgrow_log10_n", b->outgrown_log10);

@@ -170,6 +170,11 @@ static void print_reach(hop_text *out, const bound_answer *b)
             "  posed       %d hop%s at most fit the length: every table is at least twice as long "
             "as the one before\n",
             r->fit, r->fit > 1 ? "s" : "");
+    if (b->held)
+        hop_text_printf(out,
+                        "  states      up to n = %lld they hold the table of a hop, and no full layer is "
+                        "needed for it (P10)\n",
+                        (long long)b->held);
     if (b->outgrown[0])
         hop_text_printf(
             out,

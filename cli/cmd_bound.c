@@ -120,6 +120,7 @@ static int answer(const bound_args *args, bound_answer *b)
     if (b->automatic) {
         s = hop_reach_find(&b->reach, &b->arch->arch, b->question.n, b->question.n > 0, &a->progress, &err);
         if (s == HOP_OK) s = hop_tables_outgrow(&b->arch->arch, b->outgrown, &b->outgrown_log10, &err);
+        if (s == HOP_OK) s = hop_tables_held(&b->arch->arch, &b->held, &err);
         int next = b->reach.able < b->reach.fit ? b->reach.able + 1 : b->reach.able;
         b->question.hops = b->reach.unable ? b->reach.unable : next > 0 ? next : 1;
     }

@@ -155,6 +155,10 @@ void hop_reach_free(hop_reach *r);
  * states, or layers that no theorem covers. HOP_EDOMAIN, HOP_ENOMEM. */
 hop_status hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n, hop_error *err);
 
+/* The longest prompt of one hop whose table the states are known to hold (P10), without any full layer; 0:
+ * none. From there to hop_tables_outgrow it is open. HOP_EDOMAIN, HOP_ENOMEM. */
+hop_status hop_tables_held(const hop_arch *a, int64_t *n, hop_error *err);
+
 /* ---- plans ----------------------------------------------------------------------------------- */
 
 #define HOP_PLAN_MAX_LAYERS 4096

@@ -339,3 +339,18 @@ void hop__p10(hop__case *c, hop_bound *b)
         fmpz_clear(length);
     }
 }
+
+hop_status hop_tables_held(const hop_arch *a, int64_t *n, hop_error *err)
+{
+    *n = 0;
+    hop_status s = hop__arch_check(a, err);
+    hop_arch_layer *linear = s == HOP_OK ? hop_alloc((size_t)(a->count + 1) * sizeof *linear) : NULL;
+    if (s != HOP_OK) return s;
+    if (!linear) return hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    hop_arch states = {.layers = linear, .width = a->width};
+    for (int64_t i = 0; i < a->count; i++)
+        if (a->layers[i].kind == HOP_LAYER_LINEAR) linear[states.count++] = a->layers[i];
+    *n = longest(&states, 1);
+    hop_free(linear);
+    return HOP_OK;
+}
