@@ -285,7 +285,8 @@ static bool add_up(const reader *r, int64_t cases, const float *q, tally *t, int
         int64_t n = cases - first < CASES ? cases - first : CASES;
         for (int64_t i = 0; i < n; i++) sums[i] = (running){.target = -1, .at = -1};
         for (int p = 0; p < f->classes; p++) {
-            if (!r->v[p] || x[p].mag == 0) continue;
+            /* without values nothing is read, unless corrections write there */
+            if (!r->v[p] || (x[p].mag == 0 && !(r->slack > 0) && !(r->faint > 0))) continue;
             weigh(&x[p], first, n, room, r->s->w->pool);
             for (int64_t i = 0; i < n; i++)
                 add_class(&sums[i], p, &x[p], room + i * x[p].rows,
@@ -526,18 +527,21 @@ static void bound_below(const reader *r, hop__set *y, double own, const double *
     }
 }
 
-/* y is 0 where nothing is read; what is read may be off by off[e], which says nothing of those zeros: so it
- * becomes rel where that is possible, for the norm of a head that reads nothing magnifies whatever it may be
- * off. */
-static void spare_zeros(hop__memory *m, hop__set *y, const double *off)
+/* y is 0 where nothing is read, which `sees` tells (one column, 1 or 0); what is read may be off by off[e],
+ * which says nothing of those zeros: so it becomes rel where that is possible, for the norm of a head that
+ * reads nothing magnifies whatever it may be off. A 0 that is read is no such zero: relative to it, nothing
+ * is little. */
+static void spare_zeros(hop__memory *m, hop__set *y, const hop__set *sees, const double *off)
 {
-    const hop__set *joined = hop__set_joined(m, y);
+    const hop__set *both[2] = {y, sees}, *beside = hop__set_beside(m, both, 2);
+    const hop__set *joined = beside ? hop__set_joined(m, beside) : NULL;
     const hop__term *t = joined && joined->terms ? &joined->term[0] : NULL;
     for (int64_t e = 0; m->status == HOP_OK && e < y->width; e++) {
         double least = INFINITY;
         for (int64_t i = 0; t && i < t->rows; i++) {
-            double x = fabs(joined->mid[e] + t->row[i * y->width + e]);
-            if (x > 0 && x < least) least = x;
+            const double *row = t->row + i * joined->width;
+            if (joined->mid[y->width] + row[y->width] == 0) continue;
+            least = ival_least(least, fabs(joined->mid[e] + row[e]));
         }
         double rel = off[e] / least * (1 + 0x1p-40);
         if (off[e] == 0) continue;
@@ -549,14 +553,21 @@ static void spare_zeros(hop__memory *m, hop__set *y, const double *off)
     hop__set_tidy(m, y);
 }
 
-/* What is read where `target` says so, and nothing where it is -1. */
-static hop__set *seen_by_some(const reader *r, hop__sight sight, const hop__term *tq, const int64_t *target)
+/* x where `target` says that something is read, and nothing where it is -1. Takes x. */
+static hop__set *where_seen(hop__memory *m, hop__set *x, const hop__term *tq, const int64_t *target)
 {
-    hop__memory *m = r->s->w->m;
-    hop__set *y = hop__facts_seen(m, &r->s->w->facts, r->a, sight, r->v[sight.source]);
-    bool *sees = y && tq ? hop__take(m, tq->rows, sizeof *sees) : NULL;
+    bool *sees = x ? hop__take(m, tq->rows, sizeof *sees) : NULL;
     for (int64_t i = 0; sees && i < tq->rows; i++) sees[i] = target[i] >= 0;
-    return sees ? hop__set_where(m, y, tq, sees) : y;
+    return sees ? hop__set_where(m, x, tq, sees) : NULL;
+}
+
+/* 1 where anything is read, and 0 elsewhere. */
+static hop__set *seeing_ones(hop__memory *m, const hop__term *tq, const int64_t *target)
+{
+    hop__set *one = hop__set_new(m, 1);
+    if (one) one->mid[0] = 1;
+    hop__set_tidy(m, one);
+    return where_seen(m, one, tq, target);
 }
 
 static hop__set *read_head(reader *r)
@@ -585,10 +596,10 @@ static hop__set *read_head(reader *r)
     double scale = fabs(s->scale), error = scan_error(r, &t), bonus = 1;
     for (int64_t c = 0; s->bonus && c < s->keys; c++)
         bonus = ival_most(bonus, fabs((double)s->bonus[r->head * s->keys + c]));
-    hop__set *y = !sees             ? hop__set_new(m, s->values)
-                  : seeing == cases ? hop__facts_seen(m, f, r->a, sight, r->v[sight.source])
-                                    : seen_by_some(r, sight, tq, target);
-    if (!y) return NULL;
+    hop__set *y = sees ? hop__facts_seen(m, f, r->a, sight, r->v[sight.source]) : hop__set_new(m, s->values);
+    const hop__set *ones = some ? seeing_ones(m, tq, target) : NULL;
+    if (some) y = where_seen(m, y, tq, target);
+    if (!y || (some && !ones)) return NULL;
     ival weight = {0, 0};
     if (sees && r->a == s->w->answering) {
         s->w->margin.player = f->class[sight.source].player;
@@ -638,7 +649,7 @@ static hop__set *read_head(reader *r)
             for (int64_t k = 0; k < y->term[n].rows; k++) y->term[n].row[k * s->values + e] *= mid;
     }
     hop__set_tidy(m, y);
-    if (some && m->status == HOP_OK) spare_zeros(m, y, apart);
+    if (some && m->status == HOP_OK) spare_zeros(m, y, ones, apart);
     double ratio, own = m->status == HOP_OK ? own_weight(r, cases, &ratio) : -1;
     if (own > 0) bound_below(r, y, own, lost, error * ratio, faint);
     if (r->a == s->w->answering && !sees && m->status == HOP_OK) {
