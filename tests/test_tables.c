@@ -149,6 +149,32 @@ static void four_hops_over_a_thousand_tokens_without_a_full_layer_are_proved(voi
     hop_config_free(&c);
 }
 
+/* Heads of three numbers have no room for the address of one of eight entries; states have. */
+static void a_full_layer_that_is_too_narrow_is_left_alone(void **state)
+{
+    static const char *const patterns[] = {"gdn F gdn^2", "F gdn F gdn", "gdn W gdn"};
+    static const sizes small = {1, 8, {0}};
+    hop_task t = composition(&small);
+    (void)state;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++) {
+        hop_config c;
+        hop_model *m = NULL;
+        hop_proof p;
+        hop_error err = {0};
+        hop_config_init(&c);
+        assert_int_equal(hop_pattern_parse(&c.pattern, patterns[i], "gdn", NULL), HOP_OK);
+        c.norm = HOP_NORM_RMS, c.mlp = HOP_MLP_NONE, c.heads = c.kv_heads = 4, c.head_dim = 3;
+        if (hop_construct(&m, "hybrid", &t, &(hop_construct_options){.shape = &c}, &err) != HOP_OK)
+            fail_msg("%s: %s", patterns[i], err.text);
+        if (!is_proved(m, &t, &p)) fail_msg("%s: %s", patterns[i], p.why);
+        assert_int_equal(by_states(m, &p), 1);
+        assert_int_equal(says(hop_model_config(m), &t.funccomp, "P10"), HOP_ANSWER_POSSIBLE);
+        hop_proof_free(&p);
+        hop_model_free(m);
+        hop_config_free(&c);
+    }
+}
+
 /* Entries that two layers hold both, or none: an address that reads twice, or nothing. */
 static void a_table_with_a_hole_or_an_entry_twice_is_not_proved(void **state)
 {
@@ -186,6 +212,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_built_is_proved_and_called_possible_and_what_is_called_possible_is_built),
         cmocka_unit_test(four_hops_over_a_thousand_tokens_without_a_full_layer_are_proved),
+        cmocka_unit_test(a_full_layer_that_is_too_narrow_is_left_alone),
         cmocka_unit_test(a_table_with_a_hole_or_an_entry_twice_is_not_proved),
     };
     return cmocka_run_group_tests_name("tables", tests, NULL, NULL);

@@ -75,21 +75,38 @@ static bool is_linear(const hop_config *c, int64_t layer)
     return ops && ops->kind == HOP_MIXER_RECURRENT;
 }
 
-/* By full layers, one of which may be replaced by a linear one before the first, which has room for `width`
- * bits: i_0 needs no table. */
-static bool full_duties(const hop_config *c, int width, const hop_funccomp *task, hop__duty *duty)
+/* Does layer i attend to all tokens, with heads that have room for look-up e? */
+static bool looks_up(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t i, int e)
 {
-    int64_t full = 0, linear = -1, first = -1, layers = c->pattern.layers;
-    int hops = task->hops, e = 0;
-    for (int64_t i = 0; i < layers; i++) {
-        if (sees_all(c, i, task->length) && full++ == 0) first = i;
-        if (is_linear(c, i) && first < 0 && linear < 0 && hop__linear_carries(c, width, i)) linear = i;
+    return sees_all(c, i, task->length) && hop__stream_room(c, s, task, i, e, NULL) == HOP_OK;
+}
+
+/* Look-ups from e on by the full layers from `from` on. */
+static bool by_full_layers(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t from,
+                           int e, hop__duty *duty)
+{
+    for (int64_t i = from; i < c->pattern.layers && e <= task->hops; i++)
+        if (looks_up(c, s, task, i, e)) duty[i].e = e++;
+    return e > task->hops;
+}
+
+static void no_duties(const hop_config *c, hop__duty *duty)
+{
+    for (int64_t i = 0; i < c->pattern.layers; i++) duty[i] = (hop__duty){.e = -1};
+}
+
+/* By full layers, one of which may be replaced by a linear one before the first that has room for i_0's code:
+ * i_0 needs no table. */
+static bool full_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task, hop__duty *duty)
+{
+    if (by_full_layers(c, s, task, 0, 0, duty)) return true;
+    no_duties(c, duty);
+    for (int64_t i = 0; i < c->pattern.layers && !looks_up(c, s, task, i, 1); i++) {
+        if (!is_linear(c, i) || !hop__linear_carries(c, s->f.code.width[0], i)) continue;
+        duty[i].e = 0;
+        return by_full_layers(c, s, task, i + 1, 1, duty);
     }
-    if (full < hops || (full == hops && linear < 0)) return false;
-    if (full == hops) duty[linear].e = e++;
-    for (int64_t i = 0; e <= hops; i++)
-        if (sees_all(c, i, task->length)) duty[i].e = e++;
-    return true;
+    return false;
 }
 
 /* Every look-up as early as can be: tables grow, so to leave out a layer that could do one never helps.
@@ -100,7 +117,7 @@ static int early_duties(const hop_config *c, const hop__stream *s, const hop_fun
             carrier = -1; /* entries of z_e that layers since .. hold; the linear one for i_0 */
     int e = 0;
     for (int64_t i = 0; i < c->pattern.layers && e <= task->hops; i++) {
-        bool full = sees_all(c, i, task->length), inexact = carrier >= 0 && !hop__linear_is_exact(c, carrier);
+        bool full = looks_up(c, s, task, i, e), inexact = carrier >= 0 && !hop__linear_is_exact(c, carrier);
         int64_t rest = e > 0 ? task->size[e - 1] - held : 0;
         if (full) {
             for (; since < i; since++)
@@ -129,18 +146,25 @@ static int early_duties(const hop_config *c, const hop__stream *s, const hop_fun
 hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
                               hop__duty *duty, hop_error *err)
 {
-    int64_t full = 0, linear = 0;
+    int64_t full = 0, linear = 0,
+            before = 0; /* before: of the linear ones, those before the first full one */
     int hops = task->hops;
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const char *mixer = hop_pattern_mixer(&c->pattern, i);
         if (!hop_mixer_find(mixer))
             return hop_fail(err, HOP_EUNKNOWN, "pattern: unknown mixer \"%s\"", mixer);
-        duty[i].e = -1;
-        full += sees_all(c, i, task->length), linear += is_linear(c, i);
+        if (is_linear(c, i)) linear++, before += full == 0;
+        full += sees_all(c, i, task->length);
     }
-    if (full_duties(c, s->f.code.width[0], task, duty)) return HOP_OK;
+    no_duties(c, duty);
+    if (full_duties(c, s, task, duty)) return HOP_OK;
+    no_duties(c, duty);
     int done = early_duties(c, s, task, duty);
     if (done > hops) return HOP_OK;
+    for (int64_t i = c->pattern.layers - 1; full + (before > 0) > hops && i >= 0; i--) {
+        hop_status room = sees_all(c, i, task->length) ? hop__stream_room(c, s, task, i, done, err) : HOP_OK;
+        if (room != HOP_OK) return room; /* they are enough, and too narrow */
+    }
     return hop_fail(
         err, HOP_EDOMAIN,
         "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first, "

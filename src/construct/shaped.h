@@ -34,7 +34,9 @@ typedef struct hop__duty {
  */
 hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
                               hop__duty *duty, hop_error *err);
-/* Look-up e in full-attention layer `layer`. HOP_EDOMAIN: its heads cannot make one. */
+/* Look-up e in full-attention layer `layer`. HOP_EDOMAIN: its heads have no room for it. */
+hop_status hop__stream_room(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t layer,
+                            int e, hop_error *err);
 hop_status hop__stream_look_up(hop_model *m, const hop__stream *s, const hop_funccomp *task, int64_t layer,
                                int e, hop_error *err);
 
