@@ -119,9 +119,10 @@ static int64_t product(const hop__term *t)
 
 bool hop__set_reserve(hop__memory *m, hop__set *s, int terms)
 {
+    if (terms > HOP__MOST_TERMS && m->status == HOP_OK) m->status = HOP_EDOMAIN;
+    if (m->status != HOP_OK) return false;
     if (terms <= s->room) return true;
     int room = terms < 4 ? 4 : 2 * terms;
-    if (terms > HOP__MOST_TERMS && m->status == HOP_OK) m->status = HOP_EDOMAIN;
     hop__term *t = hop__take(m, room, sizeof *t);
     if (!t) return false;
     if (s->terms) memcpy(t, s->term, sizeof *t * (size_t)s->terms);

@@ -346,6 +346,29 @@ static double turns(const reader *r, int64_t from)
     return sum == 0 ? 1 : ival_up(exp(sum) * (1 + 1e-9));
 }
 
+/* Relative rounding of a state's numbers on their way through n tokens: in the game it crosses as many cuts
+ * as there are classes; with fewer bits it is cut after every token. */
+static double rounded_states(const hop__walk *w, double n)
+{
+    return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
+}
+
+/* Relative error of any form: for every token that counts an addition and the products on its way; for every
+ * token at all a decay, which is an exp and a product; and in exponents the rounding of each logarithm and of
+ * their sums in a chunk. What went through corrections was summed up once more in each. */
+static double scan_error(const reader *r, const tally *t)
+{
+    const hop__shape *s = r->s;
+    const hop__class *c = &s->w->facts.class[r->a];
+    double n = (double)(c->start + c->count) * s->steps, chunk = fmin(n, CHUNK);
+    double e = 8 * ((double)s->keys + s->steps * ((double)t->nonzero + turning(r)) + 16) * HOP_UNIT_ROUNDOFF;
+    if (s->f_keys || s->exps)
+        e += (n + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
+             4 * (chunk * chunk + n) * s->log_decay * HOP_UNIT_ROUNDOFF;
+    double cross = rounded_states(s->w, n) * (1 + s->stabiliser);
+    return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
+}
+
 /* ---- keys that do not meet ------------------------------------------------------------------------ */
 
 /* For each coordinate the two largest of all tokens' keys, in absolute values. */
@@ -395,32 +418,15 @@ static void find_slack(reader *r)
     }
     meet *= fmax(1, s->most_beta) * (1 + 1e-6);
     if (!(n * meet <= 0x1p-20) || !(largest <= 0x1p10)) return;
+    /* Rounding makes g at most twice as large, which is in `slack`; where it may do more, nothing is said. */
+    double turned = r->turned;
     r->turned = 1;
+    if (!(scan_error(r, &(tally){.nonzero = (int64_t)n}) < 0.5)) {
+        r->turned = turned;
+        return;
+    }
     r->slack = 2 * n * meet;
     r->faint = n * (double)s->keys * 0x1p-100 * fmax(1, s->most_beta) * largest;
-}
-
-/* Relative rounding of a state's numbers on their way through n tokens: in the game it crosses as many cuts
- * as there are classes; with fewer bits it is cut after every token. */
-static double rounded_states(const hop__walk *w, double n)
-{
-    return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
-}
-
-/* Relative error of any form: for every token that counts an addition and the products on its way; for every
- * token at all a decay, which is an exp and a product; and in exponents the rounding of each logarithm and of
- * their sums in a chunk. What went through corrections was summed up once more in each. */
-static double scan_error(const reader *r, const tally *t)
-{
-    const hop__shape *s = r->s;
-    const hop__class *c = &s->w->facts.class[r->a];
-    double n = (double)(c->start + c->count) * s->steps, chunk = fmin(n, CHUNK);
-    double e = 8 * ((double)s->keys + s->steps * ((double)t->nonzero + turning(r)) + 16) * HOP_UNIT_ROUNDOFF;
-    if (s->f_keys || s->exps)
-        e += (n + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
-             4 * (chunk * chunk + n) * s->log_decay * HOP_UNIT_ROUNDOFF;
-    double cross = rounded_states(s->w, n) * (1 + s->stabiliser);
-    return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
 }
 
 /* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different
