@@ -549,6 +549,7 @@ static void spare_zeros(hop__memory *m, hop__set *y, const hop__set *sees, const
             if (joined->mid[y->width] + row[y->width] == 0) continue;
             least = ival_least(least, fabs(joined->mid[e] + row[e]));
         }
+        if (joined) least -= 2 * (joined->rad[e] - y->rad[e]); /* what joining has lost */
         double rel = off[e] / least * (1 + 0x1p-40);
         if (off[e] == 0) continue;
         if (t && rel > 0 && rel < 0.5)
