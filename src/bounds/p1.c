@@ -35,7 +35,7 @@ hop__need hop__need_of(int hops, hop__bits bits)
 #define FLOAT_BITS 32
 
 /* What the networks of section 5.7 ask. */
-static hop__need need_of_registers(int hops, hop__bits bits)
+hop__need hop__need_of_registers(int hops, hop__bits bits)
 {
     return (hop__need){.key = 2 + bits.code,
                        .value = bits.code,
@@ -129,7 +129,7 @@ bool hop__p1_able(const hop_arch *a, int hops, hop__bits bits, hop__need *need, 
 {
     *need = hop__need_of(hops, bits);
     if (hop__able_hops(a, need, linear) >= hops) return true;
-    hop__need other = need_of_registers(hops, bits);
+    hop__need other = hop__need_of_registers(hops, bits);
     bool first;
     if (hop__able_hops(a, &(hop__need){0}, linear) < hops || hops_by_registers(a, &other, &first) < hops)
         return false;

@@ -27,7 +27,8 @@ typedef struct demand {
     fmpz extra[HOP_MAX_HOPS];       /* columns of the stream for hop e = 1 .. where it is linear; [e - 1] */
     int64_t base;                   /* columns without these */
     int64_t code[HOP_MAX_HOPS + 1]; /* bits of i_0, .., i_L */
-    int64_t narrow;                 /* columns where codes are all the stream holds (SPREAD) */
+    int64_t narrow;                 /* columns where codes are all the stream holds (SPREAD), .. */
+    hop__need registers;            /* .. and what full layers need then */
 } demand;
 
 static void demand_clear(demand *d, int hops)
@@ -40,8 +41,8 @@ static void set_base(demand *d, int hops, hop__bits bits)
 {
     d->full = hop__need_of(hops, bits);
     d->base = hops + 2 + bits.stream + hops * bits.code; /* who, at, val, dig, and L+1 registers */
-    d->narrow = hops + 2 + bits.stream - bits.code + 1; /* who, at, val, dig, one; i_L goes where val is .. */
-    for (int e = 0; e < hops; e++) d->narrow += d->code[e]; /* .. and the others have registers */
+    d->registers = hop__need_of_registers(hops, bits);
+    d->narrow = d->registers.width - bits.code; /* i_L goes where val is */
 }
 
 /* One-hot parts twice over: 2 m for the first hop, 2 (n_{e-1} + N_{e-2}) for hop e. */
@@ -186,7 +187,7 @@ static service serve(const hop_arch *a, const demand *given, int hops, style by)
     demand d = *given; /* only looked at */
     fmpz_t width, held;
     if (by == NUMBERS) d.full.value = 1, d.full.key = INT64_MAX, d.base = 2 * (int64_t)hops + 4;
-    if (by == SPREAD) d.base = d.narrow;
+    if (by == SPREAD) d.full = d.registers, d.base = d.narrow;
     fmpz_init_set_si(width, d.base);
     fmpz_init(held);
     for (int64_t i = 0; i < a->count && s.hops < hops; i++)

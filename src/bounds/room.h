@@ -166,6 +166,7 @@ typedef struct hop__need {
 
 bool hop__full_serves(const hop_arch_layer *l, const hop__need *need);
 hop__need hop__need_of(int hops, hop__bits bits);
+hop__need hop__need_of_registers(int hops, hop__bits bits); /* of the networks in a given architecture */
 /* P1 at these bits, by either of its two networks: *need is what the one that serves asks, or the first. */
 bool hop__p1_able(const hop_arch *a, int hops, hop__bits bits, hop__need *need, bool *linear);
 /* Most hops that the layers which meet `need` are good for; `linear` tells whether a linear layer serves. */
