@@ -151,7 +151,7 @@ static const char *const HEADS[] = {"model",
                                     "impossible from",
                                     "states hold tables up to",
                                     "tables outgrow states at"};
-enum { COLUMNS = sizeof HEADS / sizeof *HEADS, NAME_WIDTH = 26, PLAN_WIDTH = 24 };
+enum { COLUMNS = sizeof HEADS / sizeof *HEADS, NAME_WIDTH = 26, PLAN_WIDTH = 16 };
 
 /* The cells of a row as people read them; freed by the caller. */
 static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
@@ -195,7 +195,7 @@ static int64_t length_of(const table *t)
 /* Names and plans to the left, cut where they are too long; numbers to the right. */
 static void text_row(hop_text *out, const char *const cell[COLUMNS])
 {
-    static const int widths[COLUMNS] = {NAME_WIDTH, PLAN_WIDTH, 6, 4, 9, 9, 8, 21, 11, 14};
+    static const int widths[COLUMNS] = {NAME_WIDTH, PLAN_WIDTH, 6, 4, 9, 9, 8, 20, 10, 13};
     for (int c = 0; c < COLUMNS; c++) {
         int length = (int)strlen(cell[c]);
         if (c > 1)
@@ -210,8 +210,8 @@ static void text_row(hop_text *out, const char *const cell[COLUMNS])
 
 static void write_text(hop_text *out, const table *t)
 {
-    const char *const heads[] = {"model",  "plan",     "layers",          "full",        "KV",
-                                 "states", "hops yes", "hops no, from n", "tables held", "tables outgrow"};
+    const char *const heads[] = {"model",  "plan",     "layers",          "full",       "KV",
+                                 "states", "hops yes", "hops no, from n", "held up to", "outgrown at"};
     hop_text_add(out, "At ");
     say_things(out, length_of(t), "token");
     hop_text_add(out, " (--n changes it):\n\n");
@@ -230,7 +230,7 @@ static void write_text(hop_text *out, const table *t)
              "impossible from\n"
              "that n on, whatever the weights, and by which theorem. tables held: up to that n the states "
              "are known\n"
-             "to hold the table of a hop (P10; -: not known). tables outgrow: from that n on no table of\n"
+             "to hold the table of a hop (P10; -: not known). outgrown at: from that n on no table of\n"
              "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
     bool own = false, deep = false;
     for (int i = 0; i < t->count; i++) {

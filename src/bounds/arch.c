@@ -49,9 +49,10 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
         int64_t written = written_by(ops, &m, out->dim);
         if (written != out->heads * out->dim) out->heads = written, out->dim = 1;
         out->forgets = written == 0; /* 0 would mean that it is not counted */
-        if (ops->maps) out->rows = m.head_dim, out->row_numbers = m.option[HOP_OPTION_value_dim];
-        if (ops->table) see_table(out, ops->table(&m));
         s = state_bits(ops, &m, o, &out->state_bits, err);
+        if (ops->maps && out->state_bits)
+            out->rows = m.head_dim, out->row_numbers = m.option[HOP_OPTION_value_dim];
+        if (ops->table && out->state_bits) see_table(out, ops->table(&m));
         out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
     } else {
         out->block = m.option[HOP_OPTION_block];

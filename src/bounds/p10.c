@@ -285,8 +285,8 @@ static void answer(hop__case *c, hop_bound *b, const demand *d)
                           (long long)c->q->arch->width, s.by == SPREAD ? "the codes" : "one-hot addresses");
     } else {
         b->why =
-            hop__say(c, "only %d hops are served by layers wide enough, or by states that hold their tables",
-                     s.hops > 0 ? s.hops : 0);
+            hop__say(c, "only %d hop%s served by layers wide enough, or by states that hold their tables",
+                     s.hops > 0 ? s.hops : 0, s.hops == 1 ? " is" : "s are");
     }
     service_clear(&s);
 }
