@@ -228,7 +228,7 @@ static void write_text(hop_text *out, const table *t)
     hop_text_add(
         out, "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
              "impossible from\n"
-             "that n on, whatever the weights, and by which theorem. tables held: up to that n the states "
+             "that n on, whatever the weights, and by which theorem. held up to: to that n the states "
              "are known\n"
              "to hold the table of a hop (P10; -: not known). outgrown at: from that n on no table of\n"
              "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
