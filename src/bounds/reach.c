@@ -108,8 +108,9 @@ void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
     hop__need need;
     for (; able > 0 && widths; able--)
         if (hop__p1_able(a, (int)able, bits_at((int)able, n), &need, &linear)) break;
-    int by_state = widths && n ? r->fit : 0;
-    while (by_state > able && !hop__state_able(a, by_state, n)) by_state--;
+    /* Fewer hops may have longer tables, which states need not hold: so each number of hops is asked for. */
+    int by_state = (int)able;
+    while (widths && n && by_state < r->fit && hop__state_able(a, by_state + 1, n)) by_state++;
     r->able = (int)able;
     if (able) strcpy(r->able_by, "P1");
     if (by_state > able) {
