@@ -256,8 +256,11 @@ int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_
     if (h->by_states) say_states(&lines[n++], h);
     if (u->own.known) say_own(&lines[n++], &u->own);
     if (h->reach.able || h->by_states)
-        hop_text_add(&lines[n++], "P1 idealises: positions are read from tables, no rotary embedding or norm "
-                                  "is in the way, and the vocabulary is large enough.");
+        hop_text_printf(
+            &lines[n++],
+            "%s: positions are read from tables, no rotary embedding or norm is in the way, and the "
+            "vocabulary is large enough.",
+            h->by_states ? "P1 and P10 idealise" : "P1 idealises");
     if (u->n)
         say_unable(&lines[n++], u, h);
     else
