@@ -679,30 +679,50 @@ static hop__set *one_query(hop__memory *m, const hop__set *q)
     return joined ? joined : box;
 }
 
-void hop__weigh(const hop__shape *s, hop__set **y)
+/* What all classes read of head h, to heads [classes, heads]; all of it lies in w->m. */
+static void read_heads(const hop__shape *s, int64_t h, hop__set **heads)
 {
     const hop__facts *f = &s->w->facts;
     hop__memory *m = s->w->m;
     int64_t share = s->heads / s->q_heads;
+    hop__sets k = {0}, v = {0};
+    for (int p = 0; p < f->classes; p++) {
+        if (s->k) k[p] = hop__set_columns(m, s->k[p], h * s->keys, s->keys);
+        v[p] = hop__set_columns(m, s->v[p], h * s->values, s->values);
+    }
+    for (int a = 0; m->status == HOP_OK && a < f->classes; a++) {
+        hop__sets va = {0};
+        for (int p = 0; p < f->classes; p++) va[p] = hop__sees(f, a, p, false) ? v[p] : NULL;
+        reader r = {.s = s, .a = a, .head = h, .k = k, .v = va};
+        if (s->q) {
+            hop__set *q = hop__set_columns(m, s->q[a], h / share * s->keys, s->keys);
+            r.q = q ? one_query(m, q) : NULL;
+            if (!r.q) return;
+        }
+        heads[a * s->heads + h] = read_head(&r);
+    }
+}
+
+/* Head by head: what one takes on the way is given back before the next. */
+void hop__weigh(const hop__shape *s, hop__set **y)
+{
+    const hop__facts *f = &s->w->facts;
+    hop__memory *m = s->w->m, own = {0};
     hop__set **heads = hop__take(m, s->heads * f->classes, sizeof *heads);
     for (int64_t h = 0; m->status == HOP_OK && h < s->heads; h++) {
-        hop__sets k = {0}, v = {0};
-        for (int p = 0; p < f->classes; p++) {
-            if (s->k) k[p] = hop__set_columns(m, s->k[p], h * s->keys, s->keys);
-            v[p] = hop__set_columns(m, s->v[p], h * s->values, s->values);
-        }
+        s->w->m = &own;
+        read_heads(s, h, heads);
+        s->w->m = m;
+        m->overflow = m->overflow || own.overflow;
+        if (own.status != HOP_OK) m->status = own.status;
         for (int a = 0; m->status == HOP_OK && a < f->classes; a++) {
-            hop__sets va = {0};
-            for (int p = 0; p < f->classes; p++) va[p] = hop__sees(f, a, p, false) ? v[p] : NULL;
-            reader r = {.s = s, .a = a, .head = h, .k = k, .v = va};
-            if (s->q) {
-                hop__set *q = hop__set_columns(m, s->q[a], h / share * s->keys, s->keys);
-                r.q = q ? one_query(m, q) : NULL;
-                if (!r.q) return;
-            }
-            heads[a * s->heads + h] = read_head(&r);
+            hop__set **to = &heads[a * s->heads + h];
+            *to = hop__set_columns(m, *to, 0, s->values);
+            if (*to) hop__set_own(m, *to);
         }
+        hop__memory_clear(&own);
     }
+    hop__memory_free(&own);
     for (int a = 0; m->status == HOP_OK && a < f->classes; a++)
         y[a] = hop__set_beside(m, (const hop__set *const *)heads + a * s->heads, (int)s->heads);
 }
