@@ -27,8 +27,19 @@ typedef struct audit_layer {
     int64_t state, conv;          /* numbers carried by the recurrence and by short convolutions */
 } audit_layer;
 
+/* A network of this program has its task's sizes beside it: what the theorems say of it there, in one pass.
+ */
+typedef struct audit_own {
+    bool known; /* it is one, with a task of function composition, and no layer shares its weights */
+    hop_task task;
+    hop_answer answer;
+    char by[8]; /* "": no theorem says anything */
+    char why[240];
+} audit_own;
+
 typedef struct audit {
     hop_hf_plan plan;
+    audit_own own;
     audit_layer *layers; /* [plan.count] */
     hop_text compressed; /* the pattern, shorter */
     precision state, conv, cache;
@@ -71,6 +82,9 @@ typedef struct audit_hops {
     hop_reach reach;             /* whatever the widths */
     int able;                    /* hops that are possible at the model's own widths */
     char *able_why;              /* owned */
+    int by_states;               /* more hops, some of them by states that hold tables (P10); 0: no more */
+    char *by_states_why;         /* owned */
+    int64_t held;                /* up to this n the states hold the table of a hop; 0: not known to */
     char *narrow_why;            /* owned; why not reach.able at these widths; NULL: it is */
     int asked;                   /* hops that `bounds` is about; 0: more than a question may have */
     hop_bounds *bounds;          /* NULL then */
@@ -103,7 +117,7 @@ const hop_bound *audit_result(const hop_bounds *b, const char *id); /* NULL: not
 /* ---- audit_say.c --------------------------------------------------------------------------- */
 
 /* The verdicts in plain words, one sentence a line; returns how many. */
-#define AUDIT_MAX_LINES 8
+#define AUDIT_MAX_LINES 9
 int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_hops *h);
 void say_count(hop_text *out, int64_t v);                     /* 262,144 */
 void say_digits(hop_text *out, const char *number);           /* the same; "10^12" as it is */

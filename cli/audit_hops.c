@@ -37,7 +37,8 @@ static hop_layer_kind theorems_kind(audit_kind kind, int64_t state_bits)
     }
 }
 
-static void add_layer(audit_hops *h, audit_kind kind, const audit_layer *l, int64_t state_bits)
+static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audit_layer *l,
+                      int64_t state_bits)
 {
     if (theorems_kind(kind, state_bits) == HOP_LAYER_LINEAR && state_bits == 0) kind = AUDIT_LOCAL;
     hop_arch_layer new = {.kind = theorems_kind(kind, state_bits),
@@ -45,6 +46,10 @@ static void add_layer(audit_hops *h, audit_kind kind, const audit_layer *l, int6
                           .number_bits = h->bits,
                           .state_bits = state_bits,
                           .forgets = kind == AUDIT_CHUNK};
+    if (kind == AUDIT_RECURRENT && u->plan.linear.key_rows > 0) {
+        new.rows = u->plan.linear.key_rows, new.row_numbers = u->plan.linear.shape[2] / 2;
+        new.spread = true;
+    }
     if (attends(kind)) {
         new.heads = l->heads;
         new.dim = l->v_dim;
@@ -63,15 +68,15 @@ static void see_window(audit_hops *h, const audit *u, const audit_layer *l, int6
 {
     int64_t window = window_bits(u, l);
     if (l->sparse)
-        add_layer(h, AUDIT_SPARSE, l, 0);
+        add_layer(h, u, AUDIT_SPARSE, l, 0);
     else if (l->window > 1 && u->n && l->window >= u->n)
-        add_layer(h, AUDIT_COVERED, l, state);
+        add_layer(h, u, AUDIT_COVERED, l, state);
     else if (window < 0)
-        add_layer(h, AUDIT_UNKNOWN, l, 0);
+        add_layer(h, u, AUDIT_UNKNOWN, l, 0);
     else if (state)
-        add_layer(h, window ? AUDIT_WINDOW_BESIDE : AUDIT_RECURRENT, l, state + window);
+        add_layer(h, u, window ? AUDIT_WINDOW_BESIDE : AUDIT_RECURRENT, l, state + window);
     else
-        add_layer(h, l->chunked ? AUDIT_CHUNK : AUDIT_WINDOW, l, window);
+        add_layer(h, u, l->chunked ? AUDIT_CHUNK : AUDIT_WINDOW, l, window);
     if (l->sparse) h->layers[h->arch.count - 1].block = u->plan.sparse_block;
 }
 
@@ -80,16 +85,16 @@ static void see_layer(audit_hops *h, const audit *u, const audit_layer *l)
     int64_t state = (l->state * u->state.bytes + l->conv * u->conv.bytes) * 8;
     audit_kind recurrence = l->state ? AUDIT_RECURRENT : AUDIT_CONVOLUTION;
     switch (l->letter) {
-    case 'F': add_layer(h, AUDIT_FULL, l, 0); break;
-    case 'C': add_layer(h, AUDIT_CROSS, l, 0); break;
-    case 'L': add_layer(h, recurrence, l, state); break;
+    case 'F': add_layer(h, u, AUDIT_FULL, l, 0); break;
+    case 'C': add_layer(h, u, AUDIT_CROSS, l, 0); break;
+    case 'L': add_layer(h, u, recurrence, l, state); break;
     case 'S': see_window(h, u, l, 0); break;
     case 'h': see_window(h, u, l, state); break;
     case 'H':
-        add_layer(h, u->plan.in_sequence ? AUDIT_FULL : AUDIT_BESIDE, l, u->plan.in_sequence ? 0 : state);
-        if (u->plan.in_sequence) add_layer(h, recurrence, l, state);
+        add_layer(h, u, u->plan.in_sequence ? AUDIT_FULL : AUDIT_BESIDE, l, u->plan.in_sequence ? 0 : state);
+        if (u->plan.in_sequence) add_layer(h, u, recurrence, l, state);
         break;
-    default: add_layer(h, AUDIT_LOCAL, l, 0); break;
+    default: add_layer(h, u, AUDIT_LOCAL, l, 0); break;
     }
 }
 
@@ -131,6 +136,28 @@ static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *
         hop_bounds_free(b);
     }
     return s;
+}
+
+/* What the network that serves at these widths asks of them: P1 knows two. And hops by states that hold
+ * tables. */
+static hop_status see_widths(audit_hops *h, const audit *u, const hop_question *base, hop_error *err)
+{
+    hop_reach own;
+    hop_arch longer = for_p1(h);
+    if (!base->n || u->plan.tied) return HOP_OK;
+    hop_status s = hop_reach_find(&own, &longer, base->n, true, base->progress, err);
+    if (s != HOP_OK) return s;
+    if (own.able == h->able && h->able > 0 && h->able >= h->reach.able) {
+        h->reach.needs_dim = own.needs_dim;
+        h->reach.needs_bits = own.needs_bits;
+        h->reach.needs_width = own.needs_width;
+    }
+    if (own.able > h->able) {
+        h->by_states = own.able, h->by_states_why = own.why_able;
+        own.why_able = NULL;
+    }
+    hop_reach_free(&own);
+    return hop_tables_held(&h->arch, &h->held, err);
 }
 
 /* What the layers could do, were they wide enough. P1 gives each layer weights of its own. */
@@ -216,6 +243,7 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, i
     hop_question q = {.arch = &h->arch, .n = u->n, .progress = &a->common.progress, .searched = searched};
     hop_status s = find_reach(h, u, &q, err);
     if (s == HOP_OK) s = find_able(h, &q, err);
+    if (s == HOP_OK) s = see_widths(h, u, &q, err);
     /* The first number of hops of which T1 or T2 speaks. */
     int64_t asked = h->full + (h->linear > 0);
     if (asked < 1) asked = 1;
@@ -242,6 +270,7 @@ void audit_hops_free(audit_hops *h)
     hop_bounds_free(h->fewer);
     hop_reach_free(&h->reach);
     free(h->able_why);
+    free(h->by_states_why);
     free(h->narrow_why);
     free(h->layers);
     free(h->kinds);

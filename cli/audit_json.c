@@ -106,9 +106,10 @@ static void write_bytes(hop_json_writer *w, const audit *u)
 static void write_reach(hop_json_writer *w, const audit_hops *h)
 {
     const hop_reach *r = &h->reach;
-    hop_json_integer(w, "able", h->able);
-    text_or_null(w, "able_by", h->able ? r->able_by : NULL);
-    text_or_null(w, "why_able", h->able_why);
+    hop_json_integer(w, "able", h->by_states ? h->by_states : h->able);
+    text_or_null(w, "able_by", h->by_states ? "P10" : h->able ? r->able_by : NULL);
+    text_or_null(w, "why_able", h->by_states ? h->by_states_why : h->able_why);
+    hop_json_known(w, "tables_held_up_to", h->held, h->held > 0);
     hop_json_integer(w, "able_if_wide", r->able);
     hop_json_known(w, "needs_dim", r->needs_dim, r->able > 0);
     hop_json_known(w, "needs_bits", r->needs_bits, r->able > 0);
@@ -131,12 +132,29 @@ static void write_results(hop_json_writer *w, const hop_bounds *b, int64_t n)
         hop_json_string(w, "verdict", hop_answer_name(speaks ? r->answer : HOP_ANSWER_SILENT));
         hop_json_boolean(w, "applies", r->applies);
         text_or_null(w, "speaks_from_n", r->speaks_from);
+        hop_json_number(w, "log10_n", r->log10_n);
         hop_json_string(w, "needs", r->needs);
         hop_json_string(w, "has", r->has);
         hop_json_string(w, "why", r->why);
         hop_json_end_object(w);
     }
     hop_json_end_array(w);
+}
+
+/* A network of this program, at the sizes of its own task. */
+static void write_own(hop_json_writer *w, const audit_own *own)
+{
+    const hop_funccomp *t = &own->task.funccomp;
+    if (!own->known) return;
+    hop_json_key(w, "own");
+    hop_json_begin_object(w);
+    hop_json_integer(w, "hops", t->hops);
+    hop_json_integer(w, "m", t->m);
+    hop_json_integers(w, "fan", t->fan + 1, t->hops - 1);
+    hop_json_string(w, "verdict", own->by[0] ? hop_answer_name(own->answer) : "open");
+    text_or_null(w, "by", own->by);
+    text_or_null(w, "why", own->why);
+    hop_json_end_object(w);
 }
 
 static void write_hops(hop_json_writer *w, const audit *u, const audit_hops *h)
@@ -155,6 +173,7 @@ static void write_hops(hop_json_writer *w, const audit *u, const audit_hops *h)
     hop_json_integer(w, "other_layers", h->other);
     write_reach(w, h);
     hop_json_known(w, "asked", h->asked, h->asked > 0);
+    write_own(w, &u->own);
     write_results(w, h->bounds, u->n);
     hop_json_key(w, "words");
     hop_json_begin_array(w);

@@ -49,8 +49,8 @@ static void own_attention(hop_hf_attention *a, const audit_layer *l, const hop_m
 {
     *a = (hop_hf_attention){.heads = c->heads,
                             .kv_heads = c->kv_heads,
-                            .qk_dim = c->head_dim,
-                            .v_dim = c->head_dim,
+                            .qk_dim = l->qk_dim,
+                            .v_dim = l->v_dim,
                             .cache_elems = l->row};
     strcpy(a->kind, c->heads == c->kv_heads ? "mha" : "gqa");
 }
@@ -74,8 +74,9 @@ static void own_layer(audit *u, const hop_model *m, int64_t i)
         l->sparse = ops->kind == HOP_MIXER_SPARSE;
         l->window = ops->kind == HOP_MIXER_WINDOW ? c.option[HOP_OPTION_window] : 0;
         l->heads = c.heads;
-        l->qk_dim = l->v_dim = c.head_dim;
-        l->row = 2 * c.kv_heads * c.head_dim;
+        l->qk_dim = c.head_dim;
+        l->v_dim = c.option[HOP_OPTION_value_dim] > 0 ? c.option[HOP_OPTION_value_dim] : c.head_dim;
+        l->row = c.kv_heads * (l->qk_dim + l->v_dim);
         if (l->window) p->window = l->window;
         own_attention(&p->attention, l, &c);
     }
@@ -83,8 +84,39 @@ static void own_layer(audit *u, const hop_model *m, int64_t i)
     p->pattern[i] = l->letter;
 }
 
+/* What the theorems say of its layers at the sizes of its own task. */
+static hop_status ask_own(audit *u, const hop_config *c, const audit_args *a, hop_error *err)
+{
+    audit_own *own = &u->own;
+    hop_json_doc doc = {0};
+    hop_arch arch = {0};
+    hop_bounds *b = NULL;
+    if (!c->task_json || !*c->task_json || u->plan.tied) return HOP_OK;
+    hop_status s = hop_json_parse(&doc, c->task_json, strlen(c->task_json), err);
+    if (s == HOP_OK) s = hop_task_read(&own->task, doc.root, err);
+    hop_json_free(&doc);
+    own->known = s == HOP_OK && own->task.kind == HOP_TASK_FUNCCOMP;
+    if (!own->known) return s;
+    const hop_arch_options as = {.number_bits = a->bits.integer, .declared = true};
+    s = hop_arch_new(&arch, c, &as, err);
+    const hop_funccomp *t = &own->task.funccomp;
+    const hop_question q = {.arch = &arch, .hops = t->hops, .m = t->m, .fan = t->fan + 1, .searched = 1};
+    if (s == HOP_OK) s = hop_bounds_new(&b, &q, err);
+    own->answer = HOP_ANSWER_SILENT;
+    for (int i = 0; b && i < b->count; i++) {
+        const hop_bound *r = &b->results[i];
+        if (r->answer == HOP_ANSWER_SILENT || own->by[0]) continue;
+        own->answer = r->answer;
+        snprintf(own->by, sizeof own->by, "%s", r->id);
+        snprintf(own->why, sizeof own->why, "%s", r->why);
+    }
+    hop_bounds_free(b);
+    hop_arch_free(&arch);
+    return s;
+}
+
 /* Only sizes are wanted, so the network gets no tables and no stored weights. */
-static hop_status own_model(audit *u, const hop_json *root, hop_error *err)
+static hop_status own_model(audit *u, const hop_json *root, const audit_args *a, hop_error *err)
 {
     hop_hf_plan *p = &u->plan;
     hop_config c;
@@ -113,8 +145,9 @@ static hop_status own_model(audit *u, const hop_json *root, hop_error *err)
         if (!p->layers || !p->pattern || !u->layers) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     }
     for (int64_t i = 0; s == HOP_OK && i < p->count; i++) own_layer(u, m, i);
-    snprintf(p->declared[0].text, sizeof p->declared[0].text, "pattern of %lld layers, hidden_size = %lld",
-             (long long)c.pattern.layers, (long long)c.d_model);
+    if (s == HOP_OK && !a->plan_only.flag) s = ask_own(u, &c, a, err);
+    snprintf(p->declared[0].text, sizeof p->declared[0].text, "pattern of %lld layer%s, hidden_size = %lld",
+             (long long)c.pattern.layers, c.pattern.layers == 1 ? "" : "s", (long long)c.d_model);
     snprintf(p->declared[1].text, sizeof p->declared[1].text, "max_position_embeddings = %lld",
              (long long)p->context);
     p->declared_count = 2;
@@ -196,7 +229,7 @@ hop_status audit_of(audit *u, const hop_json *root, const audit_args *a, hop_err
     *u = (audit){0};
     hop_json_read_string(root, "model_type", &type, NULL);
     if (type && strcmp(type, "hopbound") == 0) {
-        s = own_model(u, root, err);
+        s = own_model(u, root, a, err);
     } else {
         s = hop_hf_read(&u->plan, root, err);
         if (s == HOP_OK) s = size_layers(u, err);

@@ -201,6 +201,34 @@ static void say_able(hop_text *t, const audit *u, const audit_hops *h)
     hop_text_add(t, ".");
 }
 
+/* "14 hops are possible by P10: ..; the states alone hold the table of a hop up to 73,730 tokens." */
+static void say_states(hop_text *t, const audit_hops *h)
+{
+    hop_text_add(t, h->by_states_why);
+    if (h->held) {
+        hop_text_add(t, "; the states alone hold the table of a hop up to ");
+        say_things(t, h->held, "token");
+    }
+    hop_text_add(t, ".");
+}
+
+/* "At the sizes of its own task (hops 2, m 6, fan 4) 2 hops are possible (P10): .." */
+static void say_own(hop_text *t, const audit_own *own)
+{
+    int hops = own->task.funccomp.hops;
+    hop_text_add(t, "At the sizes of its own task (");
+    sizes_print(t, &own->task);
+    hop_text_printf(t, ") %d hop%s ", hops, hops > 1 ? "s are" : " is");
+    if (!own->by[0]) {
+        hop_text_add(t, "open: no theorem says possible, none impossible");
+    } else {
+        const char *colon = strstr(own->why, ": ");
+        hop_text_printf(t, "%s in one pass (%s)%s", hop_answer_name(own->answer), own->by,
+                        colon ? colon : "");
+    }
+    hop_text_add(t, "; whether its weights do it, `prove` says.");
+}
+
 /* ---- all of it ----------------------------------------------------------------------------- */
 
 int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_hops *h)
@@ -225,9 +253,14 @@ int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_
         say_theorem(&lines[n++], u, (int)h->full, fewer);
     }
     say_able(&lines[n++], u, h);
-    if (h->reach.able)
-        hop_text_add(&lines[n++], "P1 idealises: positions are read from tables, no rotary embedding or norm "
-                                  "is in the way, and the vocabulary is large enough.");
+    if (h->by_states) say_states(&lines[n++], h);
+    if (u->own.known) say_own(&lines[n++], &u->own);
+    if (h->reach.able || h->by_states)
+        hop_text_printf(
+            &lines[n++],
+            "%s: positions are read from tables, no rotary embedding or norm is in the way, and the "
+            "vocabulary is large enough.",
+            h->by_states ? "P1 and P10 idealise" : "P1 idealises");
     if (u->n)
         say_unable(&lines[n++], u, h);
     else

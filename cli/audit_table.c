@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COMMON_N  32768
-#define MOST_ROWS 4096
-#define SEARCHED  4 /* full layers up to which P6 is searched for: with more it begins beyond 10^300 */
+#define COMMON_N      32768
+#define MOST_ROWS     4096
+#define MOST_SEARCHED 7
+#define SEARCHED      5 /* full layers up to which P6 is searched for, in the time of a table; one model: 7 */
 
 typedef struct table {
     const audit_args *a;
@@ -106,7 +107,9 @@ static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h,
     int64_t total = audit_total_bytes(u, u->n);
     r->state_bytes = audit_all_states(u);
     r->kv_bytes = total < 0 ? -1 : total - r->state_bytes;
-    r->able = h->able;
+    r->able = h->by_states ? h->by_states : h->able;
+    r->held = h->held;
+    if (u->own.known && u->own.answer == HOP_ANSWER_POSSIBLE) r->own_able = u->own.task.funccomp.hops;
     const hop_bound *first = audit_first(h, &r->unable);
     r->unable_log10 = first ? first->log10_n : INFINITY;
     snprintf(r->unable_from, sizeof r->unable_from, "%s", first ? first->speaks_from : "");
@@ -146,8 +149,9 @@ static const char *const HEADS[] = {"model",
                                     "states",
                                     "hops possible",
                                     "impossible from",
+                                    "states hold tables up to",
                                     "tables outgrow states at"};
-enum { COLUMNS = sizeof HEADS / sizeof *HEADS, NAME_WIDTH = 26, PLAN_WIDTH = 24 };
+enum { COLUMNS = sizeof HEADS / sizeof *HEADS, NAME_WIDTH = 26, PLAN_WIDTH = 16 };
 
 /* The cells of a row as people read them; freed by the caller. */
 static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
@@ -163,6 +167,7 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
         audit_say_bytes(&cell[4], r->kv_bytes);
     audit_say_bytes(&cell[5], r->state_bytes);
     say_count(&cell[6], r->able);
+    if (r->own_able) hop_text_printf(&cell[6], ", %d*", r->own_able);
     if (r->unable) {
         hop_text_printf(&cell[7], "%d: ", r->unable);
         say_digits(&cell[7], r->unable_from);
@@ -170,7 +175,11 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
     } else {
         hop_text_add(&cell[7], "-");
     }
-    say_digits(&cell[8], r->outgrown[0] ? r->outgrown : "-");
+    if (r->held)
+        say_count(&cell[8], r->held);
+    else
+        hop_text_add(&cell[8], "-");
+    say_digits(&cell[9], r->outgrown[0] ? r->outgrown : "-");
 }
 
 static void free_cells(hop_text cell[COLUMNS])
@@ -186,7 +195,7 @@ static int64_t length_of(const table *t)
 /* Names and plans to the left, cut where they are too long; numbers to the right. */
 static void text_row(hop_text *out, const char *const cell[COLUMNS])
 {
-    static const int widths[COLUMNS] = {NAME_WIDTH, PLAN_WIDTH, 6, 4, 9, 9, 8, 21, 14};
+    static const int widths[COLUMNS] = {NAME_WIDTH, PLAN_WIDTH, 6, 4, 9, 9, 8, 20, 10, 13};
     for (int c = 0; c < COLUMNS; c++) {
         int length = (int)strlen(cell[c]);
         if (c > 1)
@@ -201,8 +210,8 @@ static void text_row(hop_text *out, const char *const cell[COLUMNS])
 
 static void write_text(hop_text *out, const table *t)
 {
-    const char *const heads[] = {"model",  "plan",     "layers",          "full",          "KV",
-                                 "states", "hops yes", "hops no, from n", "tables outgrow"};
+    const char *const heads[] = {"model",  "plan",     "layers",          "full",       "KV",
+                                 "states", "hops yes", "hops no, from n", "held up to", "outgrown at"};
     hop_text_add(out, "At ");
     say_things(out, length_of(t), "token");
     hop_text_add(out, " (--n changes it):\n\n");
@@ -217,10 +226,24 @@ static void write_text(hop_text *out, const table *t)
         free_cells(cell);
     }
     hop_text_add(
-        out,
-        "\nhops yes: so many are possible here at these widths (P1). hops no: so many are impossible from\n"
-        "that n on, whatever the weights, and by which theorem. tables outgrow: from that n on no table of\n"
-        "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
+        out, "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
+             "impossible from\n"
+             "that n on, whatever the weights, and by which theorem. held up to: to that n the states "
+             "are known\n"
+             "to hold the table of a hop (P10; -: not known). outgrown at: from that n on no table of\n"
+             "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
+    bool own = false, deep = false;
+    for (int i = 0; i < t->count; i++) {
+        own = own || t->rows[i].own_able;
+        deep = deep || (t->rows[i].full > SEARCHED && t->rows[i].full <= MOST_SEARCHED);
+    }
+    if (own) hop_text_add(out, "*: at the sizes of its own task, a network of this program.\n");
+    if (deep)
+        hop_text_printf(
+            out,
+            "For %d or %d full layers `audit` of one model searches for sizes (P6) that a table has "
+            "no time for.\n",
+            SEARCHED + 1, MOST_SEARCHED);
     for (int i = 0; i < t->count; i++)
         if (t->rows[i].refused[0]) hop_text_printf(out, "not read: %s\n", t->rows[i].refused);
 }
@@ -257,13 +280,15 @@ static void csv_text(hop_text *out, const char *text)
 
 static void write_csv(hop_text *out, const table *t)
 {
-    hop_text_add(out, "model,model_type,plan,layers,full_layers,n,kv_bytes,state_bytes,hops_possible,"
-                      "hops_impossible,impossible_from_n,impossible_by,tables_outgrow_states_at,not_read\n");
+    hop_text_add(
+        out, "model,model_type,plan,layers,full_layers,n,kv_bytes,state_bytes,hops_possible,"
+             "hops_possible_at_own_sizes,hops_impossible,impossible_from_n,impossible_log10_n,impossible_by,"
+             "tables_held_up_to,tables_outgrow_states_at,tables_outgrow_log10_n,not_read\n");
     for (int i = 0; i < t->count; i++) {
         const hop_model_row *r = &t->rows[i];
         csv_text(out, r->name);
         if (r->refused[0]) {
-            hop_text_add(out, ",,,,,,,,,,,,,");
+            hop_text_add(out, ",,,,,,,,,,,,,,,,,");
             csv_text(out, r->refused);
         } else {
             hop_text_add(out, ",");
@@ -274,8 +299,16 @@ static void write_csv(hop_text *out, const table *t)
                             (long long)length_of(t));
             if (r->kv_bytes >= 0) hop_text_printf(out, "%lld", (long long)r->kv_bytes);
             hop_text_printf(out, ",%lld,%d,", (long long)r->state_bytes, r->able);
+            if (r->own_able) hop_text_printf(out, "%d", r->own_able);
+            hop_text_add(out, ",");
             if (r->unable) hop_text_printf(out, "%d", r->unable);
-            hop_text_printf(out, ",%s,%s,%s,", r->unable_from, r->unable_by, r->outgrown);
+            hop_text_printf(out, ",%s,", r->unable_from);
+            if (isfinite(r->unable_log10)) hop_text_printf(out, "%.6g", r->unable_log10);
+            hop_text_printf(out, ",%s,", r->unable_by);
+            if (r->held) hop_text_printf(out, "%lld", (long long)r->held);
+            hop_text_printf(out, ",%s,", r->outgrown);
+            if (r->outgrown[0]) hop_text_printf(out, "%.6g", r->outgrown_log10);
+            hop_text_add(out, ",");
         }
         hop_text_add(out, "\n");
     }
@@ -308,11 +341,14 @@ static int print_table_json(const table *t)
         hop_json_known(&w, "kv_bytes", r->kv_bytes, r->kv_bytes >= 0);
         hop_json_integer(&w, "state_bytes", r->state_bytes);
         hop_json_integer(&w, "hops_possible", r->able);
+        hop_json_known(&w, "hops_possible_at_own_sizes", r->own_able, r->own_able > 0);
         hop_json_known(&w, "hops_impossible", r->unable, r->unable > 0);
         text_or_null(&w, "impossible_from_n", r->unable_from);
         hop_json_number(&w, "impossible_log10_n", r->unable_log10);
         text_or_null(&w, "impossible_by", r->unable_by);
+        hop_json_known(&w, "tables_held_up_to", r->held, r->held > 0);
         text_or_null(&w, "tables_outgrow_states_at", r->outgrown);
+        hop_json_number(&w, "tables_outgrow_log10_n", r->outgrown[0] ? r->outgrown_log10 : INFINITY);
         hop_json_end_object(&w);
     }
     hop_json_end_array(&w);

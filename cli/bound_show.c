@@ -1,4 +1,4 @@
-/* What `bound` prints: a screen for people, an object for scripts. */
+/* What `bound` prints for people: the answer, then every theorem. */
 #include "bound.h"
 
 #include <math.h>
@@ -11,11 +11,9 @@
 
 /* ---- the curve ------------------------------------------------------------------------------ */
 
-typedef void curve_fn(void *to, double bits, double ceiling);
-
 /* From no state to as much as P2 asks for, in equal steps. State bits may be more than 64-bit integers hold.
  */
-static void each_of_curve(const bound_answer *b, curve_fn *f, void *to)
+void bound_each_of_curve(const bound_answer *b, curve_fn *f, void *to)
 {
     int64_t table = b->bounds->table;
     double enough = ceil((double)table * log2((double)table)), ceiling = 0;
@@ -27,173 +25,12 @@ static void each_of_curve(const bound_answer *b, curve_fn *f, void *to)
     }
 }
 
-static void curve_json(void *to, double bits, double ceiling)
-{
-    hop_json_writer *w = to;
-    hop_json_begin_object(w);
-    if (bits < 0x1p53)
-        hop_json_integer(w, "state_bits", (int64_t)bits);
-    else
-        hop_json_number(w, "state_bits", bits);
-    hop_json_number(w, "accuracy_ceiling", ceiling);
-    hop_json_end_object(w);
-}
-
 static void curve_text(void *to, double bits, double ceiling)
 {
     char shown[32];
     hop_accuracy_print(shown, ceiling);
     hop_text_printf(to, "%20.0f  %s\n", bits, shown);
 }
-
-/* ---- for scripts ---------------------------------------------------------------------------- */
-
-/* A number where it fits one, else its text; null where there is none. */
-static void put_number_text(hop_json_writer *w, const char *text)
-{
-    if (!text)
-        hop_json_put_null(w);
-    else if (strlen(text) <= 18 && strspn(text, "0123456789") == strlen(text))
-        hop_json_put_int(w, strtoll(text, NULL, 10));
-    else
-        hop_json_put_string(w, text);
-}
-
-static void write_list(hop_json_writer *w, const char *key, const char *const *list, int count)
-{
-    if (!list) {
-        hop_json_null(w, key);
-        return;
-    }
-    hop_json_key(w, key);
-    hop_json_begin_array(w);
-    for (int i = 0; i < count && list[i]; i++) put_number_text(w, list[i]);
-    hop_json_end_array(w);
-}
-
-/* What the proof chooses: {"t": 14, ..}. */
-static void write_choices(hop_json_writer *w, const hop_bound *r)
-{
-    if (!r->choices) {
-        hop_json_null(w, "choices");
-        return;
-    }
-    hop_json_key(w, "choices");
-    hop_json_begin_object(w);
-    for (int i = 0; r->choices[i]; i++) {
-        hop_json_key(w, r->choice_names[i]);
-        put_number_text(w, r->choices[i]);
-    }
-    hop_json_end_object(w);
-}
-
-static void write_result(hop_json_writer *w, const hop_bound *r, int hops)
-{
-    hop_json_begin_object(w);
-    hop_json_string(w, "id", r->id);
-    hop_json_string(w, "statement", r->statement);
-    hop_json_boolean(w, "published", r->published);
-    hop_json_boolean(w, "applies", r->applies);
-    hop_json_string(w, "verdict", hop_answer_name(r->answer));
-    hop_json_key(w, "speaks_from_n");
-    put_number_text(w, r->speaks_from);
-    hop_json_number(w, "log10_n", r->log10_n);
-    hop_json_string(w, "needs", r->needs);
-    hop_json_string(w, "has", r->has);
-    hop_json_string(w, "why", r->why);
-    hop_json_key(w, "hypotheses");
-    hop_json_begin_array(w);
-    for (int i = 0; i < r->hypothesis_count; i++) {
-        hop_json_begin_object(w);
-        hop_json_string(w, "text", r->hypotheses[i].text);
-        hop_json_boolean(w, "met", r->hypotheses[i].met);
-        hop_json_end_object(w);
-    }
-    hop_json_end_array(w);
-    write_list(w, "sizes", r->sizes, hops);
-    write_list(w, "x", r->x, hops);
-    write_list(w, "s", r->s, hops - 1);
-    write_choices(w, r);
-    hop_json_end_object(w);
-}
-
-/* Does the length, or a theorem, end what is open? */
-static bool bounded(const hop_reach *r)
-{
-    return r->unable || r->fit < HOP_MAX_HOPS;
-}
-
-/* The most hops that can be posed and are not proved impossible. */
-static int most_between(const hop_reach *r)
-{
-    return r->unable && r->unable - 1 < r->fit ? r->unable - 1 : r->fit;
-}
-
-static void write_reach(hop_json_writer *w, const bound_answer *b)
-{
-    const hop_reach *r = &b->reach;
-    hop_json_key(w, "reach");
-    hop_json_begin_object(w);
-    hop_json_integer(w, "able", r->able);
-    hop_json_integer(w, "able_by_layers", r->able_by_layers);
-    hop_json_known(w, "unable", r->unable, r->unable > 0);
-    hop_json_key(w, "between"); /* the fewest and the most hops that are neither; null: no end is known */
-    hop_json_begin_array(w);
-    if (most_between(r) > r->able) {
-        hop_json_put_int(w, r->able + 1);
-        if (bounded(r))
-            hop_json_put_int(w, most_between(r));
-        else
-            hop_json_put_null(w);
-    }
-    hop_json_end_array(w);
-    hop_json_string(w, "able_by", r->able_by);
-    hop_json_string(w, "unable_by", r->unable_by);
-    hop_json_integer(w, "needs_dim", r->needs_dim);
-    hop_json_integer(w, "needs_bits", r->needs_bits);
-    hop_json_integer(w, "needs_width", r->needs_width);
-    hop_json_string(w, "why_able", r->why_able);
-    hop_json_string(w, "why_unable", r->why_unable);
-    hop_json_key(w, "tables_outgrow_states_at");
-    put_number_text(w, b->outgrown[0] ? b->outgrown : NULL);
-    hop_json_end_object(w);
-}
-
-static void write_question(hop_json_writer *w, const bound_answer *b)
-{
-    const hop_question *q = &b->question;
-    hop_json_integer(w, "hops", q->hops);
-    hop_json_string(w, "pattern", hop_text_in(&w->text, &b->arch->pattern));
-    hop_json_integer(w, "full_layers", b->arch->full);
-    hop_json_integer(w, "linear_layers", b->arch->linear);
-    hop_json_known(w, "n", q->n, q->n > 0);
-    if (!q->m) return;
-    hop_json_integer(w, "m", q->m);
-    hop_json_integers(w, "fan", q->fan, q->hops - 1);
-}
-
-static int show_json(const common_args *a, const bound_answer *b)
-{
-    hop_json_writer w = {0};
-    hop_json_begin_object(&w);
-    write_question(&w, b);
-    if (b->automatic) write_reach(&w, b);
-    hop_json_key(&w, "results");
-    hop_json_begin_array(&w);
-    for (int i = 0; i < b->bounds->count; i++) write_result(&w, &b->bounds->results[i], b->question.hops);
-    hop_json_end_array(&w);
-    hop_json_number(&w, "accuracy_ceiling", b->bounds->accuracy_ceiling);
-    if (b->curve) {
-        hop_json_key(&w, "curve");
-        hop_json_begin_array(&w);
-        each_of_curve(b, curve_json, &w);
-        hop_json_end_array(&w);
-    }
-    hop_json_end_object(&w);
-    return print_json(a, &w);
-}
-
-/* ---- for people ----------------------------------------------------------------------------- */
 
 /* Verdicts first, the shortest length first; then those that are silent; then those that do not apply. */
 static int rank(const hop_bound *r)
@@ -295,39 +132,69 @@ static void print_others(hop_text *out, const hop_bound *const *order, int count
 static void print_question(hop_text *out, const bound_answer *b)
 {
     const hop_question *q = &b->question;
-    hop_text_printf(out, "%s: %lld full, %lld linear layer%s; %d hop%s", hop_text_in(out, &b->arch->pattern),
-                    (long long)b->arch->full, (long long)b->arch->linear, b->arch->linear == 1 ? "" : "s",
-                    q->hops, q->hops > 1 ? "s" : "");
-    if (q->n) hop_text_printf(out, " within %lld tokens", (long long)q->n);
-    if (q->m) hop_text_printf(out, " at m %lld", (long long)q->m);
-    for (int l = 0; q->m && l < q->hops - 1; l++)
-        hop_text_printf(out, "%s%lld", l ? "," : ", fan ", (long long)q->fan[l]);
-    hop_text_add(out, q->n || q->m ? "\n\n" : " at any length\n\n");
+    hop_text_printf(out, "\n%s: %lld full, %lld linear layer%s; %d hop%s%s\n",
+                    hop_text_in(out, &b->arch->pattern), (long long)b->arch->full, (long long)b->arch->linear,
+                    b->arch->linear == 1 ? "" : "s", q->hops, q->hops > 1 ? "s" : "",
+                    q->n || q->m ? "" : " at any length");
 }
 
+/* "  possible    2 hops are possible by P1: ..", in lines that keep to the right of the label. */
+static void print_reason(hop_text *out, const char *label, const char *text)
+{
+    size_t column = strlen(INDENT);
+    hop_text_printf(out, "  %-11s ", label);
+    while (*text) {
+        size_t n = strcspn(text, " ");
+        if (column > strlen(INDENT) && column + n > TEXT_WIDTH) {
+            hop_text_add(out, "\n" INDENT);
+            column = strlen(INDENT);
+        }
+        hop_text_printf(out, "%s%.*s", column > strlen(INDENT) ? " " : "", (int)n, text);
+        column += n + 1;
+        text += n + (text[n] == ' ');
+    }
+    hop_text_add(out, "\n");
+}
+
+/* --hops auto: what stands behind the first line. */
 static void print_reach(hop_text *out, const bound_answer *b)
 {
     const hop_reach *r = &b->reach;
-    hop_text_printf(out, "able    %s\nunable  %s\n", r->why_able, r->why_unable);
+    print_reason(out, "possible", r->why_able);
+    print_reason(out, "impossible", r->why_unable);
+    if (bound_most_open(r) > r->able)
+        hop_text_add(out, "  open        neither proved possible nor impossible\n");
+    if (r->fit && r->fit < HOP_MAX_HOPS)
+        hop_text_printf(
+            out,
+            "  posed       %d hop%s at most fit the length: every table is at least twice as long "
+            "as the one before\n",
+            r->fit, r->fit > 1 ? "s" : "");
+    if (b->held)
+        hop_text_printf(out,
+                        "  states      up to n = %lld they hold the table of a hop, and no full layer is "
+                        "needed for it (P10)\n",
+                        (long long)b->held);
     if (b->outgrown[0])
         hop_text_printf(
             out,
-            "states  from n = %s on no table of the prompt's length fits all of them together (P2): a hop "
-            "needs a full layer\n",
+            "  states      from n = %s on no table of the prompt's length fits all of them together "
+            "(P2): a hop needs a full layer\n",
             b->outgrown);
-    int first = r->able + 1, last = most_between(r);
-    if (last < first)
-        hop_text_printf(out, "between nothing: %s\n",
-                        r->unable ? "the two meet" : "no more hops fit the length");
-    else if (!bounded(r))
-        hop_text_printf(out, "between %d hop%s and more: neither proved possible nor impossible\n", first,
-                        first > 1 ? "s" : "");
-    else if (last == first)
-        hop_text_printf(out, "between %d hop%s: neither proved possible nor impossible\n", first,
-                        first > 1 ? "s" : "");
-    else
-        hop_text_printf(out, "between %d to %d hops: neither proved possible nor impossible\n", first, last);
-    hop_text_add(out, "\n");
+}
+
+/* What silence means for the question. */
+static void print_silence(hop_text *out, const bound_answer *b)
+{
+    const hop_question *q = &b->question;
+    bool silent = false;
+    for (int i = 0; i < b->bounds->count; i++)
+        silent =
+            silent || (b->bounds->results[i].applies && b->bounds->results[i].answer == HOP_ANSWER_SILENT);
+    if (!silent) return;
+    const char *where = q->n ? "at this length" : q->m ? "at these sizes" : "here";
+    hop_text_printf(out, "silent: that theorem says nothing of %s %s, neither way; it is no sign that %s\n",
+                    q->hops > 1 ? "so many hops" : "one hop", where, q->hops > 1 ? "they work" : "it works");
 }
 
 static int show_text(const common_args *a, const bound_answer *b)
@@ -338,12 +205,15 @@ static int show_text(const common_args *a, const bound_answer *b)
     if (!order) return fail(a, EXIT_FAILED, "out of memory");
     for (int i = 0; i < count; i++) order[i] = &b->bounds->results[i];
     qsort(order, (size_t)count, sizeof *order, by_news);
+    bound_say_answer(&out, b);
     if (b->automatic) print_reach(&out, b);
     print_question(&out, b);
     hop_text_printf(&out, "%-3s %-11s %-12s  %s\n", "", "verdict", "from n", "why");
     for (int i = 0; i < count; i++)
         if (order[i]->applies) print_result(&out, order[i], b->question.hops);
+    print_silence(&out, b);
     print_others(&out, order, count);
+    bound_say_legend(&out, order, count);
     if (!isnan(b->bounds->accuracy_ceiling)) {
         char ceiling[32];
         hop_accuracy_print(ceiling, b->bounds->accuracy_ceiling);
@@ -351,7 +221,7 @@ static int show_text(const common_args *a, const bound_answer *b)
     }
     if (b->curve) {
         hop_text_printf(&out, "\n%20s  %s\n", "state bits", "accuracy ceiling");
-        each_of_curve(b, curve_text, &out);
+        bound_each_of_curve(b, curve_text, &out);
     }
     free(order);
     return print_text(a, &out);
@@ -359,5 +229,5 @@ static int show_text(const common_args *a, const bound_answer *b)
 
 int bound_show(const common_args *a, const bound_answer *b)
 {
-    return a->json.flag ? show_json(a, b) : show_text(a, b);
+    return a->json.flag ? bound_show_json(a, b) : show_text(a, b);
 }

@@ -15,6 +15,7 @@ static int show_json(const common_args *a, const hop_solve_question *q, const ho
     hop_json_string(&w, "possible_by", s->possible_by[0] ? s->possible_by : NULL);
     hop_json_known(&w, length ? "impossible_from" : "impossible_up_to", s->impossible, s->impossible >= 0);
     if (length) hop_json_string(&w, "impossible_from_n", s->impossible_from[0] ? s->impossible_from : NULL);
+    if (length) hop_json_number(&w, "impossible_log10_n", length_log10(s->impossible_from));
     hop_json_string(&w, "impossible_by", s->impossible_by[0] ? s->impossible_by : NULL);
     hop_json_boolean(&w, "possible_everywhere", s->possible_everywhere);
     hop_json_boolean(&w, "impossible_everywhere", s->impossible_everywhere);
@@ -22,37 +23,65 @@ static int show_json(const common_args *a, const hop_solve_question *q, const ho
     return print_json(a, &w);
 }
 
-static void say(hop_text *out, const char *verdict, const char *where, const hop_solve_question *q,
-                int64_t value, const char *by)
+/* "possible from full = 8 on (P1)"; for the length the other way round. */
+static void say_from(hop_text *out, const char *verdict, const hop_solve_question *q, const char *value,
+                     const char *by)
 {
-    if (value < 0)
-        hop_text_printf(out, "  %-10s  at no value that was tried\n", verdict);
-    else
-        hop_text_printf(out, "  %-10s  %s %s = %lld (%s)\n", verdict, where, hop_unknown_name(q->unknown),
-                        (long long)value, by);
+    hop_text_printf(out, "%s from %s = %s on (%s)", verdict, hop_unknown_name(q->unknown), value, by);
+}
+
+static void say_up_to(hop_text *out, const char *verdict, const hop_solve_question *q, const char *value,
+                      const char *by)
+{
+    hop_text_printf(out, "%s up to %s = %s (%s)", verdict, hop_unknown_name(q->unknown), value, by);
+}
+
+/* What comes first along the value, what comes last, and what is open. */
+static void say_values(hop_text *out, const hop_solve_question *q, const hop_solution *s)
+{
+    bool length = q->unknown == HOP_UNKNOWN_N, can = s->possible >= 0,
+         cannot = s->impossible >= 0 || s->impossible_from[0];
+    char able[32], unable[32];
+    snprintf(able, sizeof able, "%lld", (long long)s->possible);
+    snprintf(unable, sizeof unable, "%lld", (long long)s->impossible);
+    const char *from = length ? s->impossible_from : able, *to = length ? able : unable;
+    bool first = length ? can : cannot, last = length ? cannot : can;
+    if (first)
+        say_up_to(out, length ? "possible" : "impossible", q, to, length ? s->possible_by : s->impossible_by);
+    if (first && last) hop_text_add(out, ", ");
+    if (last)
+        say_from(out, length ? "impossible" : "possible", q, from,
+                 length ? s->impossible_by : s->possible_by);
+    bool meet = !length && first && last && s->impossible + 1 == s->possible;
+    hop_text_add(out, meet            ? ""
+                      : first && last ? "; between them open"
+                      : first         ? "; beyond that open"
+                                      : "; below that open");
 }
 
 static int show_text(const common_args *a, const hop_solve_question *q, const hop_solution *s)
 {
-    bool length = q->unknown == HOP_UNKNOWN_N;
+    static const char *const means[] = {
+#define MEANS(id, name, least, most, help) help,
+        HOP_UNKNOWN_LIST(MEANS)
+#undef MEANS
+    };
     hop_text out = {0};
+    const char *name = hop_unknown_name(q->unknown);
     hop_text_printf(&out, "%d hop%s", q->hops, q->hops > 1 ? "s" : "");
-    if (!length && q->n) hop_text_printf(&out, " within %lld tokens", (long long)q->n);
-    hop_text_printf(&out, ", all but %s as given:\n", hop_unknown_name(q->unknown));
-    if (s->impossible_from[0])
-        hop_text_printf(&out, "  impossible  from n = %s (%s)\n", s->impossible_from, s->impossible_by);
-    else if (s->impossible_everywhere)
-        hop_text_printf(&out, "  impossible  whatever %s is (%s)\n", hop_unknown_name(q->unknown),
-                        s->impossible_by);
-    else
-        say(&out, "impossible", length ? "from" : "up to", q, s->impossible, s->impossible_by);
+    if (q->unknown != HOP_UNKNOWN_N && q->n) hop_text_printf(&out, " within %lld tokens", (long long)q->n);
+    hop_text_printf(&out, "%s ", q->hops > 1 ? " are" : " is");
     if (s->possible_everywhere)
-        hop_text_printf(&out, "  possible    whatever %s is (%s)\n", hop_unknown_name(q->unknown),
-                        s->possible_by);
+        hop_text_printf(&out, "possible whatever %s is (%s)", name, s->possible_by);
+    else if (s->impossible_everywhere)
+        hop_text_printf(&out, "impossible whatever %s is (%s)", name, s->impossible_by);
+    else if (s->possible < 0 && s->impossible < 0 && !s->impossible_from[0])
+        hop_text_printf(&out, "open whatever %s is: no theorem here says possible, none says impossible",
+                        name);
     else
-        say(&out, "possible", length ? "up to" : "from", q, s->possible, s->possible_by);
-    if (!s->impossible_everywhere && !s->possible_everywhere)
-        hop_text_add(&out, "  between them nothing is proved either way\n");
+        say_values(&out, q, s);
+    hop_text_printf(&out, ".\n%s: %s; all else is as given. Open: neither proved possible nor impossible.\n",
+                    name, means[q->unknown]);
     return print_text(a, &out);
 }
 

@@ -74,6 +74,9 @@ int fail_stopped(const common_args *a);
 int print_text(const common_args *a, hop_text *t);
 int print_json(const common_args *a, hop_json_writer *w);
 
+/* log10 of a length as it is printed, "38215" or "10^22.10"; NaN, which JSON has as null: there is none. */
+double length_log10(const char *text);
+
 /* Lines that go to a file, which appears only when complete, or to standard output. */
 typedef struct sink {
     const char *path; /* NULL: standard output */
@@ -114,8 +117,9 @@ const verb *const *all_verbs(size_t *count);
     X(run)                                                                                              \
     X(prove)                                                                                            \
     X(damage)                                                                                           \
-    X(refute) X(bound) X(separate) X(plan) X(audit) X(play) X(train) X(sweep) X(exact) X(check) X(core) \
-        X(mixers) X(bench) X(completion)
+    X(refute)                                                                                           \
+    X(bound) X(separate) X(plan) X(audit) X(play) X(train) X(sweep) X(exact) X(check) X(core) X(mixers) \
+        X(bench) X(completion)
 #define VERB_DECLARE(name) extern const verb verb_##name;
 VERB_LIST(VERB_DECLARE)
 #undef VERB_DECLARE

@@ -31,6 +31,8 @@ static const opt OPTIONS[] = {
     {"solve", 0, OPT_CHOICE, AT(solve), "WHAT", NULL, .choices = UNKNOWNS,
      .help = "only the value of this at which the verdict changes, all else as given: the length, state bits of a "
              "linear layer, numbers in a head, bits of a number, or full layers among as many, spread evenly"},
+    {"exit-code", 0, OPT_FLAG, AT(exit_code),
+     .help = "the verdict is the exit code: 0 possible, 10 impossible, 30 open; needs --hops L and --n or --m"},
     {0},
 };
 /* clang-format on */
@@ -89,6 +91,26 @@ static int check_curve(const common_args *a, const bound_answer *b)
     return EXIT_DONE;
 }
 
+/* --exit-code: the claim is that the hops are possible. */
+static int verdict_code(const bound_answer *b)
+{
+    const char *by, *verdict = bound_verdict(b, &by);
+    return strcmp(verdict, "possible") == 0 ? EXIT_DONE : by ? EXIT_COUNTEREXAMPLE : EXIT_UNDECIDED;
+}
+
+/* Is there one verdict to be had? */
+static int check_exit_code(const bound_args *args)
+{
+    const common_args *a = &args->common;
+    if (!args->exit_code.flag) return EXIT_DONE;
+    if (args->solve.given) return fail(a, EXIT_USAGE, "--exit-code: --solve has no one verdict");
+    if (strcmp(args->hops.text, "auto") == 0)
+        return fail(a, EXIT_USAGE, "--exit-code: needs a number of --hops, not auto");
+    if (!args->n.given && !args->m.given)
+        return fail(a, EXIT_USAGE, "--exit-code: needs a length, --n, or sizes, --m and --fan");
+    return EXIT_DONE;
+}
+
 static int answer(const bound_args *args, bound_answer *b)
 {
     const common_args *a = &args->common;
@@ -97,15 +119,16 @@ static int answer(const bound_args *args, bound_answer *b)
     b->automatic = b->question.hops == 0;
     if (b->automatic) {
         s = hop_reach_find(&b->reach, &b->arch->arch, b->question.n, b->question.n > 0, &a->progress, &err);
-        double log10_n;
-        if (s == HOP_OK) s = hop_tables_outgrow(&b->arch->arch, b->outgrown, &log10_n, &err);
+        if (s == HOP_OK) s = hop_tables_outgrow(&b->arch->arch, b->outgrown, &b->outgrown_log10, &err);
+        if (s == HOP_OK) s = hop_tables_held(&b->arch->arch, &b->held, &err);
         int next = b->reach.able < b->reach.fit ? b->reach.able + 1 : b->reach.able;
         b->question.hops = b->reach.unable ? b->reach.unable : next > 0 ? next : 1;
     }
     if (s == HOP_OK) s = hop_bounds_new(&b->bounds, &b->question, &err);
     if (s != HOP_OK) return fail_error(a, &err);
     int code = b->curve ? check_curve(a, b) : EXIT_DONE;
-    return code == EXIT_DONE ? bound_show(a, b) : code;
+    if (code == EXIT_DONE) code = bound_show(a, b);
+    return code == EXIT_DONE && args->exit_code.flag ? verdict_code(b) : code;
 }
 
 static int cmd_bound(common_args *common)
@@ -114,7 +137,8 @@ static int cmd_bound(common_args *common)
     architecture arch = {0};
     int64_t fan[HOP_MAX_HOPS];
     bound_answer b = {.arch = &arch, .curve = args->curve.flag};
-    int code = read_hops(common, args->hops.text, &b.question.hops);
+    int code = check_exit_code(args);
+    if (code == EXIT_DONE) code = read_hops(common, args->hops.text, &b.question.hops);
     if (code == EXIT_DONE) code = read_sizes(args, fan, &b.question);
     if (code == EXIT_DONE) code = architecture_from_options(common, &args->arch, &arch);
     if (code == EXIT_DONE && args->solve.given) {
@@ -145,7 +169,7 @@ static const example EXAMPLES[] = {
     {"hopbound bound --hops 3 --pattern \"L F L F L\" --heads 1 --dim 8 --bits 16 --mixer linear",
      "Three hops: P8 with its sizes, from n = 9241157864 on; T2 begins at 10^34524.5."},
     {"hopbound bound --hops auto --pattern \"(gdn^3 full)^2\" --heads 4 --dim 64 --n 100000",
-     "What is possible, what is not, and what lies between, at that length."},
+     "What is possible, what is not, what is open and what can be posed at all, at that length."},
     {"hopbound bound --hops 8 --pattern \"(gdn^3 F)^12\" --heads 16 --dim 128 --n 128k --solve full",
      "How many full layers do 8 hops take at 131072 tokens?"},
     {"hopbound bound --hops 2 --pattern \"L^2\" --dim 8 --n 1000 --curve",
@@ -165,6 +189,9 @@ const verb verb_bound = {
         "to be as large as these weights need. Silent: it says nothing, which is no evidence. With --m and "
         "--fan these sizes alone are meant. With neither, impossible means from the n that is given on, "
         "possible up to the n that is given.\n\n"
+        "The first line is the answer, in words; the last ones say what the symbols mean. Open: no theorem here "
+        "says possible, none says impossible. With --exit-code the verdict is the exit code: 0 possible, 10 "
+        "impossible, 30 open; without it an answer of any kind is exit 0.\n\n"
         "Everything claimed is decided with integers or in ball arithmetic. A length of more than 18 digits "
         "is printed as a power of ten. P6 is searched for up to 7 full layers, P7G for up to 5.",
     .colours = true,

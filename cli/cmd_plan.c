@@ -122,11 +122,12 @@ static int show_text(const common_args *a, const hop_plan_question *q, const hop
 {
     hop_text out = {0};
     size_t width = 7;
-    bool placed = false;
+    bool placed = false, states = false;
     say_answer(&out, q, plans, count);
     for (int i = 0; i < count; i++) {
         width = strlen(plans[i].pattern) > width ? strlen(plans[i].pattern) : width;
         placed = placed || (plans[i].full == q->hops && plans[i].layers > plans[i].full);
+        states = states || (plans[i].answer == HOP_ANSWER_POSSIBLE && strcmp(plans[i].by, "P10") == 0);
     }
     hop_text_printf(&out, "\n%-*s  %6s %4s  %10s  %10s  %8s  %-10s  %4s  %s\n", (int)width, "plan", "layers",
                     "full", "KV", "states", "flops", "verdict", "hops", "impossible from n");
@@ -151,8 +152,12 @@ static int show_text(const common_args *a, const hop_plan_question *q, const hop
         hop_text_printf(
             &out,
             "Where: with %d full layers a linear one must stand before the first or the second of them (P1);"
-            " the\nother places do not matter to any theorem here.\n",
+            " the\nother places do not matter where full layers make all hops.\n",
             q->hops);
+    if (states)
+        hop_text_add(&out, "With fewer full layers states make the first hops, whose tables are the "
+                           "shortest, and full layers do\n"
+                           "best behind them (P10).\n");
     return print_text(a, &out);
 }
 

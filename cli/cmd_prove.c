@@ -126,6 +126,27 @@ static void print_inputs(hop_text *out, const hop_task *t, double log10_inputs)
     sizes_print(out, t);
 }
 
+/* A layer at which no token asks for anything: it passes the stream as it is. */
+static bool is_idle(const hop_margin *g)
+{
+    return g->addresses == 0 && g->player < -1;
+}
+
+/* Returns the first margin behind the run of idle layers from i on, which is one line. */
+static int64_t print_idle(hop_text *out, const hop_proof *p, int64_t i)
+{
+    int64_t end = i + 1;
+    while (end < p->margin_count && is_idle(&p->margins[end])) end++;
+    char layers[48];
+    long long first = (long long)p->margins[i].layer, last = (long long)p->margins[end - 1].layer;
+    if (first == last)
+        snprintf(layers, sizeof layers, "%lld", first);
+    else
+        snprintf(layers, sizeof layers, "%lld-%lld", first, last);
+    hop_text_printf(out, "  %5s  idle\n", layers);
+    return end;
+}
+
 static int report_text(const prove_args *a, const hop_proof *p, const hop_task *t, double seconds)
 {
     hop_text out = {0};
@@ -140,9 +161,14 @@ static int report_text(const prove_args *a, const hop_proof *p, const hop_task *
     if (p->margin_count)
         hop_text_printf(&out, "  %5s %5s %12s %12s %12s %12s %12s\n", "layer", "asks", "addresses",
                         "score gap", "wrong mass", "clip margin", "code error");
-    for (int64_t i = 0; i < p->margin_count; i++) {
+    for (int64_t i = 0; i < p->margin_count;) {
         const hop_margin *g = &p->margins[i];
         char asks[16];
+        if (is_idle(g)) {
+            i = print_idle(&out, p, i);
+            continue;
+        }
+        i++;
         snprintf(asks, sizeof asks,
                  g->player < -1                 ? "-"
                  : t->kind != HOP_TASK_FUNCCOMP ? "token"
@@ -256,7 +282,9 @@ const verb verb_prove = {
         "Works on the weights in the file, not on the formula that made them: interval arithmetic, with "
         "the rounding of the program's own kernels included, bounds the score gap, the attention on "
         "wrong tokens and the margin of the clip, layer by layer, for every address that the last token "
-        "can ask for. Where there are few inputs it also runs each of them.\n\n"
+        "can ask for. Where there are few inputs it also runs each of them. Where a bound fails, an "
+        "input that errs is searched for, among at most 4096 inputs and two million tokens (`refute` searches longer). "
+        "Layers are counted from 0; idle ones pass the stream as it is.\n\n"
         "Exit 0: proved. Exit 10: refuted, with an input that `hopbound run` gets wrong. Exit 30: "
         "undecided.",
     .colours = true,

@@ -13,6 +13,8 @@ typedef struct task_args {
     opt_value count, format, output, check;
 } task_args;
 
+#define MOST_TOKENS (1 << 26) /* of an instance: a gigabyte of text */
+
 /* clang-format off */
 #define AT(member) offsetof(task_args, member)
 static const opt OPTIONS[] = {
@@ -277,6 +279,10 @@ static int cmd_task(common_args *common)
     hop_task sizes;
     int code = sizes_from_options(common, &a->sizes, HOP_TASK_FUNCCOMP, NULL, &sizes);
     if (code != EXIT_DONE) return code;
+    if (!a->check.text && sizes.length > MOST_TOKENS)
+        return fail(common, EXIT_USAGE,
+                    "sizes: a prompt of %lld tokens; instances of up to %d are written out",
+                    (long long)sizes.length, MOST_TOKENS);
     return a->check.text ? check(a, &sizes) : sample(a, &sizes);
 }
 

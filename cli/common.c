@@ -2,7 +2,9 @@
 #include "cli.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -76,6 +78,13 @@ int print_json(const common_args *a, hop_json_writer *w)
 {
     hop_text_add(&w->text, "\n");
     return print_text(a, &w->text);
+}
+
+double length_log10(const char *text)
+{
+    if (!text || !*text) return NAN;
+    if (strncmp(text, "10^", 3) != 0) return log10(strtod(text, NULL));
+    return strtod(text + 3 + (text[3] == '('), NULL);
 }
 
 hop_status sink_open(sink *s, const char *path, hop_error *err)

@@ -44,6 +44,7 @@ static void write_rung(hop_json_writer *w, const hop_rung *r)
     hop_json_string(w, "why", r->why);
     hop_json_string(w, "theorem", r->theorem);
     hop_json_string(w, "speaks_from_n", r->speaks_from);
+    hop_json_number(w, "log10_n", length_log10(r->speaks_from));
     if (r->own_from[0]) hop_json_string(w, "below_impossible_from_n", r->own_from);
     if (r->own_from[0]) hop_json_string(w, "below_theorem", r->own_theorem);
     if (r->witness[0]) hop_json_string(w, "witness", r->witness);
@@ -74,6 +75,7 @@ static void write_models(hop_json_writer *w, const hop_map *m)
             hop_json_string(w, "verdict", x->verdict[h]);
             hop_json_string(w, "theorem", x->theorem[h]);
             hop_json_string(w, "speaks_from_n", x->from[h]);
+            hop_json_number(w, "log10_n", length_log10(x->from[h]));
             hop_json_end_object(w);
         }
         hop_json_end_array(w);
@@ -119,7 +121,8 @@ static void write_built(hop_text *out, const hop_rung *r)
     if (r->cut_instances)
         hop_text_printf(out, ", cut to %d bits %lld/%lld", r->cut_bits, (long long)r->cut_correct,
                         (long long)r->cut_instances);
-    if (r->looked) hop_text_add(out, "; the refuter finds nothing"); /* how far it came depends on the clock */
+    if (r->looked)
+        hop_text_add(out, "; the refuter finds nothing"); /* how far it came depends on the clock */
     if (r->why[0]) hop_text_printf(out, "; %s", r->why);
     hop_text_add(out, "\n");
 }

@@ -15,22 +15,33 @@ static void an_architecture_is_read_off_a_configuration(void **state)
     c.d_model = 20;
     c.heads = c.kv_heads = 2;
     c.head_dim = 5;
-    assert_int_equal(hop_pattern_parse(&c.pattern, "linear^4 full window^2 sparse lightning", "", NULL), HOP_OK);
+    assert_int_equal(
+        hop_pattern_parse(&c.pattern, "linear^4 full window^2 sparse lightning mamba rglru", "", NULL),
+        HOP_OK);
     assert_int_equal(hop_config_set(&c, -1, "linear", "normalise", 1, NULL), HOP_OK);
     assert_int_equal(hop_config_set(&c, -1, "window", "window", 3, NULL), HOP_OK);
     assert_int_equal(hop_config_set(&c, 1, "", "heads", 1, NULL), HOP_OK); /* one of the four is narrower */
     assert_int_equal(hop_config_set(&c, 6, "", "window", 1, NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, 3, "", "value_dim", 9, NULL), HOP_OK); /* what a token writes, */
+    assert_int_equal(hop_config_set(&c, 4, "", "value_dim", 7, NULL), HOP_OK); /* and what it is told */
+    assert_int_equal(hop_config_set(&c, 9, "", "inner", 11, NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, 9, "", "conv", 0, NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, 9, "", "state_dim", 3, NULL), HOP_OK);
+    assert_int_equal(hop_config_set(&c, 10, "", "conv", 0, NULL), HOP_OK);
     assert_int_equal(hop_config_set(&c, -1, "sparse", "block", 7, NULL), HOP_OK);
     if (hop_arch_new(&a, &c, &o, &err) != HOP_OK) fail_msg("%s", err.text);
     const hop_arch_layer want[] = {
         {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 2, .dim = 5, .state_bits = 16 * 2 * (25 + 5)},
         {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 1, .dim = 5, .state_bits = 16 * (25 + 5)},
-        {.kind = HOP_LAYER_LINEAR, .repeat = 2, .heads = 2, .dim = 5, .state_bits = 16 * 2 * (25 + 5)},
-        {.kind = HOP_LAYER_FULL, .repeat = 1, .heads = 2, .dim = 5},
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 2, .dim = 5, .state_bits = 16 * 2 * (25 + 5)},
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 2, .dim = 9, .state_bits = 16 * 2 * (45 + 5)},
+        {.kind = HOP_LAYER_FULL, .repeat = 1, .heads = 2, .dim = 7, .key_dim = 5},
         {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 2, .dim = 5, .state_bits = 16 * 2 * (2 * 2 * 5)},
         {.kind = HOP_LAYER_LOCAL, .repeat = 1, .heads = 2, .dim = 5}, /* sees itself alone */
         {.kind = HOP_LAYER_OTHER, .repeat = 1, .heads = 2, .dim = 5, .block = 7},
         {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 5, .dim = 1, .state_bits = 16 * 2 * 25},
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 9, .dim = 1, .state_bits = 16 * 3 * 11},
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .heads = 9, .dim = 1, .state_bits = 16 * 10},
     };
     assert_int_equal(a.count, sizeof want / sizeof *want);
     assert_int_equal(a.width, 20);
@@ -39,6 +50,7 @@ static void an_architecture_is_read_off_a_configuration(void **state)
         assert_true(got->kind == l->kind && got->repeat == l->repeat && got->number_bits == 16);
         assert_true(got->heads == l->heads && got->dim == l->dim && got->block == l->block);
         assert_int_equal(got->state_bits, l->state_bits);
+        assert_int_equal(got->key_dim, l->key_dim);
     }
     hop_arch_free(&a);
     c.bidirectional = true;

@@ -125,9 +125,9 @@ static void the_cheapest_plan_with_states_that_hold_tables_is_that_of_all_patter
 {
     (void)state;
     for (int hops = 1; hops <= 3; hops++)
-        for (int layers = 1; layers <= 6; layers++)
+        for (int layers = 1, most = getenv("HOPBOUND_LONG") ? DEEPEST : 6; layers <= most; layers++)
             for (int64_t n = 20; n <= 60; n += 40) {
-                const int64_t every[] = {0, 1, 2, 3, 4, 5, 6};
+                const int64_t every[] = {0, 1, 2, 3, 4, 5, 6, 7, 8};
                 hop_plan_question q = question(hops, layers);
                 hop_plan *all, *plans;
                 int total, count;

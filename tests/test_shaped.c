@@ -60,6 +60,11 @@ static const shape SHAPES[] = {
     {"lightning", "hybrid", "lightning F^2 lightning", RMS, GLU, 2, 1, 8, 0, false, {{0}}},
     {"deltanet", "hybrid", "L F^2", HOP_NORM_NONE, GLU, 1, 1, 8, 0, true, {{0}}},
     {"rwkv7", "hybrid", "rwkv7 F^2", RMS, GLU, 1, 1, 8, 0, false, {{0}}},
+    /* hops by states that hold tables: in one head, across heads, across layers, before and behind attention
+     */
+    {"gdn tables", "hybrid", "gdn^5", RMS, GLU, 2, 1, 4, 0, false, {{0}}},
+    {"kda tables", "hybrid", "F kda^2 F kda^2", RMS, GLU, 2, 2, 4, 0, true, {{0}}},
+    {"deltanet tables", "hybrid", "L^5", HOP_NORM_NONE, GLU, 2, 1, 4, 0, false, {{"deltanet", "gate", 1}}},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
 
@@ -156,11 +161,13 @@ static void what_cannot_be_built_is_said_with_the_reason(void **state)
     } all[] = {
         {{"few", "full", "F^3", RMS, GLU, 1, 1, 0, 0, false, {{0}}},
          0,
-         "the pattern has 3, and no such linear layer"},
-        {{"fewer", "hybrid", "L^4 F^2", RMS, GLU, 1, 1, 8, 0, false, {{0}}},
+         "the pattern has 3 that attend and 0 linear, which make 2 hops"},
+        {{"fewer", "hybrid", "L^4 F", RMS, GLU, 1, 1, 8, 0, false, {{0}}},
          0,
-         "the pattern has 2, and such a linear layer"},
-        {{"behind", "hybrid", "F^3 L", RMS, GLU, 1, 1, 8, 0, false, {{0}}}, 0, "no such linear layer"},
+         "the pattern has 1 that attend and 4 linear, which make 2 hops"},
+        {{"behind", "hybrid", "F^3 L", RMS, GLU, 1, 1, 8, 0, false, {{0}}},
+         0,
+         "3 that attend and 1 linear, which make 2 hops"},
         {{"fast", "full", "F^4", RMS, GLU, 1, 1, 32, 10, false, {{0}}}, 0, "RoPE turns too much"},
         {{"small", "full", "F^4", RMS, GLU, 1, 1, 4, 0, false, {{0}}},
          0,

@@ -42,8 +42,10 @@ typedef struct hop_arch_layer {
     int64_t state_bits;  /* linear: S, all that crosses a cut; 0: mixes no tokens */
     int64_t block;       /* other: B of (B,k)-sparse attention; 0: something else */
     int64_t key_dim;     /* full: of queries and keys; 0: the same as dim */
-    int64_t rows, row_numbers; /* linear: a head's state can be read as a table of so many rows, by one-hot
-                                  keys; 0: not known to */
+    int64_t rows, row_numbers; /* linear: its state can be read as a table of so many rows, each with a code
+                                  of up to so many bits; 0: not known to */
+    bool spread;  /* rows: over all heads, and several layers may hold one table; else one layer holds it,
+                     behind  keys that are one-hot in the stream */
     bool forgets; /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
 } hop_arch_layer;
 
@@ -152,6 +154,10 @@ void hop_reach_free(hop_reach *r);
  * there on a hop needs a full layer, whatever the weights (P2). "1234", or "10^20.3"; "" where there are no
  * states, or layers that no theorem covers. HOP_EDOMAIN, HOP_ENOMEM. */
 hop_status hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n, hop_error *err);
+
+/* The longest prompt of one hop whose table the states are known to hold (P10), without any full layer; 0:
+ * none. From there to hop_tables_outgrow it is open. HOP_EDOMAIN, HOP_ENOMEM. */
+hop_status hop_tables_held(const hop_arch *a, int64_t *n, hop_error *err);
 
 /* ---- plans ----------------------------------------------------------------------------------- */
 

@@ -95,14 +95,24 @@ typedef enum hop_mixer_kind {
     HOP_MIXER_SPARSE     /* to some that it chooses */
 } hop_mixer_kind;
 
+/* A layer's state read as a table: keys that pass an activation can be made one-hot from a code, so that
+ * every one of the heads that have keys of their own holds `rows` rows, each with the `numbers` numbers of a
+ * value. No heads: it cannot. */
+typedef struct hop_mixer_table {
+    int64_t heads, rows;
+    int64_t share;   /* value heads that read by a head's keys; the first of them holds the rows */
+    int64_t numbers; /* a number and its sign take two */
+} hop_mixer_table;
+
 struct hop_builder;
 
 typedef struct hop_mixer_ops {
     const char *name;     /* as in configs: "full" */
     const char *equation; /* one line, for people */
     hop_mixer_kind kind;
-    bool pairs; /* values pass an activation that is not odd: a number and its sign take two */
-    bool maps;  /* keys may be a product of two affine maps, so that they are one-hot: a state is a table */
+    bool pairs;    /* values pass an activation that is not odd: a number and its sign take two */
+    int64_t spare; /* of its `inner` channels, which keep no value: they tell the others when to write */
+    bool maps; /* keys may be a product of two affine maps, so that they are one-hot: a state is a table */
     /* Defaults of the options it takes; an option that is not listed is not taken. Ended by HOP_OPTION_COUNT.
      * A default of HOP_OPTION_UNSET is computed by `ready`. */
     const struct hop_option_default {
@@ -118,7 +128,8 @@ typedef struct hop_mixer_ops {
     /* Comes after matrices were filled normally with variance 1/fan-in and vectors with 1, and sets what
      * differs, as its paper has it. NULL: nothing does. Called by hop_mixer_init. */
     void (*init)(const hop_mixer_weights *w);
-    void (*list)(struct hop_builder *b); /* what it does; called by hop_mixer_list */
+    void (*list)(struct hop_builder *b);                 /* what it does; called by hop_mixer_list */
+    hop_mixer_table (*table)(const hop_mixer_config *c); /* NULL: its state cannot be read so */
 } hop_mixer_ops;
 
 const hop_mixer_ops *hop_mixer_find(const char *name); /* NULL: unknown */

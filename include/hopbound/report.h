@@ -214,9 +214,11 @@ typedef struct hop_model_row {
     int64_t context;               /* 0: not known */
     int64_t kv_bytes, state_bytes; /* kv: -1: not known */
     int able;                      /* hops possible at the length */
-    int unable;                    /* so many are impossible from unable_from on; 0: nothing is known */
+    int own_able; /* hops of its own task that are possible at that task's sizes; 0: no task */
+    int unable;   /* so many are impossible from unable_from on; 0: nothing is known */
     char unable_from[32], unable_by[8];
     double unable_log10;
+    int64_t held;      /* up to this n the states are known to hold the table of a hop; 0: not known to */
     char outgrown[32]; /* the n from which no table fits all states; "": there are no states */
     double outgrown_log10;
     char refused[400]; /* not read, and why; all else is empty then */

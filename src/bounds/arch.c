@@ -15,6 +15,19 @@ static hop_status state_bits(const hop_mixer_ops *ops, const hop_mixer_config *c
     return HOP_OK;
 }
 
+/* Numbers that a token hands on, of those that the state keeps: a channel each, or a head's values. */
+static int64_t written_by(const hop_mixer_ops *ops, const hop_mixer_config *c, int64_t value)
+{
+    int64_t inner = c->option[HOP_OPTION_inner], all = inner > 0 ? inner - ops->spare : c->heads * value;
+    return all <= 0 ? 0 : ops->pairs ? all / 2 : all;
+}
+
+/* A code's bit takes two numbers of a value that passes an activation. */
+static void see_table(hop_arch_layer *out, hop_mixer_table t)
+{
+    out->rows = t.heads * t.rows, out->row_numbers = t.numbers / 2, out->spread = true;
+}
+
 /* One layer. */
 static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_arch_options *o,
                             const char *mixer, int64_t layer, hop_error *err)
@@ -24,17 +37,22 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
     if (!ops) return hop_fail(err, HOP_EUNKNOWN, "%s: unknown mixer", mixer);
     hop_status s = hop_config_mixer(c, ops, layer, &m, err);
     if (s != HOP_OK) return s;
-    *out = (hop_arch_layer){
-        .kind = HOP_LAYER_OTHER, .heads = m.heads, .dim = m.head_dim, .number_bits = o->number_bits};
+    int64_t value = m.option[HOP_OPTION_value_dim];
+    *out = (hop_arch_layer){.kind = HOP_LAYER_OTHER,
+                            .heads = m.heads,
+                            .dim = value > 0 ? value : m.head_dim, /* values may have their own width */
+                            .number_bits = o->number_bits};
     if (ops->kind == HOP_MIXER_FULL) {
         out->kind = HOP_LAYER_FULL;
+        out->key_dim = m.head_dim;
     } else if (ops->kind == HOP_MIXER_RECURRENT || ops->kind == HOP_MIXER_WINDOW) {
-        if (ops->pairs) {
-            out->heads = (m.heads * m.head_dim + 1) / 2;
-            out->dim = 1;
-        }
-        if (ops->maps) out->rows = m.head_dim, out->row_numbers = m.option[HOP_OPTION_value_dim];
+        int64_t written = written_by(ops, &m, out->dim);
+        if (written != out->heads * out->dim) out->heads = written, out->dim = 1;
+        out->forgets = written == 0; /* 0 would mean that it is not counted */
         s = state_bits(ops, &m, o, &out->state_bits, err);
+        if (ops->maps && out->state_bits)
+            out->rows = m.head_dim, out->row_numbers = m.option[HOP_OPTION_value_dim];
+        if (ops->table && out->state_bits) see_table(out, ops->table(&m));
         out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
     } else {
         out->block = m.option[HOP_OPTION_block];

@@ -15,12 +15,11 @@ static const theorem theorems[] = {
     HOP__THEOREM_LIST(ENTRY)
 #undef ENTRY
 };
-#define THEOREMS ((int)(sizeof theorems / sizeof *theorems))
 
 /* What the caller sees, and what belongs to it. */
 typedef struct answer {
     hop_bounds seen;
-    hop_bound results[THEOREMS];
+    hop_bound results[HOP__THEOREMS];
     hop__strings strings;
 } answer;
 
@@ -103,24 +102,53 @@ static void set_ceiling(hop_bounds *b, hop__case *c)
     fmpz_clear(table);
 }
 
+static void evaluate_one(hop_bound *b, hop__case *c, int i)
+{
+    *b = (hop_bound){.id = theorems[i].id,
+                     .statement = theorems[i].statement,
+                     .published = theorems[i].published,
+                     .applies = true,
+                     .answer = HOP_ANSWER_SILENT,
+                     .log10_n = INFINITY,
+                     .log10_up_to = NAN,
+                     .needs = "",
+                     .has = "",
+                     .why = ""};
+    theorems[i].evaluate(c, b);
+}
+
 static void evaluate_all(answer *a, hop__case *c)
 {
-    for (int i = 0; i < THEOREMS && !c->stopped; i++) {
-        hop_bound *b = &a->results[i];
-        *b = (hop_bound){.id = theorems[i].id,
-                         .statement = theorems[i].statement,
-                         .published = theorems[i].published,
-                         .applies = true,
-                         .answer = HOP_ANSWER_SILENT,
-                         .log10_n = INFINITY,
-                         .log10_up_to = NAN,
-                         .needs = "",
-                         .has = "",
-                         .why = ""};
-        theorems[i].evaluate(c, b);
-        c->stopped = c->stopped || !hop_progress_tick(c->q->progress, "theorems", i + 1, THEOREMS);
+    for (int i = 0; i < HOP__THEOREMS && !c->stopped; i++) {
+        evaluate_one(&a->results[i], c, i);
+        c->stopped = c->stopped || !hop_progress_tick(c->q->progress, "theorems", i + 1, HOP__THEOREMS);
     }
     if (!c->stopped) set_ceiling(&a->seen, c);
+}
+
+bool hop__speaks_of(int which, hop_answer given)
+{
+    bool builds = theorems[which].evaluate == hop__p1 || theorems[which].evaluate == hop__p10;
+    return given == HOP_ANSWER_SILENT || builds == (given == HOP_ANSWER_POSSIBLE);
+}
+
+hop_status hop__ask_one(hop__opinion *out, const hop_question *q, int which, hop_error *err)
+{
+    *out = (hop__opinion){.id = theorems[which].id, .answer = HOP_ANSWER_SILENT};
+    hop_status s = check_question(q, err);
+    if (s != HOP_OK) return s;
+    answer *a = calloc(1, sizeof *a);
+    if (!a) return hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    hop__case c;
+    case_init(&c, q, &a->strings);
+    evaluate_one(&a->results[which], &c, which);
+    case_clear(&c);
+    out->answer = a->results[which].answer;
+    out->log10_n = a->results[which].log10_n;
+    if (c.stopped) s = hop_fail(err, HOP_ESTOPPED, "stopped");
+    if (s == HOP_OK && a->strings.failed) s = hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    hop_bounds_free(&a->seen);
+    return s;
 }
 
 hop_status hop_bounds_new(hop_bounds **out, const hop_question *q, hop_error *err)
@@ -130,7 +158,7 @@ hop_status hop_bounds_new(hop_bounds **out, const hop_question *q, hop_error *er
     if (s != HOP_OK) return s;
     answer *a = calloc(1, sizeof *a);
     if (!a) return hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
-    a->seen = (hop_bounds){.results = a->results, .count = THEOREMS};
+    a->seen = (hop_bounds){.results = a->results, .count = HOP__THEOREMS};
     hop__case c;
     case_init(&c, q, &a->strings);
     evaluate_all(a, &c);

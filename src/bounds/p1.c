@@ -11,7 +11,10 @@
  * when there are t significant bits and 2^t >= 2(B+2). A gap of 2β shrinks to β, which at β = ln(4n)+1 still
  * leaves a wrong mass below 1/(4e), and the clip does the rest (section 5.1). With 8 bits of exponent, which
  * is ample for scores of (B+2)β, that is p = t + 8. MLPs of 2B hidden units and tables are taken for granted.
- */
+ *
+ * Or, with every look-up in a register of its own and one coordinate for the player that a layer asks for
+ * (section 5.7, `build hybrid --pattern`): keys of B+2 numbers, a linear layer before the first full one that
+ * hands on the bits of m alone, a wider stream, and float32. */
 #include "room.h"
 
 #include <stddef.h>
@@ -27,6 +30,18 @@ hop__need hop__need_of(int hops, hop__bits bits)
                        .bits = significant + 8,
                        .state = bits.code,
                        .width = hops + 2 + bits.stream};
+}
+
+#define FLOAT_BITS 32
+
+/* What the networks of section 5.7 ask. */
+hop__need hop__need_of_registers(int hops, hop__bits bits)
+{
+    return (hop__need){.key = 2 + bits.code,
+                       .value = bits.code,
+                       .bits = FLOAT_BITS,
+                       .state = bits.first,
+                       .width = hops + 3 + bits.stream + bits.registers};
 }
 
 /* ---- what a layer has: 0 where it is not of the kind ------------------------------------------- */
@@ -94,6 +109,32 @@ int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear)
         if (also_full) before += l->repeat;
     }
     return best > 0 ? best : 0;
+}
+
+/* The same of the networks of section 5.7, whose linear layer stands before all full ones. */
+static int64_t hops_by_registers(const hop_arch *a, const hop__need *need, bool *linear)
+{
+    int64_t full = 0;
+    *linear = false;
+    if (a->width && a->width < need->width) return 0;
+    for (int64_t i = 0; i < a->count; i++) {
+        const hop_arch_layer *l = &a->layers[i];
+        if (l->kind == HOP_LAYER_LINEAR && full == 0 && linear_serves(l, need)) *linear = true;
+        if (hop__full_serves(l, need)) full += l->repeat;
+    }
+    return *linear ? full : full - 1;
+}
+
+bool hop__p1_able(const hop_arch *a, int hops, hop__bits bits, hop__need *need, bool *linear)
+{
+    *need = hop__need_of(hops, bits);
+    if (hop__able_hops(a, need, linear) >= hops) return true;
+    hop__need other = hop__need_of_registers(hops, bits);
+    bool first;
+    if (hop__able_hops(a, &(hop__need){0}, linear) < hops || hops_by_registers(a, &other, &first) < hops)
+        return false;
+    *need = other, *linear = first && hops_by_registers(a, &other, &first) == hops;
+    return true;
 }
 
 /* ---- what is short --------------------------------------------------------------------------------- */
@@ -200,9 +241,10 @@ static void set_needs(hop__case *c, hop_bound *b, const hop__need *need)
 static void answer_at(hop__case *c, hop_bound *b, hop__bits bits)
 {
     bool linear;
-    hop__need need = hop__need_of(c->hops, bits);
+    hop__need need;
+    bool able = hop__p1_able(c->q->arch, c->hops, bits, &need, &linear);
     set_needs(c, b, &need);
-    if (hop__able_hops(c->q->arch, &need, &linear) >= c->hops) {
+    if (able) {
         b->answer = HOP_ANSWER_POSSIBLE;
         b->why = hop__say(c, "possible: %s", way(c, linear));
         return;
@@ -229,35 +271,75 @@ static int64_t bits_that_fit(const hop__case *c, bool *linear)
     return bits;
 }
 
-/* Up to which length the widths suffice. */
-static void answer_up_to(hop__case *c, hop_bound *b)
+static bool able_within(const hop__case *c, const fmpz_t n)
 {
-    bool linear = false, at_least;
-    int64_t bits = bits_that_fit(c, &linear), stream = c->q->arch->width - c->hops - 2;
-    hop__bits least = {.code = c->hops, .stream = 4 * (int64_t)c->hops - 1};
-    if (bits < least.code || (c->q->arch->width && stream < least.stream)) {
-        answer_at(c, b, least); /* the shortest prompt of all is too long */
-        return;
+    hop__need need;
+    bool linear;
+    return hop__p1_able(c->q->arch, c->hops, hop__most_bits(c->hops, n), &need, &linear);
+}
+
+/* n, at which P1 serves, becomes the longest prompt at which it does: by halves, below the length whose codes
+ * no key can hold. */
+static void reach_further(const hop__case *c, fmpz_t n)
+{
+    int64_t keys = most(c->q->arch, key_of) - 2;
+    fmpz_t beyond, half;
+    fmpz_init(beyond), fmpz_init(half);
+    hop__length_for_code_bits(beyond, c->hops, (keys < MOST_BITS ? keys : MOST_BITS) + 1);
+    fmpz_add_ui(half, n, 1); /* mostly this is the end */
+    while (fmpz_cmp(half, n) > 0 && fmpz_cmp(half, beyond) < 0) {
+        fmpz_set(able_within(c, half) ? n : beyond, half);
+        fmpz_add(half, n, beyond);
+        fmpz_fdiv_q_2exp(half, half, 1);
     }
-    fmpz_t n, other;
-    fmpz_init(n), fmpz_init(other);
+    fmpz_clear(beyond), fmpz_clear(half);
+}
+
+/* The longest prompt for which the first network's widths suffice; 0: not even for the shortest. *at_least:
+ * they suffice for all that is looked at. */
+static void first_network_up_to(const hop__case *c, fmpz_t n, bool *at_least)
+{
+    bool linear;
+    int64_t bits = bits_that_fit(c, &linear), stream = c->q->arch->width - c->hops - 2;
+    *at_least = false;
+    fmpz_zero(n);
+    if (bits < c->hops || (c->q->arch->width && stream < 4 * (int64_t)c->hops - 1)) return;
+    fmpz_t other;
+    fmpz_init(other);
     hop__length_for_code_bits(n, c->hops, bits + 1);
-    at_least = bits == MOST_BITS;
+    *at_least = bits == MOST_BITS;
     if (c->q->arch->width && stream < 4 * MOST_BITS) {
         hop__length_for_stream_bits(other, c->hops, stream + 1);
-        at_least = at_least && fmpz_cmp(n, other) <= 0;
+        *at_least = *at_least && fmpz_cmp(n, other) <= 0;
         if (fmpz_cmp(other, n) < 0) fmpz_set(n, other);
     }
     fmpz_sub_ui(n, n, 1);
-    hop__need need = hop__need_of(c->hops, hop__most_bits(c->hops, n));
-    hop__able_hops(c->q->arch, &need, &linear);
-    set_needs(c, b, &need);
-    b->answer = HOP_ANSWER_POSSIBLE;
-    b->up_to = hop__say_integer(c, n);
-    b->log10_up_to = hop__log10(n);
-    b->why = hop__say(c, "possible up to n = %s%s: %s", b->up_to, at_least ? " at least" : "",
-                      way(c, linear));
-    fmpz_clear(n), fmpz_clear(other);
+    fmpz_clear(other);
+}
+
+/* Up to which length the widths suffice. */
+static void answer_up_to(hop__case *c, hop_bound *b)
+{
+    bool linear, at_least;
+    hop__need need;
+    fmpz_t n, shortest;
+    fmpz_init(n), fmpz_init(shortest);
+    fmpz_one_2exp(shortest, (ulong)c->hops + 1);
+    first_network_up_to(c, n, &at_least);
+    if (fmpz_is_zero(n) && able_within(c, shortest)) fmpz_set(n, shortest);
+    if (fmpz_is_zero(n)) {
+        answer_at(c, b, hop__most_bits(c->hops, shortest)); /* what the shortest prompt of all asks */
+    } else {
+        if (!at_least) reach_further(c, n);
+        hop__p1_able(c->q->arch, c->hops, hop__most_bits(c->hops, n), &need, &linear);
+        set_needs(c, b, &need);
+        b->answer = HOP_ANSWER_POSSIBLE;
+        b->up_to = hop__say_integer(c, n);
+        b->log10_up_to = hop__log10(n);
+        b->why =
+            hop__say(c, "possible up to n = %s%s: %s", b->up_to, at_least ? " at least" : "", way(c, linear));
+    }
+    fmpz_clear(n), fmpz_clear(shortest);
 }
 
 static const char *say_has(hop__case *c)

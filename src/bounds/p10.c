@@ -1,13 +1,18 @@
-/* P10: a hop by a state. A linear layer whose state holds a whole table does the hop that a full layer does:
- * a row of B numbers for every entry, one-hot keys. So with L+1 layers in any order, full or such linear
- * ones, L hops are made: the first brings z_0 to the last token, and every hop is served by the next layer
- * that can. The weights are those of `build mixed` (docs/THEORY.md section 5.3), and only what these take is
- * claimed: linear attention whose feature map is a product of two affine maps, without normaliser, in
- * float32; N_{e-1} keys in one head, values of B numbers; full layers as P1 has them; a residual stream with
- * room for the one-hot parts of an address.
+/* P10: a hop by a state. A linear layer whose state holds a whole table does the hop that a full layer does.
+ * So with enough layers in any order, full or linear, L hops are made: the first brings z_0 to the last
+ * token, and every hop is served by the next full layer, or by the next states that hold its table. Only what
+ * the weights that are written down take is claimed, in float32, and with full layers as P1 has them:
  *
- * Served greedily: tables grow from hop to hop, so a layer that can do a hop can do all before it, and to
- * leave one out never helps. */
+ * - `build mixed`, `build linear` (docs/THEORY.md section 5.3): linear attention whose feature map is a
+ * product of two affine maps, without normaliser. One layer holds one table: N_{e-1} keys in one head, values
+ * of B numbers (or one number an entry, where no full layer serves), and a residual stream with room for the
+ * one-hot parts of an address;
+ * - `build hybrid --pattern` (section 5.8): layers whose keys pass a SiLU, so that codes become one-hot
+ * there: gdn, kda, deltanet with their convolutions. Rows of all heads count, and several layers may hold one
+ * table.
+ *
+ * Served as early as can be: tables grow from hop to hop, so a layer that can do a hop can do all before it,
+ * and to leave one out never helps. */
 #include "room.h"
 
 #include <math.h>
@@ -17,10 +22,13 @@
 
 /* What hops ask at given sizes, or at a length: the largest over all sizes that fit. */
 typedef struct demand {
-    hop__need full;           /* of full layers */
-    fmpz table[HOP_MAX_HOPS]; /* N_0 .. N_{L-1} */
-    fmpz extra[HOP_MAX_HOPS]; /* columns of the stream for hop e = 1 .. where it is linear; [e - 1] */
-    int64_t base;             /* columns without these */
+    hop__need full;                 /* of full layers */
+    fmpz table[HOP_MAX_HOPS];       /* N_0 .. N_{L-1} */
+    fmpz extra[HOP_MAX_HOPS];       /* columns of the stream for hop e = 1 .. where it is linear; [e - 1] */
+    int64_t base;                   /* columns without these */
+    int64_t code[HOP_MAX_HOPS + 1]; /* bits of i_0, .., i_L */
+    int64_t narrow;                 /* columns where codes are all the stream holds (SPREAD), .. */
+    hop__need registers;            /* .. and what full layers need then */
 } demand;
 
 static void demand_clear(demand *d, int hops)
@@ -28,16 +36,20 @@ static void demand_clear(demand *d, int hops)
     for (int l = 0; l < hops; l++) fmpz_clear(&d->table[l]), fmpz_clear(&d->extra[l]);
 }
 
+/* With `code` filled. */
 static void set_base(demand *d, int hops, hop__bits bits)
 {
     d->full = hop__need_of(hops, bits);
     d->base = hops + 2 + bits.stream + hops * bits.code; /* who, at, val, dig, and L+1 registers */
+    d->registers = hop__need_of_registers(hops, bits);
+    d->narrow = d->registers.width - bits.code; /* i_L goes where val is */
 }
 
 /* One-hot parts twice over: 2 m for the first hop, 2 (n_{e-1} + N_{e-2}) for hop e. */
 static void demand_of_sizes(demand *d, const fmpz *sizes, int hops)
 {
     *d = (demand){0};
+    for (int e = 0; e <= hops; e++) d->code[e] = hop__bits_of(sizes, e > 0 ? e : 1).code;
     set_base(d, hops, hop__bits_of(sizes, hops));
     for (int l = 0; l < hops; l++) {
         if (l == 0)
@@ -49,8 +61,8 @@ static void demand_of_sizes(demand *d, const fmpz *sizes, int hops)
     }
 }
 
-/* No table is longer than the largest, and no sum x + N/x, x >= 2, is more than N/2 + 2; the first hop's is 2
- * m. */
+/* N_l, of which all that follow are at least the double: N_l (1 + 2 + .. + 2^(L-1-l)) <= n - 2. No sum x +
+ * N/x, x >= 2, is more than N/2 + 2; the first hop's is 2 m. */
 static bool demand_of_length(demand *d, int hops, const fmpz_t n)
 {
     fmpz sizes[HOP_MAX_HOPS] = {0};
@@ -58,21 +70,30 @@ static bool demand_of_length(demand *d, int hops, const fmpz_t n)
     fmpz_init(table);
     *d = (demand){0};
     bool fits = hop__largest_table(table, sizes, hops, n);
+    for (int e = 0; fits && e <= hops; e++) d->code[e] = hop__most_bits(hops, n).code;
     if (fits) set_base(d, hops, hop__most_bits(hops, n));
     for (int l = 0; fits && l < hops; l++) {
-        fmpz_set(&d->table[l], table);
-        fmpz_mul_2exp(&d->extra[l], table, l == 0);
+        fmpz_t parts;
+        fmpz_init_set_ui(parts, 1);
+        fmpz_mul_2exp(parts, parts, (ulong)(hops - l));
+        fmpz_sub_ui(parts, parts, 1);
+        fmpz_sub_ui(&d->table[l], n, 2);
+        fmpz_fdiv_q(&d->table[l], &d->table[l], parts);
+        if (fmpz_cmp(&d->table[l], table) > 0) fmpz_set(&d->table[l], table);
+        fmpz_mul_2exp(&d->extra[l], &d->table[l], l == 0);
         fmpz_add_ui(&d->extra[l], &d->extra[l], 4);
+        fmpz_clear(parts);
     }
     for (int l = 0; l < hops; l++) fmpz_clear(&sizes[l]);
     fmpz_clear(table);
     return fits;
 }
 
-/* Does the state hold `rows` rows of B numbers? */
+/* Does the state hold `rows` rows of B numbers, behind one-hot keys of the stream? */
 static bool holds(const hop_arch_layer *l, const fmpz_t rows, int64_t bits)
 {
-    if (l->kind != HOP_LAYER_LINEAR || l->number_bits < FLOAT_BITS || l->row_numbers < bits) return false;
+    if (l->kind != HOP_LAYER_LINEAR || l->spread || l->number_bits < FLOAT_BITS || l->row_numbers < bits)
+        return false;
     if (fmpz_cmp_si(rows, l->rows < MOST_ROWS ? l->rows : MOST_ROWS) > 0) return false;
     fmpz_t all;
     fmpz_init(all);
@@ -83,29 +104,97 @@ static bool holds(const hop_arch_layer *l, const fmpz_t rows, int64_t bits)
     return enough;
 }
 
+/* Rows for codes of B bits that a state adds to those of other layers; 0: none. A state that was declared
+ * smaller than what the layer has is none. */
+static int64_t spread_rows(const hop_arch_layer *l, int64_t bits)
+{
+    int64_t all;
+    if (l->kind != HOP_LAYER_LINEAR || !l->spread || l->forgets || l->number_bits < FLOAT_BITS) return 0;
+    if (l->row_numbers < bits || __builtin_mul_overflow(l->rows, 2 * l->row_numbers, &all) ||
+        __builtin_mul_overflow(all, l->number_bits, &all) || all > l->state_bits)
+        return 0;
+    return l->rows;
+}
+
+/* Three ways to write tables into states. */
+typedef enum style {
+    CODES,   /* `build mixed` */
+    NUMBERS, /* `build linear`: an entry in one number, where no full layer is among those that serve */
+    SPREAD,  /* `build hybrid --pattern` */
+    STYLES
+} style;
+
+static const char *const built[STYLES] = {"mixed", "linear", "hybrid --pattern"};
+
 typedef struct service {
+    style by;
     int hops;       /* served, of those asked */
     int64_t linear; /* hops by a state */
+    fmpz layers;    /* that hold tables */
+    fmpz bits;      /* of these layers' states together */
     bool narrow;    /* the stream is too narrow for all of them */
 } service;
 
-static service serve(const hop_arch *a, const demand *d, int hops)
+static void service_clear(service *s)
 {
-    service s = {.hops = -1};
-    fmpz_t width, one;
-    fmpz_init_set_si(width, d->base);
-    fmpz_init_set_ui(one, 1);
+    fmpz_clear(&s->layers), fmpz_clear(&s->bits);
+}
+
+/* Entries of the next table that the layer holds are added to `held`, all of them where it holds them alone:
+ * does it do anything? */
+static bool add_rows(const service *s, const hop_arch_layer *l, const demand *d, fmpz_t held)
+{
+    if (s->by == SPREAD) {
+        int64_t rows = spread_rows(l, d->code[s->hops + 1]);
+        fmpz_add_si(held, held, rows);
+        return rows > 0;
+    }
+    if (!holds(l, &d->table[s->hops], d->full.value)) return false;
+    fmpz_set(held, &d->table[s->hops]);
+    return true;
+}
+
+/* Can it bring z_0 to the last token, as a code of bits that are exact? */
+static bool carries(const service *s, const hop_arch_layer *l, const demand *d)
+{
+    fmpz one = 1;
+    return s->by == SPREAD ? spread_rows(l, d->code[0]) > 0 : holds(l, &one, d->full.value);
+}
+
+/* One layer more. Returns false: it does nothing, nor do those that repeat it. */
+static bool serve_layer(service *s, const hop_arch_layer *l, const demand *d, fmpz_t held, fmpz_t width)
+{
+    bool full = hop__full_serves(l, &d->full);
+    if (full || s->hops < 0) {
+        if (!full && !carries(s, l, d)) return false;
+        fmpz_zero(held);
+        s->hops++;
+        return true;
+    }
+    if (!add_rows(s, l, d, held)) return false;
+    fmpz_add_ui(&s->layers, &s->layers, 1);
+    fmpz_add_si(&s->bits, &s->bits, l->state_bits);
+    if (fmpz_cmp(held, &d->table[s->hops]) < 0) return true;
+    if (s->by != SPREAD) fmpz_add(width, width, &d->extra[s->hops]);
+    fmpz_zero(held);
+    s->linear++, s->hops++;
+    return true;
+}
+
+static service serve(const hop_arch *a, const demand *given, int hops, style by)
+{
+    service s = {.by = by, .hops = -1};
+    demand d = *given; /* only looked at */
+    fmpz_t width, held;
+    if (by == NUMBERS) d.full.value = 1, d.full.key = INT64_MAX, d.base = 2 * (int64_t)hops + 4;
+    if (by == SPREAD) d.full = d.registers, d.base = d.narrow;
+    fmpz_init_set_si(width, d.base);
+    fmpz_init(held);
     for (int64_t i = 0; i < a->count && s.hops < hops; i++)
-        for (int64_t k = 0; k < a->layers[i].repeat && s.hops < hops; k++) {
-            const hop_arch_layer *l = &a->layers[i];
-            bool full = hop__full_serves(l, &d->full);
-            bool state = !full && holds(l, s.hops < 0 ? one : &d->table[s.hops], d->full.value);
-            if (!full && !state) break; /* nor do those that repeat it */
-            if (state && s.hops >= 0) fmpz_add(width, width, &d->extra[s.hops]), s.linear++;
-            s.hops++;
-        }
+        for (int64_t k = 0; k < a->layers[i].repeat && s.hops < hops; k++)
+            if (!serve_layer(&s, &a->layers[i], &d, held, width)) break;
     s.narrow = a->width && fmpz_cmp_si(width, a->width) > 0;
-    fmpz_clear(width), fmpz_clear(one);
+    fmpz_clear(width), fmpz_clear(held);
     return s;
 }
 
@@ -114,37 +203,34 @@ static bool served(const service *s, int hops)
     return s->hops == hops && !s->narrow;
 }
 
-/* With codes, or, where no full layer is among those that serve, an entry in one number (`build linear`):
- * rows of one number, and who, one value and L+1 registers in the stream. *numbers: of a row. */
-static service serve_best(const hop_arch *a, const demand *d, int hops, int64_t *numbers)
+/* The first style that serves all hops, else the one that serves most. */
+static service serve_best(const hop_arch *a, const demand *d, int hops)
 {
-    service s = serve(a, d, hops);
-    demand whole = *d; /* only looked at */
-    whole.full.value = 1;
-    whole.full.key = INT64_MAX;
-    whole.base = 2 * (int64_t)hops + 4;
-    service t = serve(a, &whole, hops);
-    bool better = !served(&s, hops) && served(&t, hops);
-    *numbers = better ? 1 : d->full.value;
-    return better ? t : s;
-}
-
-static bool able_at(const hop_arch *a, int hops, const fmpz_t n, service *s)
-{
-    demand d;
-    bool fits = demand_of_length(&d, hops, n);
-    int64_t numbers;
-    *s = fits ? serve_best(a, &d, hops, &numbers) : (service){.hops = -1};
-    demand_clear(&d, hops);
-    return fits && served(s, hops);
+    service best = serve(a, d, hops, CODES);
+    for (style by = NUMBERS; by < STYLES && !served(&best, hops); by++) {
+        service s = serve(a, d, hops, by);
+        if (served(&s, hops) || s.hops > best.hops) {
+            service_clear(&best);
+            best = s;
+        } else {
+            service_clear(&s);
+        }
+    }
+    return best;
 }
 
 bool hop__state_able(const hop_arch *a, int hops, int64_t n)
 {
-    service s;
+    demand d = {0};
     fmpz_t length;
     fmpz_init_set_si(length, n);
-    bool able = hops > 0 && n > 0 && able_at(a, hops, length, &s);
+    bool able = hops > 0 && n > 0 && demand_of_length(&d, hops, length);
+    if (able) {
+        service s = serve_best(a, &d, hops);
+        able = served(&s, hops);
+        service_clear(&s);
+    }
+    if (hops > 0) demand_clear(&d, hops);
     fmpz_clear(length);
     return able;
 }
@@ -163,53 +249,74 @@ static int64_t longest(const hop_arch *a, int hops)
     return hop__state_able(a, hops, good) ? good : 0;
 }
 
-static const char *way(hop__case *c, const service *s, int64_t numbers)
+static const char *way(hop__case *c, const service *s)
 {
-    return hop__say(c, "%lld of the hops by states that hold their tables (`build %s`)", (long long)s->linear,
-                    numbers == 1 ? "linear" : "mixed");
+    return hop__say(c, "%lld of the hops by states that hold their tables, %s (`build %s`)",
+                    (long long)s->linear, hop__say_layers(c, fmpz_get_si(&s->layers), "linear"),
+                    built[s->by]);
 }
 
-/* 32 times the numbers of a row times (N_0 + .. + N_{L-1}) over N_{L-1} log2 N_{L-1}. */
-static double factor(const demand *d, int hops, int64_t numbers)
+/* What the states have, over N_{L-1} log2 N_{L-1}, which P2 demands. */
+static double factor(const demand *d, int hops, const service *s)
 {
     double last = hop__to_log2(&d->table[hops - 1]), sum = 0;
+    if (s->by == SPREAD) return exp2(hop__to_log2(&s->bits) - last) / last;
     for (int l = 0; l < hops; l++) sum += exp2(hop__to_log2(&d->table[l]) - last);
-    return FLOAT_BITS * (double)numbers * sum / last;
+    return FLOAT_BITS * (double)(s->by == NUMBERS ? 1 : d->full.value) * sum / last;
 }
 
 static void answer(hop__case *c, hop_bound *b, const demand *d)
 {
-    int64_t numbers;
-    service s = serve_best(c->q->arch, d, c->hops, &numbers);
+    service s = serve_best(c->q->arch, d, c->hops);
+    int64_t numbers = s.by == NUMBERS ? 1 : s.by == SPREAD ? 2 * d->full.value : d->full.value;
     b->needs =
-        hop__say(c, "%d layers in a row that serve; states of up to %s rows of %lld number%s, 32 bits each",
-                 c->hops + 1, hop__say_integer(c, &d->table[c->hops - 1]), (long long)numbers,
-                 numbers == 1 ? "" : "s");
-    if (s.hops == c->hops && !s.narrow) {
+        hop__say(c,
+                 "a layer for z_0, then for each hop a full layer or states with rows for its table, up to "
+                 "%s rows of %lld number%s, 32 bits each",
+                 hop__say_integer(c, &d->table[c->hops - 1]), (long long)numbers, numbers == 1 ? "" : "s");
+    if (served(&s, c->hops)) {
         b->answer = HOP_ANSWER_POSSIBLE;
         b->why = c->by_sizes && s.linear == c->hops
-                     ? hop__say(c, "possible: %s; they take %.4g times the bits that P2 demands",
-                                way(c, &s, numbers), factor(d, c->hops, numbers))
-                     : hop__say(c, "possible: %s", way(c, &s, numbers));
+                     ? hop__say(c, "possible: %s; their states have %.4g times the bits that P2 demands",
+                                way(c, &s), factor(d, c->hops, &s))
+                     : hop__say(c, "possible: %s", way(c, &s));
     } else if (s.hops == c->hops) {
-        b->why =
-            hop__say(c, "enough layers, but a residual width of %lld is too narrow for one-hot addresses",
-                     (long long)c->q->arch->width);
+        b->why = hop__say(c, "enough layers, but a residual width of %lld is too narrow for %s",
+                          (long long)c->q->arch->width, s.by == SPREAD ? "the codes" : "one-hot addresses");
     } else {
         b->why =
-            hop__say(c, "only %d hops are served by layers wide enough, or by states that hold their tables",
-                     s.hops > 0 ? s.hops : 0);
+            hop__say(c, "only %d hop%s served by layers wide enough, or by states that hold their tables",
+                     s.hops > 0 ? s.hops : 0, s.hops == 1 ? " is" : "s are");
     }
+    service_clear(&s);
+}
+
+/* Rows of all layers together. */
+static void all_rows(fmpz_t out, const hop_arch *a)
+{
+    fmpz_t rows;
+    fmpz_init(rows);
+    fmpz_zero(out);
+    for (int64_t i = 0; i < a->count; i++) {
+        fmpz_set_si(rows, a->layers[i].rows);
+        fmpz_mul_si(rows, rows, a->layers[i].repeat);
+        fmpz_add(out, out, rows);
+    }
+    fmpz_clear(rows);
 }
 
 void hop__p10(hop__case *c, hop_bound *b)
 {
-    int64_t most = 0;
-    for (int64_t i = 0; i < c->q->arch->count; i++)
-        if (c->q->arch->layers[i].rows > most) most = c->q->arch->layers[i].rows;
-    b->has = hop__say(c, "states of up to %lld rows", (long long)most);
-    if (!hop__suppose(c, b, most > 0,
-                      "a linear layer whose keys can be one-hot: linear attention with a product of maps"))
+    fmpz_t rows;
+    fmpz_init(rows);
+    all_rows(rows, c->q->arch);
+    bool any = fmpz_sgn(rows) > 0;
+    b->has = hop__say(c, "states of %s rows in all", hop__say_integer(c, rows));
+    fmpz_clear(rows);
+    if (!hop__suppose(
+            c, b, any,
+            "a linear layer whose keys can be one-hot: behind a SiLU (gdn, kda, deltanet, with their "
+            "convolutions), or linear attention with a product of maps"))
         return;
     demand d;
     if (c->by_sizes) {
@@ -224,8 +331,27 @@ void hop__p10(hop__case *c, hop_bound *b)
         demand_clear(&d, c->hops);
     } else {
         int64_t n = longest(c->q->arch, c->hops);
+        fmpz_t length;
+        fmpz_init_set_si(length, n);
         b->answer = n ? HOP_ANSWER_POSSIBLE : HOP_ANSWER_SILENT;
+        if (n) b->up_to = hop__say_integer(c, length), b->log10_up_to = hop__log10(length);
         b->why = n ? hop__say(c, "possible up to n = %lld by states that hold tables", (long long)n)
                    : "too few layers, or too narrow ones, for the shortest prompt";
+        fmpz_clear(length);
     }
+}
+
+hop_status hop_tables_held(const hop_arch *a, int64_t *n, hop_error *err)
+{
+    *n = 0;
+    hop_status s = hop__arch_check(a, err);
+    hop_arch_layer *linear = s == HOP_OK ? hop_alloc((size_t)(a->count + 1) * sizeof *linear) : NULL;
+    if (s != HOP_OK) return s;
+    if (!linear) return hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    hop_arch states = {.layers = linear, .width = a->width};
+    for (int64_t i = 0; i < a->count; i++)
+        if (a->layers[i].kind == HOP_LAYER_LINEAR) linear[states.count++] = a->layers[i];
+    *n = longest(&states, 1);
+    hop_free(linear);
+    return HOP_OK;
 }

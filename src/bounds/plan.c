@@ -3,9 +3,11 @@
  * At one depth and width all plans with as many full layers cost the same, so what is searched is a number of
  * full layers (all up to hops + 1 where states may hold tables, P10; else those around the hops, and 0), and
  * all, which is the cheapest where the prompt is so short that a state is larger than its cache; what
- * theorems ask of their places is one thing only, that a linear layer stands before the first or the second
- * of them (P1), or none does (P7G). So two placements speak for all: full layers spread evenly behind a
- * linear one, and all full layers first. tests/test_plan.c compares with every pattern of up to 8 layers. */
+ * theorems ask of their places is that a linear layer stands before the first or the second of them (P1), or
+ * none does (P7G); and where states hold tables, that the full layers make the last hops, whose tables are
+ * the longest (P10): with as many layers of each kind, states then have the fewest entries to hold. So three
+ * placements speak for all: full layers spread evenly behind a linear one, all full layers first, all of them
+ * last. tests/test_plan.c compares with every pattern of up to 8 layers. */
 #include "room.h"
 
 #include <hopbound/mixers.h>
@@ -185,12 +187,68 @@ static hop_status add_full_first(planner *s, int64_t layers, int64_t full)
     return got;
 }
 
+static hop_status add_full_last(planner *s, int64_t layers, int64_t full)
+{
+    hop_text t = {0};
+    add_power(&t, s->q->mixer, layers - full);
+    add_power(&t, "full", full);
+    hop_status got =
+        t.s && !t.failed ? add_plan(s, t.s, layers, full) : hop_fail(s->err, HOP_ENOMEM, "out of memory");
+    hop_text_free(&t);
+    return got;
+}
+
+/* ---- states that hold tables ------------------------------------------------------------------------ */
+
+/* May several layers' states hold one table? */
+static bool spreads(const hop_plan_question *q)
+{
+    return hop_mixer_find(q->mixer)->table != NULL;
+}
+
+/* Does P10 make the hops with so many linear layers before the full ones? */
+static hop_status state_able(const planner *s, int64_t linear, int64_t full, bool *able)
+{
+    hop_config c;
+    hop_arch arch = {0};
+    hop_text t = {0};
+    const hop_arch_options as = {.number_bits = s->q->number_bits, .declared = true};
+    add_power(&t, s->q->mixer, linear);
+    add_power(&t, "full", full);
+    hop_status got = t.s && !t.failed ? config_of(&c, s, t.s) : hop_fail(s->err, HOP_ENOMEM, "out of memory");
+    hop_text_free(&t);
+    if (got != HOP_OK) return got;
+    got = hop_arch_new(&arch, &c, &as, s->err);
+    *able = got == HOP_OK && hop__state_able(&arch, s->q->hops, s->q->n);
+    hop_arch_free(&arch);
+    hop_config_free(&c);
+    return got;
+}
+
+/* The fewest linear layers whose states make what so many full ones leave: a linear layer more never hurts.
+ */
+static hop_status add_fewest(planner *s, int64_t full)
+{
+    int64_t no = 0, yes = HOP_PLAN_MAX_LAYERS - full;
+    bool able;
+    hop_status got = state_able(s, yes, full, &able);
+    if (got != HOP_OK || !able) return got;
+    while (got == HOP_OK && yes - no > 1) {
+        int64_t half = no + (yes - no) / 2;
+        got = state_able(s, half, full, &able);
+        if (able)
+            yes = half;
+        else
+            no = half;
+    }
+    return got == HOP_OK ? add_full_last(s, full + yes, full) : got;
+}
+
 /* ---- all of them ------------------------------------------------------------------------------------ */
 
 static bool wanted(const hop_plan_question *q, int64_t full)
 {
-    bool held =
-        hop_mixer_find(q->mixer)->maps; /* its states may hold tables: then fewer full layers may do */
+    bool held = hop_mixer_find(q->mixer)->maps || spreads(q); /* then fewer full layers may do */
     if (q->full_count == 0)
         return full == 0 || full == q->layers || (full <= q->hops + 1 && (held || full >= q->hops - 2));
     for (int i = 0; i < q->full_count; i++)
@@ -209,12 +267,15 @@ static hop_status add_all(planner *s)
             got = add_spread(s, q->layers, full);
             if (got == HOP_OK && full == q->hops && full >= 2 && full < q->layers)
                 got = add_full_first(s, q->layers, full);
+            if (got == HOP_OK && spreads(q) && full >= 2 && full < q->hops && q->layers - full >= full)
+                got = add_full_last(s, q->layers, full);
             continue;
         }
         if (full > 0) got = add_spread(s, full, full);
         if (got == HOP_OK) got = add_spread(s, full + 1, full);
         if (got == HOP_OK && hop_mixer_find(q->mixer)->maps && full < q->hops)
             got = add_spread(s, q->hops + 1, full);
+        if (got == HOP_OK && spreads(q) && full < q->hops) got = add_fewest(s, full);
     }
     return got;
 }
@@ -251,7 +312,7 @@ static hop_status check(const hop_plan_question *q, hop_error *err)
 
 hop_status hop_plans_find(hop_plan **out, int *count, const hop_plan_question *q, hop_error *err)
 {
-    planner s = {.q = q, .room = 4 * HOP_MAX_HOPS + 3 * q->full_count + 8, .err = err};
+    planner s = {.q = q, .room = 5 * HOP_MAX_HOPS + 3 * q->full_count + 8, .err = err};
     *out = NULL, *count = 0;
     hop_status got = check(q, err);
     if (got != HOP_OK) return got;

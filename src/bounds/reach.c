@@ -13,15 +13,23 @@ static int hops_that_fit(int64_t n)
     return n ? hops : HOP_MAX_HOPS;
 }
 
-/* What that many hops ask at the length; without one, at the shortest prompt. */
-static hop__need need_at(int hops, int64_t n)
+/* The bits of that many hops at the length; without one, at the shortest prompt. */
+static hop__bits bits_at(int hops, int64_t n)
 {
-    hop__bits bits = {.code = hops, .stream = 4 * (int64_t)hops - 1};
+    hop__bits bits = {.code = hops,
+                      .stream = 4 * (int64_t)hops - 1,
+                      .first = 1,
+                      .registers = 1 + (int64_t)hops * (hops - 1) / 2};
     fmpz_t length;
     fmpz_init_set_si(length, n);
     if (n && hops) bits = hop__most_bits(hops, length);
     fmpz_clear(length);
-    return hop__need_of(hops, bits);
+    return bits;
+}
+
+static hop__need need_at(int hops, int64_t n)
+{
+    return hop__need_of(hops, bits_at(hops, n));
 }
 
 /* Why nothing is possible whatever the widths. */
@@ -35,7 +43,8 @@ static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64
         hop_text_add(
             out,
             "no hop is proved possible: P1 takes a full layer, and P10 states that hold whole tables behind "
-            "one-hot keys, which is known of linear attention with a product of maps (`build mixed`)");
+            "one-hot keys, which is known of gdn, kda and deltanet, and of linear attention with a product "
+            "of maps");
     else
         hop_text_add(out, "no hop is proved possible: that takes two full layers, or one and a linear one");
     hop__shape_clear(&shape);
@@ -46,7 +55,9 @@ static void say_able(hop_reach *r, const hop_arch *a, int64_t n, bool linear)
 {
     hop_text t = {0};
     int next = r->able + 1;
-    hop__need need = need_at(r->able, n), more = need_at(next, n);
+    hop__need need, more = need_at(next, n);
+    bool ignored;
+    hop__p1_able(a, r->able, bits_at(r->able, n), &need, &ignored);
     if (r->able_by_layers == 0) {
         say_none(&t, a, r, n);
     } else if (r->able == 0) {
@@ -94,19 +105,19 @@ void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
     r->fit = hops_that_fit(n);
     if (able > r->fit) able = r->fit;
     r->able_by_layers = (int)able;
-    for (; able > 0 && widths; able--) {
-        hop__need need = need_at((int)able, n);
-        if (hop__able_hops(a, &need, &linear) >= able) break;
-    }
-    int by_state = widths && n ? r->fit : 0;
-    while (by_state > able && !hop__state_able(a, by_state, n)) by_state--;
+    hop__need need;
+    for (; able > 0 && widths; able--)
+        if (hop__p1_able(a, (int)able, bits_at((int)able, n), &need, &linear)) break;
+    /* Fewer hops may have longer tables, which states need not hold: so each number of hops is asked for. */
+    int by_state = (int)able;
+    while (widths && n && by_state < r->fit && hop__state_able(a, by_state + 1, n)) by_state++;
     r->able = (int)able;
     if (able) strcpy(r->able_by, "P1");
     if (by_state > able) {
         say_by_state(r, a, n, by_state);
         return;
     }
-    hop__need need = need_at(able ? (int)able : r->able_by_layers, n);
+    if (!able || !widths) need = need_at(able ? (int)able : r->able_by_layers, n);
     r->needs_dim = need.key, r->needs_bits = need.bits, r->needs_width = need.width;
     say_able(r, a, n, linear);
 }

@@ -99,12 +99,26 @@ void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
     X(p7g, "P7G", false, "L full layers, none linear before the first, fail at L hops, at finite sizes")     \
     X(p8, "P8", false, "two full layers, linear ones anywhere, fail at three hops, at finite sizes")         \
     X(p9, "P9", false, "two full layers, none linear before the first, fail at three hops, at finite sizes") \
-    X(p10, "P10", false, "L+1 layers, full or linear with states that hold a table each, do L hops")
+    X(p10, "P10", false,                                                                                     \
+      "full layers, and linear ones whose states hold the tables, do L hops: one for z_0, then hop by hop")
 
 typedef void hop__theorem_fn(hop__case *c, hop_bound *b);
 #define HOP__DECLARE(name, id, published, statement) void hop__##name(hop__case *c, hop_bound *b);
 HOP__THEOREM_LIST(HOP__DECLARE)
 #undef HOP__DECLARE
+
+/* One theorem alone, by its place in the list, 0 .. HOP__THEOREMS - 1; as hop_bounds_new otherwise. */
+#define HOP__ONE(name, id, published, statement) +1
+enum { HOP__THEOREMS = 0 HOP__THEOREM_LIST(HOP__ONE) };
+#undef HOP__ONE
+typedef struct hop__opinion {
+    const char *id;
+    hop_answer answer;
+    double log10_n; /* from which it says impossible; infinity: from no length */
+} hop__opinion;
+
+hop_status hop__ask_one(hop__opinion *out, const hop_question *q, int which, hop_error *err);
+bool hop__speaks_of(int which, hop_answer given); /* can this theorem give this answer? */
 
 /* P4's inequality in doubles: a guess, which the theorem itself decides. A_0, A_1, M. */
 bool hop__p4_seems(double before, double after, double reply, double m, double fan);
@@ -121,10 +135,12 @@ bool hop__largest_table(fmpz_t table, fmpz *sizes, int hops, const fmpz_t n);
  * bits of w's digits, which the residual stream holds beside the players' L+2. */
 typedef struct hop__bits {
     int64_t code, stream;
+    int64_t first;     /* of m alone: what z_0 takes */
+    int64_t registers; /* of i_0, i_0, i_1, .., i_{L-2}: where every look-up has a register of its own */
 } hop__bits;
 
 hop__bits hop__bits_of(const fmpz *sizes, int hops);
-/* The most of each that any sizes of at most n tokens have; 0 when none fit. */
+/* The most of each that any sizes of at most n tokens have, `registers` no less; 0 when none fit. */
 hop__bits hop__most_bits(int hops, const fmpz_t n);
 /* The shortest length at which some sizes have at least so many of them. */
 void hop__length_for_code_bits(fmpz_t n, int hops, int64_t bits);
@@ -150,6 +166,9 @@ typedef struct hop__need {
 
 bool hop__full_serves(const hop_arch_layer *l, const hop__need *need);
 hop__need hop__need_of(int hops, hop__bits bits);
+hop__need hop__need_of_registers(int hops, hop__bits bits); /* of the networks in a given architecture */
+/* P1 at these bits, by either of its two networks: *need is what the one that serves asks, or the first. */
+bool hop__p1_able(const hop_arch *a, int hops, hop__bits bits, hop__need *need, bool *linear);
 /* Most hops that the layers which meet `need` are good for; `linear` tells whether a linear layer serves. */
 int64_t hop__able_hops(const hop_arch *a, const hop__need *need, bool *linear);
 /* The able half of a hop_reach. */

@@ -83,6 +83,8 @@ hop__bits hop__bits_of(const fmpz *sizes, int hops)
         int64_t digit = (int64_t)fmpz_bits(last); /* of the largest one; sizes are >= 2, so at least 1 */
         bits.code += digit;
         bits.stream += l == 0 ? 3 * digit : 4 * digit;
+        if (l == 0) bits.first = bits.registers = digit;
+        if (l < hops - 1) bits.registers += bits.code;
     }
     fmpz_clear(last);
     return bits;
@@ -181,7 +183,9 @@ hop__bits hop__most_bits(int hops, const fmpz_t n)
             if (fmpz_cmp(trial, n) > 0) break;
             if (w + b > most.code) most.code = w + b;
             if (3 * w + 4 * b > most.stream) most.stream = 3 * w + 4 * b;
+            if (w > most.first) most.first = w;
         }
+    most.registers = hops * most.code;
     fmpz_clear(trial);
     _fmpz_vec_clear(tail, cap + 1);
     return most;

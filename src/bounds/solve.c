@@ -1,7 +1,9 @@
 /* The value at which the verdict changes: one number of the question is moved, all others stay. More state,
  * wider heads, more bits and more full layers make a plan no worse, a longer prompt no better; so a bisection
- * finds the last value that is proved impossible and the first that is proved possible. What is said of
- * either was evaluated at that value and at its neighbour. */
+ * finds the last value that is proved impossible and the first that is proved possible. Each theorem is
+ * bisected by itself, and only where it says more than those before it: a search for sizes may take a tenth
+ * of a second, and most theorems are asked once. What is said of either value was evaluated at it and, by all
+ * theorems, at its neighbour. */
 #include "room.h"
 
 #include <hopbound/model.h>
@@ -17,6 +19,8 @@ typedef struct solver {
     hop_error *err;
     hop_status status;
     char by[8]; /* who gave the last verdict that was looked for */
+    double
+        excess; /* of the last one that was asked: log10 of the n it speaks from, less that of the n asked */
 } solver;
 
 static const struct unknown {
@@ -65,25 +69,13 @@ static hop_status arch_at(hop_arch *arch, const hop_solve_question *q, int64_t v
     return s;
 }
 
-/* The layers and one of unknown kind behind them, which does P1 no harm and keeps every other theorem silent:
- * the search for what is impossible is the long part. */
-static hop_status for_p1(hop_arch *arch, hop_error *err)
-{
-    hop_arch_layer *longer = hop_alloc((size_t)(arch->count + 1) * sizeof *longer);
-    if (!longer) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    memcpy(longer, arch->layers, (size_t)arch->count * sizeof *longer);
-    longer[arch->count] = (hop_arch_layer){.kind = HOP_LAYER_OTHER, .repeat = 1, .number_bits = 1};
-    hop_free((void *)arch->layers);
-    arch->layers = longer, arch->count++;
-    return HOP_OK;
-}
-
-/* Does some theorem give this answer at the value? */
-static bool says(solver *v, hop_answer answer, int64_t value)
+/* Does this theorem give this answer at the value? */
+static bool says(solver *v, hop_answer answer, int theorem, int64_t value)
 {
     hop_arch arch = {0};
-    hop_bounds *b = NULL;
-    if (v->status != HOP_OK) return false;
+    hop__opinion of = {0};
+    v->excess = NAN;
+    if (v->status != HOP_OK || !hop__speaks_of(theorem, answer)) return false;
     bool length = v->q->unknown == HOP_UNKNOWN_N;
     hop_question q = {.arch = &arch,
                       .hops = v->q->hops,
@@ -93,15 +85,14 @@ static bool says(solver *v, hop_answer answer, int64_t value)
                       .progress = v->q->progress,
                       .searched = SEARCHED};
     v->status = arch_at(&arch, v->q, value, v->err);
-    if (v->status == HOP_OK && answer == HOP_ANSWER_POSSIBLE) v->status = for_p1(&arch, v->err);
-    if (v->status == HOP_OK) v->status = hop_bounds_new(&b, &q, v->err);
-    bool found = false;
-    for (int i = 0; b && i < b->count && !found; i++) {
-        found = b->results[i].answer == answer;
-        if (found) snprintf(v->by, sizeof v->by, "%s", b->results[i].id);
-    }
-    hop_bounds_free(b);
+    if (v->status == HOP_OK) v->status = hop__ask_one(&of, &q, theorem, v->err);
     hop_arch_free(&arch);
+    if (v->status != HOP_OK || of.answer == HOP_ANSWER_POSSIBLE || !q.n)
+        v->excess = NAN;
+    else
+        v->excess = of.log10_n - log10((double)q.n);
+    bool found = v->status == HOP_OK && of.answer == answer;
+    if (found) snprintf(v->by, sizeof v->by, "%s", of.id);
     return found;
 }
 
@@ -118,24 +109,106 @@ static range range_of(const hop_solve_question *q)
     return r;
 }
 
-/* The last value, from the least on, that has the answer (or with `lacks` that has it not); -1: the first
- * already differs; `most`: all of them. */
-static int64_t last_with(solver *v, hop_answer answer, bool lacks)
+/* A place between good and bad: halfway by their bits where they are far apart, else halfway. */
+static int64_t between(int64_t good, int64_t bad)
 {
-    range r = range_of(v->q);
-    int64_t good = r.least, step = 1, bad;
-    if (says(v, answer, good) == lacks) return -1;
-    if (says(v, answer, r.most) != lacks) return r.most;
-    bad = r.most;
-    while (bad - good > 1 && v->status == HOP_OK) { /* in steps that double, then by halves */
-        int64_t half = good + (bad - good) / 2,
-                next = bad == r.most && step < half - good ? good + step : half;
-        if (says(v, answer, next) != lacks)
-            good = next, step *= 2;
-        else
-            bad = next;
+    int64_t low = good < bad ? good : bad, high = good < bad ? bad : good;
+    if (low < high / 4) {
+        int bits = 0, most = 0;
+        while (low >> bits) bits++;
+        while (high >> most) most++;
+        int64_t half = (int64_t)1 << ((bits + most) / 2);
+        if (half > low && half < high) return half;
     }
-    return good;
+    return low + (high - low) / 2;
+}
+
+typedef struct place {
+    int64_t value;
+    double excess;
+} place;
+
+/* Where the n from which the theorem speaks would be the n asked, if its logarithm were a line over that of
+ * the value; else, and every third time, halfway. */
+static int64_t guess(place good, place bad, int turn)
+{
+    int64_t low = (good.value < bad.value ? good : bad).value,
+            high = (good.value < bad.value ? bad : good).value;
+    if (turn % 3 == 2 || !(good.excess <= 0 && bad.excess > 0 && isfinite(bad.excess)))
+        return between(low, high);
+    double x = log2((double)good.value + 1), y = log2((double)bad.value + 1),
+           z = exp2(x + (y - x) * good.excess / (good.excess - bad.excess)) - 1;
+    return z <= (double)low + 1 ? low + 1 : z >= (double)high - 1 ? high - 1 : (int64_t)z;
+}
+
+/* The last value, from a good one towards `to`, at which the theorem gives the answer; or, unless `fine`, one
+ * within a hundredth of it. */
+static int64_t climb(solver *v, hop_answer answer, int theorem, place good, int64_t to, bool fine)
+{
+    int64_t step = good.value <= to ? 1 : -1;
+    if (good.value == to || says(v, answer, theorem, to)) return to;
+    place bad = {to, v->excess};
+    for (int turn = 0, side = 0; v->status == HOP_OK; turn++) {
+        if ((bad.value - good.value) * step <= (fine ? 1 : 1 + (good.value >> 7))) break;
+        int64_t half = guess(good, bad, turn);
+        bool found = says(v, answer, theorem, half);
+        int now = found ? 1 : -1;
+        if (found) {
+            good = (place){half, v->excess};
+            if (side == now) bad.excess /= 2; /* the end that stays is pulled nearer */
+        } else {
+            bad = (place){half, v->excess};
+            if (side == now) good.excess /= 2;
+        }
+        side = now;
+    }
+    return good.value;
+}
+
+/* Searches for sizes are not smooth: a theorem may still speak a little beyond where it first falls silent.
+ */
+static int64_t look_beyond(solver *v, hop_answer answer, int theorem, int64_t last, int64_t to)
+{
+    int64_t step = last <= to ? 1 : -1;
+    for (int k = 6; k < 10 && answer == HOP_ANSWER_IMPOSSIBLE; k++) {
+        int64_t next = last + step * (last >> k);
+        if (next != last && (to - next) * step >= 0 && says(v, answer, theorem, next))
+            last = climb(v, answer, theorem, (place){next, v->excess}, to, true);
+    }
+    return last;
+}
+
+/* Values are walked from `from`, where the answer may be, to `to`: the last that has it, however far, and at
+ * whose neighbour no theorem gives it; `none` if none gives it at `from`. First all theorems roughly, then
+ * the one that led, and those that say more. */
+static int64_t last_with(solver *v, hop_answer answer, int64_t from, int64_t to, int64_t none)
+{
+    int64_t step = from <= to ? 1 : -1, best = none;
+    bool found = true;
+    for (int pass = 0, leader = 0; (found || pass == 1) && v->status == HOP_OK; pass++) {
+        found = false;
+        for (int k = 0, first = leader; k < HOP__THEOREMS && best != to; k++) {
+            int i = (first + k) % HOP__THEOREMS;
+            int64_t next = best == none ? from : pass == 1 && k == 0 ? best : best + step;
+            if (!says(v, answer, i, next)) continue;
+            found = true;
+            leader = i;
+            best = climb(v, answer, i, (place){next, v->excess}, to, pass > 0);
+            if (pass > 0) best = look_beyond(v, answer, i, best, to);
+        }
+        if (best == none) break;
+    }
+    return best;
+}
+
+/* The theorem that gives it there. */
+static void name_theorem(char by[8], solver *v, hop_answer answer, int64_t value)
+{
+    for (int i = 0; i < HOP__THEOREMS; i++)
+        if (says(v, answer, i, value)) {
+            memcpy(by, v->by, sizeof v->by);
+            return;
+        }
 }
 
 /* Along n the theorems say themselves from where on they speak. */
@@ -159,21 +232,21 @@ static void solve_length(hop_solution *out, solver *v)
     }
     hop_bounds_free(b);
     hop_arch_free(&arch);
-    out->possible = last_with(v, HOP_ANSWER_POSSIBLE, false);
-    out->possible_everywhere = out->possible == range_of(v->q).most;
+    range r = range_of(v->q);
+    out->possible = last_with(v, HOP_ANSWER_POSSIBLE, r.least, r.most, -1);
+    out->possible_everywhere = out->possible == r.most;
 }
 
-/* Along all others what is impossible comes first. */
+/* Along all others what is impossible comes first, and what is possible reaches down from the most. */
 static void solve_width(hop_solution *out, solver *v)
 {
     range r = range_of(v->q);
-    int64_t lacking = last_with(v, HOP_ANSWER_POSSIBLE, true);
-    out->impossible = last_with(v, HOP_ANSWER_IMPOSSIBLE, false);
-    out->possible = lacking == r.most ? -1 : lacking < 0 ? r.least : lacking + 1;
-    out->possible_everywhere = lacking < 0;
+    out->possible = last_with(v, HOP_ANSWER_POSSIBLE, r.most, r.least, -1);
+    out->possible_everywhere = out->possible == r.least;
+    if (out->possible_everywhere) return; /* nothing is left to be impossible */
+    out->impossible = last_with(v, HOP_ANSWER_IMPOSSIBLE, r.least, r.most, -1);
     out->impossible_everywhere = out->impossible == r.most;
-    if (out->impossible >= 0 && says(v, HOP_ANSWER_IMPOSSIBLE, out->impossible))
-        memcpy(out->impossible_by, v->by, sizeof v->by);
+    if (out->impossible >= 0) name_theorem(out->impossible_by, v, HOP_ANSWER_IMPOSSIBLE, out->impossible);
 }
 
 hop_status hop_solve(hop_solution *out, const hop_solve_question *q, hop_error *err)
@@ -186,7 +259,6 @@ hop_status hop_solve(hop_solution *out, const hop_solve_question *q, hop_error *
         solve_length(out, &v);
     else
         solve_width(out, &v);
-    if (out->possible >= 0 && says(&v, HOP_ANSWER_POSSIBLE, out->possible))
-        memcpy(out->possible_by, v.by, sizeof v.by);
+    if (out->possible >= 0) name_theorem(out->possible_by, &v, HOP_ANSWER_POSSIBLE, out->possible);
     return v.status;
 }

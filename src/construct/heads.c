@@ -157,16 +157,30 @@ static hop_status check_room(const head *h, int value_bits, hop_error *err)
     return HOP_OK;
 }
 
+/* Coordinates for look-up e. */
+static hop_status make_room(head *h, int64_t tokens, hop_error *err)
+{
+    h->latent = option(h, HOP_OPTION_latent);
+    hop_status status = choose_slots(h, tokens, err);
+    return status == HOP_OK ? check_room(h, hop__stream_bits(h->s, h->e), err) : status;
+}
+
+hop_status hop__stream_room(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                            int64_t layer, int e, hop_error *err)
+{
+    head h = {.s = s, .layer = layer, .e = e};
+    const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
+    hop_status status = hop_config_mixer(c, ops, layer, &h.c, err);
+    return status == HOP_OK ? make_room(&h, task->length, err) : status;
+}
+
 hop_status hop__stream_look_up(hop_model *m, const hop__stream *s, const hop_funccomp *task, int64_t layer,
                                int e, hop_error *err)
 {
     const hop__fields *f = &s->f;
     head h = {.m = m, .s = s, .layer = layer, .e = e, .c = hop_model_mixer_config(m, layer)};
-    int value_bits = e == f->hops ? f->bits : f->code.offset[e > 0 ? e : 1],
-        to = e == f->hops ? f->reg : s->reg[e];
-    h.latent = option(&h, HOP_OPTION_latent);
-    hop_status status = choose_slots(&h, task->length, err);
-    if (status == HOP_OK) status = check_room(&h, value_bits, err);
+    int value_bits = hop__stream_bits(s, e), to = e == f->hops ? f->reg : s->reg[e];
+    hop_status status = make_room(&h, task->length, err);
     if (status != HOP_OK) return status;
     double scale = h.c.scale != 0 ? h.c.scale : 1 / sqrt((double)h.c.head_dim), times = h.beta / scale;
     fill_query(&h, h.spare >= 0 ? 1 : times);

@@ -3,7 +3,8 @@
  *
  * Statement (docs/THEORY.md section 5.7). Layers that are not needed, and all MLPs, have output projections
  * of 0 and pass the stream as it is. L+1 full layers, or a linear layer and L full ones behind it, make the
- * look-ups of sections 5.1 and 5.2, each into a register of its own. */
+ * look-ups of sections 5.1 and 5.2, each into a register of its own; where there are fewer full layers,
+ * states that hold tables make some of them (section 5.8). */
 #include "shaped.h"
 
 #include <math.h>
@@ -26,6 +27,11 @@ void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied)
     f->d_model = tied ? at : at + f->bits;
 }
 
+int hop__stream_bits(const hop__stream *s, int e)
+{
+    return e == s->f.hops ? s->f.bits : s->f.code.offset[e > 0 ? e : 1];
+}
+
 static void fill_ends(hop_model *m, const hop__stream *s, const hop_task *task)
 {
     const hop_config *c = hop_model_config(m);
@@ -38,14 +44,13 @@ static void fill_ends(hop_model *m, const hop__stream *s, const hop_task *task)
 
 /* Norms that a look-up stands behind give the stream back, the constant as 1; the others are what they begin
  * as in training. */
-static void fill_norms(hop_model *m, const hop__stream *s, const int64_t *layer)
+static void fill_norms(hop_model *m, const hop__stream *s, const hop__duty *duty)
 {
     const hop_config *c = hop_model_config(m);
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const hop_weight *in = hop_model_layer_weight(m, i, "input_layernorm.weight"),
                          *mlp = hop_model_layer_weight(m, i, "post_mixer_layernorm.weight");
-        bool active = false;
-        for (int e = 0; e <= s->f.hops; e++) active = active || layer[e] == i;
+        bool active = duty[i].e >= 0;
         for (int64_t k = 0; in && k < c->d_model; k++) in->data[k] = active ? (float)s->root : 1;
         for (int64_t k = 0; mlp && k < c->d_model; k++) mlp->data[k] = 1;
         if (in && active) in->data[s->one] = (float)(s->root / s->constant);
@@ -70,29 +75,103 @@ static bool is_linear(const hop_config *c, int64_t layer)
     return ops && ops->kind == HOP_MIXER_RECURRENT;
 }
 
-hop_status hop__stream_layers(const hop_config *c, const hop_funccomp *task, int64_t layer[HOP_MAX_HOPS + 1],
-                              hop_error *err)
+/* Does layer i attend to all tokens, with heads that have room for look-up e? */
+static bool looks_up(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t i, int e)
 {
-    int64_t full = 0, linear = -1, first = -1;
-    int hops = task->hops, e = 0;
+    return sees_all(c, i, task->length) && hop__stream_room(c, s, task, i, e, NULL) == HOP_OK;
+}
+
+/* Look-ups from e on by the full layers from `from` on. */
+static bool by_full_layers(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t from,
+                           int e, hop__duty *duty)
+{
+    for (int64_t i = from; i < c->pattern.layers && e <= task->hops; i++)
+        if (looks_up(c, s, task, i, e)) duty[i].e = e++;
+    return e > task->hops;
+}
+
+static void no_duties(const hop_config *c, hop__duty *duty)
+{
+    for (int64_t i = 0; i < c->pattern.layers; i++) duty[i] = (hop__duty){.e = -1};
+}
+
+/* By full layers, one of which may be replaced by a linear one before the first that has room for i_0's code:
+ * i_0 needs no table. */
+static bool full_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task, hop__duty *duty)
+{
+    if (by_full_layers(c, s, task, 0, 0, duty)) return true;
+    no_duties(c, duty);
+    for (int64_t i = 0; i < c->pattern.layers && !looks_up(c, s, task, i, 1); i++) {
+        if (!is_linear(c, i) || !hop__linear_carries(c, s->f.code.width[0], i)) continue;
+        duty[i].e = 0;
+        return by_full_layers(c, s, task, i + 1, 1, duty);
+    }
+    return false;
+}
+
+/* Every look-up as early as can be: tables grow, so to leave out a layer that could do one never helps.
+ * Returns the look-ups that are done. */
+static int early_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task, hop__duty *duty)
+{
+    int64_t held = 0, since = 0,
+            carrier = -1; /* entries of z_e that layers since .. hold; the linear one for i_0 */
+    int e = 0;
+    for (int64_t i = 0; i < c->pattern.layers && e <= task->hops; i++) {
+        bool full = looks_up(c, s, task, i, e), inexact = carrier >= 0 && !hop__linear_is_exact(c, carrier);
+        int64_t rest = e > 0 ? task->size[e - 1] - held : 0;
+        if (full) {
+            for (; since < i; since++)
+                if (duty[since].e == e) duty[since].e = -1; /* not needed */
+            duty[i].e = e, rest = 0;
+        } else if (!is_linear(c, i)) {
+            continue;
+        } else if (e == 0 || (e == 1 && inexact)) { /* a state that z_1's address comes from must be exact */
+            if (!hop__linear_carries(c, s->f.code.width[0], i) || (e == 1 && !hop__linear_is_exact(c, i)))
+                continue;
+            if (carrier >= 0) duty[carrier].e = -1;
+            duty[i].e = 0, carrier = i, since = i + 1;
+            e = 1;
+            continue;
+        } else {
+            int64_t room = hop__table_entries(c, s, i, e), count = room < rest ? room : rest;
+            if (count == 0) continue;
+            duty[i] = (hop__duty){.e = e, .first = held, .count = count};
+            held += count, rest -= count;
+        }
+        if (rest == 0) e++, held = 0, since = i + 1;
+    }
+    return e;
+}
+
+hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                              hop__duty *duty, hop_error *err)
+{
+    int64_t full = 0, linear = 0,
+            before = 0; /* before: of the linear ones, those before the first full one */
+    int hops = task->hops;
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const char *mixer = hop_pattern_mixer(&c->pattern, i);
         if (!hop_mixer_find(mixer))
             return hop_fail(err, HOP_EUNKNOWN, "pattern: unknown mixer \"%s\"", mixer);
-        if (sees_all(c, i, task->length) && full++ == 0) first = i;
-        if (is_linear(c, i) && first < 0 && linear < 0) linear = i;
+        if (is_linear(c, i)) linear++, before += full == 0;
+        full += sees_all(c, i, task->length);
     }
-    if (full < hops || (full == hops && linear < 0))
-        return hop_fail(
-            err, HOP_EDOMAIN,
-            "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first; "
-            "the pattern has %lld%s",
-            hops, hops + 1, hops, (long long)full,
-            linear < 0 ? ", and no such linear layer" : ", and such a linear layer");
-    if (full == hops) layer[e++] = linear;
-    for (int64_t i = 0; e <= hops; i++)
-        if (sees_all(c, i, task->length)) layer[e++] = i;
-    return HOP_OK;
+    no_duties(c, duty);
+    if (full_duties(c, s, task, duty)) return HOP_OK;
+    no_duties(c, duty);
+    int done = early_duties(c, s, task, duty);
+    if (done > hops) return HOP_OK;
+    for (int64_t i = c->pattern.layers - 1; full + (before > 0) > hops && i >= 0; i--) {
+        hop_status room = sees_all(c, i, task->length) ? hop__stream_room(c, s, task, i, done, err) : HOP_OK;
+        if (room != HOP_OK) return room; /* they are enough, and too narrow */
+    }
+    return hop_fail(
+        err, HOP_EDOMAIN,
+        "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first, "
+        "or states that hold the tables; the pattern has %lld that attend and %lld linear, which make "
+        "%d hop%s",
+        hops, hops + 1, hops, (long long)full, (long long)linear, done > 1 ? done - 1 : 0,
+        done == 2 ? "" : "s");
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */
@@ -133,25 +212,56 @@ static hop_status choose_sizes(hop_config *c, hop__stream *s, hop_error *err)
         return hop_fail(err, HOP_EDOMAIN, "hidden_size: these sizes need %d numbers, not %lld", s->f.d_model,
                         (long long)c->d_model);
     s->constant = c->norm == HOP_NORM_RMS ? HOP__LARGE_ONE : 1;
+    if (c->tied && c->norm == HOP_NORM_NONE)
+        s->gain += (float)s->f.digit_bits; /* w's digits are read out, too */
     s->root = sqrt(s->constant * s->constant / (double)c->d_model + c->norm_eps);
     return hop_config_validate(c, err);
 }
 
-static hop_status fill(hop_model *m, hop__stream *s, const hop_task *task, const int64_t *layer,
+static hop_status fill(hop_model *m, hop__stream *s, const hop_task *task, const hop__duty *duty,
                        hop_error *err)
 {
     const hop_config *c = hop_model_config(m);
     hop_status status = HOP_OK;
     fill_ends(m, s, task);
-    if (c->norm != HOP_NORM_NONE) fill_norms(m, s, layer);
-    for (int e = 0; status == HOP_OK && e <= s->f.hops; e++) {
-        hop__fields first = s->f; /* of a linear layer: i_0 has one digit */
+    if (c->norm != HOP_NORM_NONE) fill_norms(m, s, duty);
+    for (int64_t i = 0; status == HOP_OK && i < c->pattern.layers; i++) {
+        hop__fields first = s->f; /* of the linear layer that brings i_0, which has one digit */
         first.reg = s->reg[0], first.bits = s->f.code.width[0];
-        if (is_linear(c, layer[e]))
-            hop__fill_linear(m, &first, layer[e], s->one, task->length);
+        if (duty[i].e < 0) continue;
+        if (!is_linear(c, i))
+            status = hop__stream_look_up(m, s, &task->funccomp, i, duty[i].e, err);
+        else if (duty[i].e == 0)
+            hop__fill_linear(m, &first, i, s->one, task->length);
         else
-            status = hop__stream_look_up(m, s, &task->funccomp, layer[e], e, err);
+            hop__fill_table(m, s, i, duty[i]);
     }
+    return status;
+}
+
+static hop_status check_carrier(hop_config *c, const hop__stream *s, const hop__duty *duty, hop_error *err)
+{
+    hop__fields first = s->f;
+    first.bits = s->f.code.width[0];
+    for (int64_t i = 0; i < c->pattern.layers; i++)
+        if (duty[i].e == 0 && is_linear(c, i)) return hop__linear_ready(c, &first, i, err);
+    return HOP_OK;
+}
+
+static hop_status build(hop_model **out, hop_config *c, hop__stream *s, const hop_task *task, hop_error *err)
+{
+    hop_status status = choose_sizes(c, s, err);
+    if (status != HOP_OK) return status;
+    hop__duty *duty = hop_alloc((size_t)c->pattern.layers * sizeof *duty);
+    if (!duty) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    status = hop__stream_duties(c, s, &task->funccomp, duty, err);
+    if (status == HOP_OK) status = check_carrier(c, s, duty, err);
+    if (status == HOP_OK) status = hop_model_new(out, c, err);
+    if (status == HOP_OK && (status = fill(*out, s, task, duty, err)) != HOP_OK) {
+        hop_model_free(*out);
+        *out = NULL;
+    }
+    hop_free(duty);
     return status;
 }
 
@@ -160,23 +270,10 @@ hop_status hop__construct_shaped(hop_model **out, const hop_task *task, const ho
 {
     hop__stream s;
     hop_config c;
-    int64_t layer[HOP_MAX_HOPS + 1];
     hop__stream_init(&s, &task->funccomp, shape->tied);
     hop_status status = shape_config(&c, task, shape, construction, err);
     if (status != HOP_OK) return status;
-    status = choose_sizes(&c, &s, err);
-    if (status == HOP_OK) status = hop__stream_layers(&c, &task->funccomp, layer, err);
-    if (status == HOP_OK && is_linear(&c, layer[0])) {
-        hop__fields first = s.f;
-        first.bits = s.f.code.width[0];
-        status = hop__linear_ready(&c, &first, layer[0], err);
-    }
-    if (status == HOP_OK) status = hop_model_new(out, &c, err);
+    status = build(out, &c, &s, task, err);
     hop_config_free(&c);
-    if (status != HOP_OK) return status;
-    status = fill(*out, &s, task, layer, err);
-    if (status == HOP_OK) return HOP_OK;
-    hop_model_free(*out);
-    *out = NULL;
     return status;
 }

@@ -22,20 +22,39 @@ typedef struct hop__stream {
 
 /* Fields for these sizes: `tied` puts the answer where the token table has its code. */
 void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied);
-/* Which layer makes look-up e = 0 .. L. HOP_EDOMAIN: there are too few. */
-hop_status hop__stream_layers(const hop_config *c, const hop_funccomp *task, int64_t layer[HOP_MAX_HOPS + 1],
-                              hop_error *err);
-/* Look-up e in full-attention layer `layer`. HOP_EDOMAIN: its heads cannot make one. */
+int hop__stream_bits(const hop__stream *s, int e); /* of what look-up e brings */
+
+/* What a layer does: look-up e, of entries first .. first + count - 1 of the table. e < 0: nothing. */
+typedef struct hop__duty {
+    int e;
+    int64_t first, count;
+} hop__duty;
+/* What every layer does: duty [layers]. Full layers where they are enough; else every look-up is done as
+ * early as can be, by the next full layer or by states that hold its table. HOP_EDOMAIN: there are too few.
+ */
+hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                              hop__duty *duty, hop_error *err);
+/* Look-up e in full-attention layer `layer`. HOP_EDOMAIN: its heads have no room for it. */
+hop_status hop__stream_room(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t layer,
+                            int e, hop_error *err);
 hop_status hop__stream_look_up(hop_model *m, const hop__stream *s, const hop_funccomp *task, int64_t layer,
                                int e, hop_error *err);
 
-/* hybrid.c: the linear layer `layer` brings i_0 to the last token. Some mixers do so with all that they have
+/* wiring.c: the linear layer `layer` brings i_0 to the last token. Some mixers do so with all that they have
  * in the models that use them, convolutions, gates and norms; the others get the plainest sizes of their own.
  */
 bool hop__linear_can_dress(const char *mixer);
 hop_status hop__linear_ready(hop_config *c, const hop__fields *f, int64_t layer, hop_error *err);
+/* Is there room for a code of so many bits? */
+bool hop__linear_carries(const hop_config *c, int bits, int64_t layer);
+/* Do bits arrive as ±1, or only with the right sign? */
+bool hop__linear_is_exact(const hop_config *c, int64_t layer);
 /* one: the column of the constant, -1: there is none, nor any gate. */
 void hop__fill_linear(hop_model *m, const hop__fields *f, int64_t layer, int one, int64_t tokens);
+
+/* table.c: entries of z_e, e >= 1, that the state of linear layer `layer` can hold; 0: none. */
+int64_t hop__table_entries(const hop_config *c, const hop__stream *s, int64_t layer, int e);
+void hop__fill_table(hop_model *m, const hop__stream *s, int64_t layer, hop__duty duty);
 
 /* shaped.c: the network for `task` in the architecture `shape`. */
 hop_status hop__construct_shaped(hop_model **out, const hop_task *task, const hop_config *shape,

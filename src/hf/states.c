@@ -26,6 +26,12 @@ void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t
         hop__hf_fail(r, HOP_EDOMAIN, "sizes: a state of %s without a number", kind);
 }
 
+void hop__hf_table(hop__hf *r, int64_t heads, int64_t keys)
+{
+    hop_hf_linear *l = &r->plan->linear;
+    l->key_rows = l->conv_elems > 0 ? hop__hf_mul(r, heads, keys) : 0;
+}
+
 /* `channels` through a convolution of as many taps as the key says. */
 static int64_t conv(hop__hf *r, const char *key, int64_t channels)
 {
@@ -39,6 +45,7 @@ static void gated_delta(hop__hf *r, int64_t nk, int64_t nv, int64_t dk, int64_t 
     int64_t channels = 2 * hop__hf_mul(r, nk, dk) + hop__hf_mul(r, nv, dv);
     hop__hf_state(r, "gated_deltanet", (const int64_t[3]){nv, dk, dv},
                   conv(r, "linear_conv_kernel_dim", channels));
+    hop__hf_table(r, nk, dk);
 }
 
 void hop__hf_linear_gdn(hop__hf *r)
@@ -63,6 +70,7 @@ static void kda(hop__hf *r, int64_t heads, int64_t dim, const char *conv_key)
 {
     hop__hf_state(r, "kda", (const int64_t[3]){heads, dim, dim},
                   conv(r, conv_key, hop__hf_mul(r, 3 * heads, dim)));
+    hop__hf_table(r, heads, dim);
 }
 
 /* In a part of its own, or, where the file was saved again, beside the other keys. The defaults are

@@ -63,7 +63,7 @@ static void back_rows(back_block *b, const hop__attn_back *t, int64_t head, int6
     for (int64_t r = 0; r < BACK_LD; r++) b->lse[r] = b->dsum[r] = 0.0f;
     for (int64_t r = 0; r < rows; r++) {
         for (int64_t e = 0; e < c->key_dim; e++) b->q[r * b->kp + e] = q[r * c->q_stride + e] * c->scale;
-        memcpy(b->d_o + r * b->vp, d_o + r * c->o_stride, sizeof(float) * (size_t)c->value_dim);
+        row_copy(b->d_o + r * b->vp, d_o + r * c->o_stride, c->value_dim);
         b->lse[r] = t->lse[head * c->queries + row + r];
         dots(b->dsum + r, o + r * c->o_stride, d_o + r * c->o_stride, 0, c->value_dim, 1);
     }

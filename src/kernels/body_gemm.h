@@ -36,11 +36,26 @@ static void panel_to_columns(tile_job t, float *part, int64_t m, int64_t n)
         for (int64_t j = 0; j < n; j++) c[i * ldc + j] = (add ? c[i * ldc + j] : 0.0f) + part[i * NR + j];
 }
 
+/* While this panel's m rows are computed the next one, columns j .. n - 1 of b, is asked for: weights and
+ * gradients of a network in training come from the third level of cache. */
+static void panel_ahead(ahead *a, hop_mat b, int64_t p0, int64_t depth, int64_t j, int64_t n, int64_t m)
+{
+    const float *p = b.p + p0 * b.rs + j * b.cs;
+    const int64_t cols = hop__min(NR, n - j);
+    a->count = 0, a->tiles = m / MR;
+    if (b.rs == 1)
+        ahead_add(a, p, b.cs, depth, cols);
+    else if (b.cs == 1)
+        ahead_add(a, p, b.rs, cols, depth);
+    ahead_begin(a);
+}
+
 static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], bool accumulate)
 {
     enum { few = 2 * MR }; /* so few rows do not repay the copy of a panel that lies well */
     const int64_t m = mnk[0], n = mnk[1], k = mnk[2];
     float packed[HOP__GEMM_DEPTH * NR], part[HOP__GEMM_ROWS * NR];
+    ahead next = {.count = 0};
     assert(m <= HOP__GEMM_ROWS);
     for (int64_t i = 0; k == 0 && !accumulate && i < m; i++)
         memset(c + i * ldc, 0, sizeof(float) * (size_t)n);
@@ -54,6 +69,7 @@ static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[
             t.b = direct ? b.p + p * b.rs + j : packed;
             t.ldb = direct ? b.rs : NR;
             t.mode = p > 0 || accumulate ? TILE_ADD : TILE_SET;
+            if (m > 4 * MR && j + NR < n) t.ahead = &next, panel_ahead(&next, b, p, depth, j + NR, n, m);
             if (cols == NR || cols == LANES)
                 panel(&t, m, width_for(cols));
             else

@@ -23,6 +23,9 @@ typedef struct scan {
     int64_t g_step;   /* from a token's gate to the next one's; 0: the head's */
     float m;          /* mlstm: the stabiliser */
     double head_gate; /* e^g when it is the head's */
+    bool even;        /* one gate for all tokens: what follows from the place in a chunk alone is made once */
+    int64_t far_count;
+    float far[HOP__SCAN_CHUNK]; /* `even`: decay from a chunk's start to each token, for far_count of them */
 } scan;
 
 INLINE const float *at_head(const float *p, int64_t offset)
@@ -41,6 +44,7 @@ static scan scan_open(hop__scan_kind kind, const hop_scan *c, const hop_scan_in 
     if (c->gate != HOP_GATE_NONE) s.g = at_head(in->g, c->gate == HOP_GATE_KEY ? h * K : h);
     s.g_step = c->gate == HOP_GATE_HEAD ? 0 : c->gate_stride;
     s.head_gate = s.g && c->gate == HOP_GATE_HEAD ? exp((double)s.g[0]) : 1.0;
+    s.even = kind != HOP__MLSTM && (c->gate == HOP_GATE_NONE || c->gate == HOP_GATE_HEAD);
     return s;
 }
 
@@ -168,16 +172,6 @@ INLINE float row_dot(const float *a, const float *b, int64_t n)
 
 /* Heads lie side by side, so a head's rows are kilobytes apart, each in a page of its own, where no hardware
  * prefetcher follows; asking for them one chunk ahead halves the time of a scan over 16 heads. */
-INLINE void fetch_row(const float *p, int64_t n)
-{
-#if defined(__GNUC__)
-    for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(p + i);
-    __builtin_prefetch(p + n - 1);
-#else
-    (void)p, (void)n;
-#endif
-}
-
 /* Rows of token t, if there is one. */
 INLINE void fetch_q(const scan *s, int64_t t)
 {

@@ -21,17 +21,17 @@ typedef struct back {
     const hop__scan_back *t;
     token_rows rows[BACK]; /* hi, lo, key, x, p, y of each token of the block */
     scalars sc[BACK];
-    float *rest;           /* [BACK, ld]: delta: v - p */
-    float *states;         /* [BACK + 1, K, ld] */
-    float *kept;           /* [blocks, K, ld]: the state before each block */
-    float *kept_m;         /* [blocks] */
-    float *ds;             /* [K, ld] */
-    float *d_o, *dx, *dp;  /* [ld] */
-    float *parts, *turned; /* [SUMS, Kp, LANES], [LANES, Kp] */
-    float *sums;           /* [SUMS, Kp] */
-    double head_gate;      /* its gradient */
-    double dm;             /* mlstm: of the stabiliser */
-    bool add;              /* not the first head of its key head */
+    float *rest;          /* [BACK, ld]: delta: v - p */
+    float *states;        /* [BACK + 1, K, ld] */
+    float *kept;          /* [blocks, K, ld]: the state before each block */
+    float *kept_m;        /* [blocks] */
+    float *ds;            /* [K, ld] */
+    float *d_o, *dx, *dp; /* [ld] */
+    float *parts;         /* [SUMS, Kp, LANES] */
+    float *sums;          /* [SUMS, Kp] */
+    double head_gate;     /* its gradient */
+    double dm;            /* mlstm: of the stabiliser */
+    bool add;             /* not the first head of its key head */
 } back;
 
 /* ---- one token ------------------------------------------------------------------------------- */
@@ -124,18 +124,16 @@ INLINE void scan_row(const back *w, const scan_rows *r, int64_t k, const hop__sc
     UNROLL for (int i = 0; i <= used; i++) v_store(w->parts + (i * Kp + k) * LANES, sum[i]);
 }
 
-/* y[k] = sum of the LANES floats of row k of part [K, LANES]: all turned over first, then added lane by lane.
- */
-static void add_up(float *y, const float *part, float *turned, int64_t K)
+/* y[k] = sum of the LANES floats of row k of part [K, LANES]. */
+static void add_up(float *y, const float *part, int64_t K)
 {
-    const int64_t Kp = hop__round_up(K, HOP__PANEL_MAX);
-    transpose(turned, Kp, part, LANES, K, LANES);
-    for (int64_t k = 0; k < K; k += LANES) { /* what is behind the last row is added up and never looked at */
-        vf sum[LANES];
-        UNROLL for (int i = 0; i < LANES; i++) sum[i] = v_load(turned + i * Kp + k);
-        UNROLL for (int h = LANES / 2; h > 0; h /= 2) UNROLL for (int i = 0; i < h; i++) sum[i] += sum[i + h];
-        v_store(y + k, sum[0]);
+    vf sum[LANES];
+    int64_t k = 0;
+    for (; k + LANES <= K; k += LANES) {
+        UNROLL for (int i = 0; i < LANES; i++) sum[i] = v_load(part + (k + i) * LANES);
+        v_store(y + k, v_sums(sum));
     }
+    for (; k < K; k++) y[k] = v_sum(v_load(part + k * LANES));
 }
 
 static void back_all_rows(const back *w, const scan_rows *r)
@@ -151,7 +149,7 @@ static void back_all_rows(const back *w, const scan_rows *r)
     else
         for (int64_t k = 0; k < K; k++) scan_row(w, r, k, HOP__DECAY, false);
     const int used = kind == HOP__DPLR ? SUM_B : kind == HOP__DELTA ? SUM_A : SUM_D;
-    for (int64_t i = 0; i <= used; i++) add_up(w->sums + i * Kp, w->parts + i * Kp * LANES, w->turned, K);
+    for (int64_t i = 0; i <= used; i++) add_up(w->sums + i * Kp, w->parts + i * Kp * LANES, K);
 }
 
 /* ---- what goes out --------------------------------------------------------------------------- */
@@ -368,6 +366,6 @@ static void back_head(const hop__scan_back *t, int64_t h)
     w.states = take(&p, (BACK + 1) * size), w.kept = take(&p, blocks * size), w.kept_m = take(&p, blocks);
     w.rest = take(&p, BACK * w.s.ld), w.ds = take(&p, size);
     w.d_o = take(&p, w.s.ld), w.dx = take(&p, w.s.ld), w.dp = take(&p, w.s.ld);
-    w.parts = take(&p, SUMS * Kp * LANES), w.turned = take(&p, Kp * LANES), w.sums = take(&p, SUMS * Kp);
+    w.parts = take(&p, SUMS * Kp * LANES), w.sums = take(&p, SUMS * Kp);
     back_run_head(&w, t->state ? t->state + h * state_floats(&w.s) : NULL);
 }

@@ -36,12 +36,13 @@ INLINE void update_tile(const tile_job *t, int64_t first, const int rows, const 
     tile_sums(t, first, sum, rows, wide);
     const int64_t gs = t->step, ldc = t->ldc;
     const float *hi = t->hi + first * gs, *lo = t->lo + first * gs;
+    const float *from = (t->old ? t->old : t->c) + first * ldc;
     float *c = t->c + first * ldc;
     UNROLL for (int i = 0; i < rows; i++)
     {
         UNROLL for (int w = 0; w < wide; w++)
         {
-            vf old = v_load(c + i * ldc + w * LANES);
+            vf old = v_load(from + i * ldc + w * LANES);
             v_store(c + i * ldc + w * LANES, hi[i * gs] * old + (lo[i * gs] * old + sum[i][w]));
         }
     }
@@ -88,8 +89,10 @@ typedef void panel_fn(const tile_job *t, int64_t rows);
 /* Every panel of columns: t.b and t.c move along. */
 static void columns_run(tile_job t, int64_t rows, int64_t cols, panel_fn *wide, panel_fn *half)
 {
-    for (int64_t j = 0; j < cols; j += NR, t.b += NR, t.c += NR)
+    for (int64_t j = 0; j < cols; j += NR, t.b += NR, t.c += NR) {
         (width_for(cols - j) == NV ? wide : half)(&t, rows);
+        if (t.old) t.old += NR;
+    }
 }
 
 /* v of the chunk as rows of M from `row` on, times beta for delta. */
@@ -103,7 +106,7 @@ static void values_load(chunk *h, int64_t row)
         if (s->kind == HOP__DELTA)
             scale_row(x, v, h->beta[t], s->V);
         else
-            memcpy(x, v, sizeof(float) * (size_t)s->V);
+            row_copy(x, v, s->V);
         if (s->ld == s->V) continue;
         memset(x + s->V, 0, sizeof(float) * (size_t)(s->ld - s->V));
         if (s->kind == HOP__MLSTM) x[s->V] = 1.0f;

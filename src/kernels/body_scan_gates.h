@@ -82,7 +82,7 @@ static void coefficients_scalar(chunk *h)
     scan *s = h->s;
     const hop_scan *c = s->c;
     const int64_t K = s->K, n = h->n;
-    const bool delta = s->kind == HOP__DELTA, head = s->kind != HOP__MLSTM && c->gate == HOP_GATE_HEAD;
+    const bool delta = s->kind == HOP__DELTA;
     float hi[CHUNK], lo[CHUNK], e[CHUNK] = {0};
     double sum = 0.0;
     for (int64_t t = 0; t < n; t++) {
@@ -90,14 +90,16 @@ static void coefficients_scalar(chunk *h)
         fetch_q(h->next, h->next_first + t);
         h->beta[t] = sc.beta, h->key[t] = sc.key, h->m_at[t] = sc.m;
         sum += sc.log_gate;
-        float far = (float)exp(sum);
-        split(head ? s->head_gate : exp(sc.log_gate), hi + t, lo + t);
+        if (!s->even || t >= s->far_count) s->far[t] = (float)exp(sum);
+        const float far = s->far[t];
+        split(s->even ? s->head_gate : exp(sc.log_gate), hi + t, lo + t);
         scale_row(h->q + t * K, s->q + (h->first + t) * c->q_stride, c->scale, K);
         scale_row(h->cq + t * h->row, h->q + t * K, far, K);
         if (!delta) continue;
-        memcpy(h->a + t * K, s->k + (h->first + t) * c->k_stride, sizeof(float) * (size_t)K);
+        row_copy(h->a + t * K, s->k + (h->first + t) * c->k_stride, K);
         scale_row(h->ca + t * h->row, h->a + t * K, -far * sc.beta, K);
     }
+    if (s->even) s->far_count = hop__max(s->far_count, n);
     columns_load(h, h->right, s->k + h->first * c->k_stride, NULL, c->k_stride);
     pairs_lower(h, (tile_job){.c = h->cq + K, .a = h->q, .rs = K}, 0, n);
     if (delta) pairs_lower(h, (tile_job){.c = h->ca + K, .a = h->a, .rs = K}, 0, n);

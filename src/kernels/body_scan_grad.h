@@ -14,21 +14,24 @@
 typedef struct grad {
     scan s;
     const hop__scan_back *t;
-    bool add;               /* not the first head of its key head */
-    int64_t first, n, next; /* the chunk at hand; where the one after it begins */
+    bool add;         /* not the first head of its key head */
+    int64_t first, n; /* the chunk at hand */
+    int64_t gated;    /* its length when grad_gates last made all it makes */
+    ahead ahead;      /* rows of the one after it */
+    bool far_apart;   /* all rows together do not fit into L2, so it is worth asking for them */
     int64_t Kp, slot;
     float *kept, *kept_m;   /* [chunks, slot]: the state [K, ld], delta: r = v - p [CHUNK, ld]; mlstm's m */
     float *ds, *s_t, *ds_t; /* [K, ld]; [cols, Kp] */
     float *x, *x_t, *y;     /* [CHUNK, ld], [cols, CHUNK], [CHUNK, ld] */
     float *d_o;             /* [2 n, ld]: d_o, then z */
-    float *q_r, *k_r, *k_c, *k_e;   /* [CHUNK, Kp] */
-    float *q_s;                     /* [2 n, Kp]: q_s, then k_s */
-    float *k_ct;                    /* [K, CHUNK] */
-    float *dq_r, *dk_r, *dk_c;      /* [CHUNK, Kp] */
-    float *dq_s, *dk_e;             /* [2 n, Kp]: dq_s, then dk_s; [CHUNK, Kp] */
-    float *e, *p, *a, *g, *w;       /* [CHUNK, CHUNK]: E, P, A, dP, dA */
-    float *ca;                      /* [CHUNK, row]: coefficients of r */
-    float *parts, *turned, *part_k; /* see add_up: [CHUNK, LANES], [LANES, CHUNK], [CHUNK] */
+    float *q_r, *k_r, *k_c, *k_e; /* [CHUNK, Kp] */
+    float *q_s;                   /* [2 n, Kp]: q_s, then k_s */
+    float *k_ct;                  /* [K, CHUNK] */
+    float *dq_r, *dk_r, *dk_c;    /* [CHUNK, Kp] */
+    float *dq_s, *dk_e;           /* [2 n, Kp]: dq_s, then dk_s; [CHUNK, Kp] */
+    float *e, *p, *a, *g, *w;     /* [CHUNK, CHUNK]: E, P, A, dP, dA */
+    float *ca;                    /* [CHUNK, row]: coefficients of r */
+    float *parts, *part_k;        /* see add_up: [CHUNK, LANES], [CHUNK] */
     scalars sc[HOP__SCAN_CHUNK];
     float far[HOP__SCAN_CHUNK], end[HOP__SCAN_CHUNK], beta[HOP__SCAN_CHUNK];
     float dm_own[HOP__SCAN_CHUNK]; /* mlstm: what the quotient gives m */
@@ -87,13 +90,20 @@ static void unsolve_half(const tile_job *t, int64_t rows)
     tile_rows_up(t, rows, 1, unsolve_tile);
 }
 
-/* c[t, j] = a[t, ..] · b[.., j] for j <= t (and some behind); a has rows rs apart, b [k, CHUNK]. */
-static void grad_pairs(float *c, const float *a, int64_t rs, const float *b, int64_t k, int64_t n)
+static void grad_run(grad *w, tile_job t, int64_t rows, int64_t cols, panel_fn *wide, panel_fn *half)
 {
+    t.ahead = &w->ahead;
+    columns_run(t, rows, cols, wide, half);
+}
+
+/* c[t, j] = a[t, ..] · b[.., j] for j <= t (and some behind); a has rows rs apart, b [k, CHUNK]. */
+static void grad_pairs(grad *w, float *c, const float *a, int64_t rs, const float *b, int64_t k)
+{
+    const int64_t n = w->n;
     for (int64_t j = 0; j < n; j += NR) {
         const int64_t first = hop__min(LANES, n - j);
         tile_job t = {.c = c + j * CHUNK + j, .ldc = CHUNK, .a = a + j * rs, .rs = rs, .cs = 1};
-        t.b = b + j, t.ldb = CHUNK, t.k = k;
+        t.b = b + j, t.ldb = CHUNK, t.k = k, t.ahead = &w->ahead;
         panel(&t, first, 1);
         t.c += first * CHUNK, t.a += first * rs;
         panel(&t, n - j - first, NV);
@@ -106,17 +116,40 @@ static void grad_pairs(float *c, const float *a, int64_t rs, const float *b, int
 static void rows_load(float *dst, int64_t ld, const float *src, int64_t stride, int64_t n, int64_t dim)
 {
     for (int64_t i = 0; i < n; i++, dst += ld, src += stride) {
-        memcpy(dst, src, sizeof(float) * (size_t)dim);
+        row_copy(dst, src, dim);
         if (ld > dim) memset(dst + dim, 0, sizeof(float) * (size_t)(ld - dim));
     }
 }
 
-/* Asks for row t of the chunk that comes next, if there is one: a few at a time, between other work, since
- * only some twenty lines can be on their way. */
-INLINE void grad_fetch(const grad *w, const float *p, int64_t t, int64_t stride, int64_t dim)
+/* The rows at `p` of the chunk from token `next` on are to be asked for. */
+static void grad_ask(grad *w, const float *p, int64_t next, int64_t stride, int64_t dim)
 {
-    const int64_t at = w->next + t;
-    if (p && at >= 0 && at < w->s.c->tokens) fetch_row(p + at * stride, dim);
+    if (p) ahead_add(&w->ahead, p + next * stride, stride, dim, hop__min(CHUNK, w->s.c->tokens - next));
+}
+
+/* Those that the pass, the first or the second, reads and writes at that chunk, what is wanted first last. */
+static void grad_ahead(grad *w, int64_t next, bool second)
+{
+    const scan *s = &w->s;
+    const hop_scan *c = s->c;
+    const hop_scan_grad *g = w->t->g;
+    w->ahead.count = 0;
+    if (!w->far_apart) return;
+    if (next < 0 || next >= c->tokens) return;
+    const float *slot = w->kept + next / CHUNK * w->slot;
+    if (second) {
+        grad_ask(w, grad_at(g->dk, s->key_head * s->K), next, c->k_stride, s->K);
+        grad_ask(w, grad_at(g->dq, s->key_head * s->K), next, c->q_stride, s->K);
+        grad_ask(w, grad_at(g->dv, s->head * s->V), next, c->v_stride, s->V);
+        grad_ask(w, g->d_o + s->head * s->V, next, c->o_stride, s->V);
+        grad_ask(w, s->q, next, c->q_stride, s->K);
+    } else if (next + CHUNK < c->tokens) {
+        slot += w->slot; /* what it will write */
+    }
+    ahead_add(&w->ahead, slot, s->ld, s->ld, w->slot / s->ld);
+    grad_ask(w, s->v, next, c->v_stride, s->V);
+    grad_ask(w, s->k, next, c->k_stride, s->K);
+    ahead_begin(&w->ahead);
 }
 
 /* dst[i] = f (a[i] + fb b[i] + fc c[i]), added to what is there if `add`; c may be NULL, dst too. */
@@ -144,14 +177,17 @@ static void emit_sum(float *restrict dst, const float *a, const float *b, const 
 static void grad_gates(grad *w)
 {
     scan *s = &w->s;
-    const bool head = s->kind != HOP__MLSTM && s->c->gate == HOP_GATE_HEAD;
+    if (s->even && w->gated == w->n) { /* as they were */
+        for (int64_t t = 0; t < w->n; t++) w->beta[t] = scalars_at(s, w->first + t).beta;
+        return;
+    }
+    w->gated = w->n;
     float e[CHUNK] = {0}, hi, lo;
     double all = 1.0;
     for (int64_t t = 0; t < w->n; t++) {
         const scalars sc = w->sc[t] = scalars_at(s, w->first + t);
-        const double one = head ? s->head_gate : exp(sc.log_gate);
+        const double one = s->even ? s->head_gate : exp(sc.log_gate);
         float *row = w->e + t * CHUNK;
-        grad_fetch(w, s->k, t, s->c->k_stride, s->K), grad_fetch(w, s->v, t, s->c->v_stride, s->V);
         all *= one;
         split(one, &hi, &lo);
         w->far[t] = (float)all, w->beta[t] = sc.beta;
@@ -180,7 +216,7 @@ static void grad_rest(grad *w, float *state)
     const int64_t K = s->K, ld = s->ld, n = w->n, row = K + CHUNK;
     float *r = state + K * ld, less[CHUNK] = {0};
     rows_load(r, ld, s->v + w->first * s->c->v_stride, s->c->v_stride, n, s->V);
-    grad_pairs(w->a, w->k_c, w->Kp, w->k_ct, K, n);
+    grad_pairs(w, w->a, w->k_c, w->Kp, w->k_ct, K);
     for (int64_t t = 0; t < n; t++) {
         float *ca = w->ca + t * row;
         scale_row(ca, w->k_c + t * w->Kp, -w->far[t], K);
@@ -190,7 +226,7 @@ static void grad_rest(grad *w, float *state)
         less[t] = -w->beta[t];
     }
     tile_job t = {.c = r, .ldc = ld, .a = w->ca, .rs = row, .cs = 1, .b = state, .ldb = ld, .k = K};
-    columns_run(t, n, s->cols, solve_wide, solve_half);
+    grad_run(w, t, n, s->cols, solve_wide, solve_half);
 }
 
 /* x of the chunk. */
@@ -217,16 +253,15 @@ static void grad_forward(grad *w, const float *state)
         w->n = hop__min(CHUNK, T - w->first);
         const bool last = w->first + CHUNK >= T;
         if (last && s->kind != HOP__DELTA) return;
-        w->next = w->first + CHUNK;
+        grad_ahead(w, w->first + CHUNK, false);
         grad_gates(w);
         grad_keys(w);
         if (s->kind == HOP__DELTA) grad_rest(w, now);
         if (last) return;
         grad_values(w, now);
-        memcpy(now + w->slot, now, sizeof(float) * (size_t)(K * ld));
         tile_job t = {.c = now + w->slot, .ldc = ld, .a = w->k_e, .rs = 1, .cs = w->Kp, .b = w->x, .ldb = ld};
-        t.k = w->n, t.hi = &w->hi, t.lo = &w->lo;
-        columns_run(t, K, s->cols, update_wide, update_half);
+        t.k = w->n, t.hi = &w->hi, t.lo = &w->lo, t.old = now;
+        grad_run(w, t, K, s->cols, update_wide, update_half);
     }
 }
 
@@ -236,10 +271,10 @@ static void grad_quotients(grad *w, const float *state)
     const scan *s = &w->s;
     const int64_t V = s->V, ld = s->ld;
     tile_job t = {.c = w->y, .ldc = ld, .a = w->q_s, .rs = w->Kp, .cs = 1, .b = state, .ldb = ld, .k = s->K};
-    columns_run(t, w->n, s->cols, panel_wide, panel_half);
+    grad_run(w, t, w->n, s->cols, panel_wide, panel_half);
     t = (tile_job){
         .c = w->y, .ldc = ld, .a = w->p, .rs = CHUNK, .cs = 1, .b = w->x, .ldb = ld, .mode = TILE_ADD};
-    columns_run(t, w->n, s->cols, lower_wide, lower_half);
+    grad_run(w, t, w->n, s->cols, lower_wide, lower_half);
     for (int64_t i = 0; i < w->n; i++) {
         float *d_o = w->d_o + i * ld;
         w->dm_own[i] = mlstm_quotient(d_o, w->y + i * ld, V, w->sc[i].m);
@@ -255,19 +290,18 @@ static void grad_rows(grad *w, const float *state)
     float *z = w->d_o + n * ld;
     const float *r = state + K * ld;
     tile_job t = {.c = w->y, .ldc = ld, .a = w->k_e, .rs = w->Kp, .cs = 1, .b = w->ds, .ldb = ld, .k = K};
-    columns_run(t, n, s->cols, panel_wide, panel_half);
+    grad_run(w, t, n, s->cols, panel_wide, panel_half);
     t = (tile_job){.c = w->y, .ldc = ld, .a = w->p, .rs = 1, .cs = CHUNK, .b = w->d_o, .ldb = ld, .k = n};
     t.mode = TILE_ADD;
-    columns_run(t, n, s->cols, upper_wide, upper_half);
+    grad_run(w, t, n, s->cols, upper_wide, upper_half);
     if (s->kind == HOP__DELTA) {
         t.a = w->ca, t.b = w->y;
-        columns_run(t, n, s->cols, unsolve_wide, unsolve_half);
+        grad_run(w, t, n, s->cols, unsolve_wide, unsolve_half);
     }
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = w->first + i;
         const float *y = w->y + i * ld;
         const float beta = s->kind == HOP__DELTA ? w->beta[i] : 1.0f;
-        grad_fetch(w, grad_at(g->dv, s->head * V), i, s->c->v_stride, V);
         if (g->dv) scale_row(g->dv + at * s->c->v_stride + s->head * V, y, beta, V);
         if (s->kind != HOP__DELTA) continue;
         scale_row(z + i * ld, y, -beta, ld);
@@ -284,18 +318,16 @@ static void grad_open(grad *w)
     const bool delta = s->kind == HOP__DELTA;
     const float *d_o = w->t->g->d_o + s->head * s->V;
     for (int64_t t = 0; t < n; t++) {
-        grad_fetch(w, s->q, t, c->q_stride, K);
         scale_row(w->q_r + t * Kp, s->q + (w->first + t) * c->q_stride, c->scale, K);
         scale_row(w->q_s + t * Kp, w->q_r + t * Kp, w->far[t], K);
         if (delta) scale_row(w->q_s + (n + t) * Kp, w->k_c + t * Kp, w->far[t], K);
     }
     rows_load(w->d_o, s->ld, d_o + w->first * c->o_stride, c->o_stride, n, s->V);
-    grad_pairs(w->p, w->q_r, Kp, w->k_ct, K, n);
-    if (delta) grad_pairs(w->a, w->k_c, Kp, w->k_ct, K, n);
+    grad_pairs(w, w->p, w->q_r, Kp, w->k_ct, K);
+    if (delta) grad_pairs(w, w->a, w->k_c, Kp, w->k_ct, K);
     for (int64_t t = 0; t < n; t++) {
         const float *e = w->e + t * CHUNK;
         float *a = w->a + t * CHUNK, *ca = w->ca + t * CHUNK;
-        grad_fetch(w, d_o, t, c->o_stride, s->V);
         decay_row(w->p + t * CHUNK, e, 1.0f, t);
         if (!delta) continue;
         decay_row(a, e, 1.0f, t);
@@ -310,8 +342,8 @@ static void grad_pair_slopes(grad *w)
     const scan *s = &w->s;
     const int64_t ld = s->ld, n = w->n;
     transpose(w->x_t, CHUNK, w->x, ld, n, s->cols);
-    grad_pairs(w->g, w->d_o, ld, w->x_t, s->cols, n);
-    if (s->kind == HOP__DELTA) grad_pairs(w->w, w->d_o + n * ld, ld, w->x_t, s->cols, n);
+    grad_pairs(w, w->g, w->d_o, ld, w->x_t, s->cols);
+    if (s->kind == HOP__DELTA) grad_pairs(w, w->w, w->d_o + n * ld, ld, w->x_t, s->cols);
     for (int64_t t = 0; t < n; t++) {
         row_end(w->g + t * CHUNK, t + 1);
         if (s->kind == HOP__DELTA) row_end(w->w + t * CHUNK, t);
@@ -327,9 +359,9 @@ static void grad_state_rows(grad *w, const float *state)
     transpose(w->ds_t, w->Kp, w->ds, ld, s->K, s->cols);
     tile_job t = {
         .c = w->dq_s, .ldc = w->Kp, .a = w->d_o, .rs = ld, .cs = 1, .b = w->s_t, .ldb = w->Kp, .k = s->cols};
-    columns_run(t, s->kind == HOP__DELTA ? 2 * n : n, s->K, panel_wide, panel_half);
+    grad_run(w, t, s->kind == HOP__DELTA ? 2 * n : n, s->K, panel_wide, panel_half);
     t.c = w->dk_e, t.a = w->x, t.b = w->ds_t;
-    columns_run(t, n, s->K, panel_wide, panel_half);
+    grad_run(w, t, n, s->K, panel_wide, panel_half);
 }
 
 /* dq_r = dP k_c, dk_c = dPᵀ q_r + dAᵀ k_r, dk_r = dA k_c; `dk_r` may be dk_c, when k_r is k_c. */
@@ -340,20 +372,24 @@ static void grad_pair_rows(grad *w, const float *k_r)
     tile_job lower = {.c = w->dq_r, .ldc = Kp, .a = w->g, .rs = CHUNK, .cs = 1, .b = w->k_c, .ldb = Kp};
     tile_job upper = {
         .c = w->dk_c, .ldc = Kp, .a = w->g, .rs = 1, .cs = CHUNK, .b = w->q_r, .ldb = Kp, .k = n};
-    columns_run(lower, n, s->K, lower_wide, lower_half);
-    columns_run(upper, n, s->K, upper_wide, upper_half);
+    grad_run(w, lower, n, s->K, lower_wide, lower_half);
+    grad_run(w, upper, n, s->K, upper_wide, upper_half);
     if (s->kind != HOP__DELTA) return;
     upper.a = w->w, upper.b = k_r, upper.mode = TILE_ADD;
-    columns_run(upper, n, s->K, upper_wide, upper_half);
+    grad_run(w, upper, n, s->K, upper_wide, upper_half);
     lower.c = w->dk_r, lower.a = w->w, lower.mode = w->dk_r == w->dk_c ? TILE_ADD : TILE_SET;
-    columns_run(lower, n, s->K, lower_wide, lower_half);
+    grad_run(w, lower, n, s->K, lower_wide, lower_half);
 }
 
-/* Registers of partial sums of a[i] b[i]. */
+/* Registers of partial sums of a[i] b[i]; four chains, so that none waits for its own additions. */
 INLINE vf dot_parts(const float *a, const float *b, int64_t n)
 {
-    vf sum = (vf){0};
-    for (int64_t i = 0; i < n; i += LANES) sum += v_load_to(a, i, n) * v_load_to(b, i, n);
+    vf part[4] = {(vf){0}, (vf){0}, (vf){0}, (vf){0}};
+    int64_t i = 0;
+    for (; i + 4 * LANES <= n; i += 4 * LANES)
+        UNROLL for (int w = 0; w < 4; w++) part[w] += v_load(a + i + w * LANES) * v_load(b + i + w * LANES);
+    vf sum = (part[0] + part[1]) + (part[2] + part[3]);
+    for (; i < n; i += LANES) sum += v_load_to(a, i, n) * v_load_to(b, i, n);
     return sum;
 }
 
@@ -369,7 +405,7 @@ static void grad_gate_slopes(grad *w, const float *state, float *slope, float *c
     for (int64_t t = 0; t < n; t++)
         v_store(w->parts + t * LANES, dot_parts(w->k_e + t * Kp, w->dk_e + t * Kp, K));
     memset(column, 0, sizeof(float) * CHUNK);
-    add_up(w->part_k, w->parts, w->turned, n);
+    add_up(w->part_k, w->parts, n);
     memcpy(column, w->part_k, sizeof(float) * (size_t)n);
     vf first = dot_parts(w->ds, state, K * s->ld) * (w->hi + w->lo);
     for (int64_t t = n - 1; t >= 0; t--) {
@@ -386,7 +422,7 @@ static void grad_gate_slopes(grad *w, const float *state, float *slope, float *c
         }
         v_store(w->parts + t * LANES, sum);
     }
-    add_up(slope, w->parts, w->turned, n);
+    add_up(slope, w->parts, n);
 }
 
 /* mlstm: see emit_mlstm. */
@@ -426,8 +462,6 @@ static void grad_emit(grad *w)
     const bool delta = s->kind == HOP__DELTA;
     for (int64_t t = 0; t < n; t++) {
         const float *dk_s = delta ? w->dq_s + (n + t) * Kp : NULL;
-        grad_fetch(w, grad_at(w->t->g->dq, s->key_head * K), t, c->q_stride, K);
-        grad_fetch(w, grad_at(w->t->g->dk, s->key_head * K), t, c->k_stride, K);
         const float of_q[3] = {c->scale, w->far[t], 0.0f}, of_k[3] = {1.0f, w->end[t], w->far[t]};
         float *dq = grad_at(w->t->g->dq, (w->first + t) * c->q_stride + s->key_head * K);
         float *dk = grad_at(w->t->g->dk, (w->first + t) * c->k_stride + s->key_head * K);
@@ -442,7 +476,7 @@ static void grad_state(grad *w)
     const scan *s = &w->s;
     tile_job t = {.c = w->ds, .ldc = s->ld, .a = w->q_s, .rs = 1, .cs = w->Kp, .b = w->d_o, .ldb = s->ld};
     t.k = s->kind == HOP__DELTA ? 2 * w->n : w->n, t.hi = &w->hi, t.lo = &w->lo;
-    columns_run(t, s->K, s->cols, update_wide, update_half);
+    grad_run(w, t, s->K, s->cols, update_wide, update_half);
 }
 
 static void grad_chunk(grad *w)
@@ -450,7 +484,7 @@ static void grad_chunk(grad *w)
     scan *s = &w->s;
     const float *state = w->kept + w->first / CHUNK * w->slot;
     s->m = w->kept_m[w->first / CHUNK];
-    w->next = w->first - CHUNK;
+    grad_ahead(w, w->first - CHUNK, true);
     grad_gates(w);
     grad_keys(w);
     grad_values(w, state);
@@ -485,7 +519,7 @@ static void grad_take(grad *w, float *p)
     w->e = take(&p, CHUNK * CHUNK), w->p = take(&p, CHUNK * CHUNK), w->a = take(&p, CHUNK * CHUNK);
     w->g = take(&p, CHUNK * CHUNK), w->w = take(&p, CHUNK * CHUNK);
     w->ca = take(&p, CHUNK * (K + CHUNK));
-    w->parts = take(&p, CHUNK * LANES), w->turned = take(&p, CHUNK * LANES), w->part_k = take(&p, CHUNK);
+    w->parts = take(&p, CHUNK * LANES), w->part_k = take(&p, CHUNK);
 }
 
 static void grad_head(const hop__scan_back *t, int64_t h)
@@ -494,6 +528,7 @@ static void grad_head(const hop__scan_back *t, int64_t h)
     const hop_scan_grad *g = t->g;
     grad w = {.s = scan_open(t->kind, c, t->in, h), .t = t, .add = h % (c->heads / c->key_heads) != 0};
     w.Kp = hop__round_up(c->key_dim, HOP__PANEL_MAX);
+    w.far_apart = c->tokens * (2 * c->q_stride + 2 * c->k_stride + 3 * c->v_stride) > (1 << 17);
     w.s.ld = hop__round_up(w.s.cols, LANES);
     grad_take(&w, t->scratch);
     memset(w.ds, 0, sizeof(float) * (size_t)(w.s.K * w.s.ld));

@@ -135,9 +135,10 @@ static const float *value_row(const scan *s, int64_t t, float *row)
 static scalars token_step(scan *s, int64_t t, const float *src, float *dst, token_rows *r, float *rest,
                           bool y)
 {
-    enum { ahead = 4 };
+    enum { tokens_ahead = 4 };
     const int64_t K = s->K, ld = s->ld;
-    fetch_q(s, t + ahead), fetch_k(s, t + ahead), fetch_v(s, t + ahead), fetch_g(s, t + ahead);
+    fetch_q(s, t + tokens_ahead), fetch_k(s, t + tokens_ahead), fetch_v(s, t + tokens_ahead),
+        fetch_g(s, t + tokens_ahead);
     scalars sc = scalars_at(s, t);
     step st = {.src = src, .dst = dst, .y = y ? r->y : NULL, .hi = r->hi, .lo = r->lo, .K = K, .ld = ld};
     st.q = s->q + t * s->c->q_stride, st.k = s->k + t * s->c->k_stride;

@@ -102,17 +102,21 @@ static void select_forward(const hop__select_task *t)
 
 /* ---- backward -------------------------------------------------------------------------------- */
 
+/* A first pass keeps the state every SEL_BACK tokens. Then, from the last block of tokens to the first, its
+ * states are computed again and kept with their decays, so that the way back needs no exponential; what does
+ * not depend on the gradient of the state, dC, is made on that way, too. */
 typedef struct sel_back {
     const hop__select_task *t;
     float *A, *dh, *dA;   /* [N, SEL] */
     float *states, *kept; /* [SEL_BACK + 1, N, SEL], [blocks, N, SEL] */
-    float *parts, *turned,
-        *sums; /* of dB and dC over channels, see add_up: [2 N, LANES], [LANES, 2 N], [2 N] */
+    float *hi, *lo;       /* [SEL_BACK, N, SEL]: e^(delta A) */
+    float *parts;         /* [N, LANES], of dB or dC over channels: see add_up */
     float dD[SEL];
 } sel_back;
 
 typedef struct sel_grads {
-    float d_o[SEL], dx[SEL], ddelta[SEL];
+    const float *d_o;
+    float dx[SEL], ddelta[SEL];
 } sel_grads;
 
 /* Adds x to what earlier strips left, if there were any. */
@@ -121,47 +125,98 @@ INLINE void part_add(float *part, vf x, int64_t col)
     v_store(part, col ? v_load(part) + x : x);
 }
 
-/* dh += C d_o; then dB, dC (summed over channels into `parts`), dA, and dh = e dh for the token before. */
-INLINE void sel_back_strip(sel_back *w, const sel_token *t, const float *now, sel_grads *g, int64_t col)
+/* The state after a token, its decays, and what d_o makes of it for dC. */
+INLINE void sel_keep_strip(const sel_back *w, const sel_token *t, int64_t slot, const float *d_o, int64_t col)
 {
-    const int64_t N = t->N;
-    vf x = v_load(t->x + col), delta = v_load(t->delta + col), d_o = v_load(g->d_o + col);
-    vf dx = (vf){0}, ddelta = (vf){0}, hi, lo;
-    for (int64_t n = 0; n < N; n++) {
-        float *dh = w->dh + n * SEL + col, *dA = w->dA + n * SEL + col;
-        vf A = v_load(w->A + n * SEL + col), old = v_load(t->src + n * SEL + col);
-        vf d = v_load(dh) + t->C[n] * d_o;
-        v_exp_split(delta * A, &hi, &lo);
-        vf kept = d * hi + d * lo, gate = kept * old; /* gate: of the exponent */
-        part_add(w->parts + n * LANES, d * (delta * x), col);
-        part_add(w->parts + (N + n) * LANES, d_o * v_load(now + n * SEL + col), col);
-        dx += t->B[n] * d;
-        ddelta += gate * A;
-        v_store(dA, v_load(dA) + gate * delta);
-        v_store(dh, kept);
+    vf delta[NV], dx[NV], out[NV], hi, lo;
+    UNROLL for (int v = 0; v < NV; v++)
+    {
+        delta[v] = v_load(t->delta + col + v * LANES);
+        dx[v] = delta[v] * v_load(t->x + col + v * LANES);
+        out[v] = v_load(d_o + col + v * LANES);
     }
-    v_store(g->ddelta + col, ddelta + dx * x);
-    v_store(g->dx + col, dx * delta);
+    for (int64_t n = 0; n < t->N; n++) {
+        const int64_t at = n * SEL + col, row = slot * t->N * SEL + at;
+        vf sum = (vf){0};
+        UNROLL for (int v = 0; v < NV; v++)
+        {
+            vf old = v_load(t->src + at + v * LANES);
+            v_exp_split(delta[v] * v_load(t->A + at + v * LANES), &hi, &lo);
+            vf now = hi * old + (lo * old + t->B[n] * dx[v]);
+            v_store(t->dst + at + v * LANES, now);
+            v_store(w->hi + row + v * LANES, hi);
+            v_store(w->lo + row + v * LANES, lo);
+            sum += out[v] * now;
+        }
+        part_add(w->parts + n * LANES, sum, col);
+    }
 }
 
-static void sel_back_token(sel_back *w, int64_t i, const float *before)
+/* dh += C d_o; then dB (summed over channels into `parts`), dA, and dh = e dh for the token before. */
+INLINE void sel_back_strip(const sel_back *w, const sel_token *t, int64_t slot, sel_grads *g, int64_t col)
+{
+    vf x[NV], delta[NV], wrote[NV], d_o[NV], dx[NV], ddelta[NV];
+    UNROLL for (int v = 0; v < NV; v++)
+    {
+        x[v] = v_load(t->x + col + v * LANES), delta[v] = v_load(t->delta + col + v * LANES);
+        wrote[v] = delta[v] * x[v], d_o[v] = v_load(g->d_o + col + v * LANES);
+        dx[v] = ddelta[v] = (vf){0};
+    }
+    for (int64_t n = 0; n < t->N; n++) {
+        const int64_t at = n * SEL + col, row = slot * t->N * SEL + at;
+        vf sum = (vf){0};
+        UNROLL for (int v = 0; v < NV; v++)
+        {
+            float *dh = w->dh + at + v * LANES, *dA = w->dA + at + v * LANES;
+            vf d = v_load(dh) + t->C[n] * d_o[v];
+            vf kept = d * v_load(w->hi + row + v * LANES) + d * v_load(w->lo + row + v * LANES);
+            vf gate = kept * v_load(t->src + at + v * LANES); /* of the exponent */
+            sum += d * wrote[v];
+            dx[v] += t->B[n] * d;
+            ddelta[v] += gate * v_load(w->A + at + v * LANES);
+            v_store(dA, v_load(dA) + gate * delta[v]);
+            v_store(dh, kept);
+        }
+        part_add(w->parts + n * LANES, sum, col);
+    }
+    UNROLL for (int v = 0; v < NV; v++)
+    {
+        v_store(g->ddelta + col + v * LANES, ddelta[v] + dx[v] * x[v]);
+        v_store(g->dx + col + v * LANES, dx[v] * delta[v]);
+    }
+}
+
+static void sel_keep_token(const sel_back *w, int64_t i, int64_t slot)
+{
+    const hop__select_task *t = w->t;
+    const int64_t N = t->c->states, size = N * SEL;
+    sel_rows r;
+    sel_token s = sel_at(t, i, &r);
+    s.A = w->A, s.src = w->states + slot * size, s.dst = w->states + (slot + 1) * size;
+    const float *d_o = channels(r.y, t->g->d_o + i * t->c->o_stride + t->first, t->count);
+    for (int64_t j = 0; j < SEL; j += NR) sel_keep_strip(w, &s, slot, d_o, j);
+    add_up(t->part + i * 2 * N + N, w->parts, N);
+}
+
+static void sel_back_token(sel_back *w, int64_t i, int64_t slot)
 {
     const hop__select_task *t = w->t;
     const hop_selective *c = t->c;
     const int64_t N = c->states;
     sel_rows r;
-    sel_grads g = {{0}, {0}, {0}};
+    sel_grads g;
     sel_token s = sel_at(t, i, &r);
-    memcpy(g.d_o, t->g->d_o + i * c->o_stride + t->first, sizeof(float) * (size_t)t->count);
-    s.src = before;
-    for (int64_t j = 0; j < SEL; j += LANES) sel_back_strip(w, &s, before + N * SEL, &g, j);
-    add_up(w->sums, w->parts, w->turned, 2 * N);
-    memcpy(t->part + i * 2 * N, w->sums, sizeof(float) * (size_t)(2 * N));
-    for (int64_t j = 0; j < t->count; j++) {
-        w->dD[j] += g.d_o[j] * s.x[j];
-        float skip = t->in->D ? t->in->D[t->first + j] * g.d_o[j] : 0.0f;
-        if (t->g->dx) t->g->dx[i * c->x_stride + t->first + j] = g.dx[j] + skip;
-        if (t->g->ddelta) t->g->ddelta[i * c->delta_stride + t->first + j] = g.ddelta[j];
+    g.d_o = channels(r.y, t->g->d_o + i * c->o_stride + t->first, t->count);
+    s.src = w->states + slot * N * SEL;
+    for (int64_t j = 0; j < SEL; j += NR) sel_back_strip(w, &s, slot, &g, j);
+    add_up(t->part + i * 2 * N, w->parts, N);
+    for (int64_t j = 0; j < t->count; j += LANES) {
+        const int64_t n = t->count - j, at = t->first + j;
+        vf d_o = v_load(g.d_o + j), dx = v_load(g.dx + j);
+        v_store(w->dD + j, v_load(w->dD + j) + d_o * v_load(s.x + j));
+        if (t->in->D) dx += v_load_to(t->in->D + at, 0, n) * d_o;
+        if (t->g->dx) v_store_to(t->g->dx + i * c->x_stride + at, dx, n);
+        if (t->g->ddelta) v_store_to(t->g->ddelta + i * c->delta_stride + at, v_load(g.ddelta + j), n);
     }
 }
 
@@ -170,10 +225,9 @@ static void select_backward(const hop__select_task *t)
     const hop_selective *c = t->c;
     const int64_t N = c->states, size = N * SEL, T = c->tokens;
     sel_back w = {.t = t, .A = t->scratch};
-    w.dh = w.A + size, w.dA = w.dh + size, w.states = w.dA + size, w.kept = w.states + (SEL_BACK + 1) * size;
-    const int64_t rows = hop__round_up(2 * N, HOP__PANEL_MAX);
+    w.dh = w.A + size, w.dA = w.dh + size, w.states = w.dA + size, w.hi = w.states + (SEL_BACK + 1) * size;
+    w.lo = w.hi + SEL_BACK * size, w.kept = w.lo + SEL_BACK * size;
     w.parts = w.kept + (T + SEL_BACK - 1) / SEL_BACK * size;
-    w.turned = w.parts + rows * LANES, w.sums = w.turned + rows * LANES;
     sel_rows r;
     states_load(w.A, t->in->A + t->first * N, t->count, N);
     states_load(w.states, t->start ? t->start + t->first * N : NULL, t->count, N);
@@ -187,12 +241,8 @@ static void select_backward(const hop__select_task *t)
     for (int64_t first = (T - 1) / SEL_BACK * SEL_BACK; T > 0 && first >= 0; first -= SEL_BACK) {
         const int64_t n = hop__min(SEL_BACK, T - first);
         copy_state(w.states, w.kept + first / SEL_BACK * size, size);
-        for (int64_t i = 0; i < n; i++) {
-            sel_token s = sel_at(t, first + i, &r);
-            s.A = w.A, s.src = w.states + i * size, s.dst = w.states + (i + 1) * size;
-            sel_step(&s);
-        }
-        for (int64_t i = n - 1; i >= 0; i--) sel_back_token(&w, first + i, w.states + i * size);
+        for (int64_t i = 0; i < n; i++) sel_keep_token(&w, first + i, i);
+        for (int64_t i = n - 1; i >= 0; i--) sel_back_token(&w, first + i, i);
     }
     states_store(t->g->d_state ? t->g->d_state + t->first * N : NULL, w.dh, t->count, N);
     states_store(t->g->dA ? t->g->dA + t->first * N : NULL, w.dA, t->count, N);

@@ -14,6 +14,17 @@ typedef enum tile_mode {
     TILE_SCALE /* c = c * alpha[column] + sum */
 } tile_mode;
 
+/* Rows that will be wanted soon, asked for a few at a time while tiles are computed: only some twenty lines
+ * can be on their way at once, so a loop that asks for many waits for memory as if it read them. */
+typedef struct ahead {
+    struct {
+        const float *p;
+        int64_t stride, dim, rows;
+    } of[HOP__AHEAD];
+    int count;           /* of those not yet all asked for */
+    int64_t each, tiles; /* rows a tile; tiles since ahead_begin */
+} ahead;
+
 typedef struct tile_job {
     float *c;
     int64_t ldc;
@@ -26,9 +37,54 @@ typedef struct tile_job {
     const float *alpha;
     const float *hi, *lo; /* what the scans' state rows are decayed by, `step` apart: see body_scan_chunk.h */
     int64_t step;
+    const float *old; /* rows that are decayed into c's; NULL: c's own */
+    ahead *ahead;     /* may be NULL */
 } tile_job;
 
+enum { TILE_LONG = 64 }; /* so many terms hide that c, which is added to, is asked for first */
+
 typedef void tile_fn(const tile_job *t, int64_t first, const int rows, const int wide);
+
+/* n floats, to the second level of cache: what is asked for a chunk ahead would be gone from the first, and
+ * the lines that the first waits for are few. */
+INLINE void fetch_row(const float *p, int64_t n)
+{
+#if defined(__GNUC__)
+    for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(p + i, 0, 2);
+    if ((uintptr_t)p % 64 != 0) __builtin_prefetch(p + n - 1, 0, 2);
+#else
+    (void)p, (void)n;
+#endif
+}
+
+/* Adds `rows` rows of `dim` floats. */
+static void ahead_add(ahead *a, const float *p, int64_t stride, int64_t dim, int64_t rows)
+{
+    if (!p || rows <= 0) return;
+    assert(a->count < HOP__AHEAD);
+    a->of[a->count].p = p, a->of[a->count].stride = stride;
+    a->of[a->count].dim = dim, a->of[a->count++].rows = rows;
+}
+
+/* After the rows are added: they are spread over as many tiles as there were since the last time. */
+static void ahead_begin(ahead *a)
+{
+    int64_t rows = 0;
+    for (int i = 0; i < a->count; i++) rows += a->of[i].rows;
+    a->each = a->tiles > 0 ? (rows + a->tiles - 1) / a->tiles : 4;
+    a->tiles = 0;
+}
+
+static void ahead_ask(ahead *a)
+{
+    a->tiles++;
+    for (int64_t n = a->each; n > 0 && a->count > 0; n--) {
+        const int last = a->count - 1;
+        fetch_row(a->of[last].p, a->of[last].dim);
+        a->of[last].p += a->of[last].stride;
+        if (--a->of[last].rows == 0) a->count--;
+    }
+}
 
 /* The formatter does not know that UNROLL belongs to the loop behind it. */
 /* clang-format off */
@@ -58,6 +114,7 @@ INLINE void tile_sums(const tile_job *t, int64_t first, vf sum[MR][NV], const in
 {
     const int64_t rs = t->rs, cs = t->cs, ldb = t->ldb;
     const float *a[(MR + 2) / 3], *b = t->b;
+    if (t->ahead) ahead_ask(t->ahead);
     UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] = t->a + (first + i) * rs;
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int w = 0; w < wide; w++) sum[i][w] = (vf){0};
@@ -96,6 +153,8 @@ INLINE void tile_both(const tile_job *t, int64_t first, const int rows, const in
 INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wide)
 {
     vf sum[MR][NV];
+    if (t->mode == TILE_ADD && t->k >= TILE_LONG)
+        UNROLL for (int i = 0; i < rows; i++) fetch_row(t->c + (first + i) * t->ldc, wide * LANES);
     tile_sums(t, first, sum, rows, wide);
     tile_write(t, first, sum, rows, wide);
 }
@@ -275,13 +334,21 @@ static void panels_from_rows(float *dst, const float *src, int64_t stride, int64
     }
 }
 
+/* A call of memcpy costs more than so short a row. */
+INLINE void row_copy(float *dst, const float *src, int64_t n)
+{
+    int64_t i = 0;
+    for (; i + LANES <= n; i += LANES) v_store(dst + i, v_load(src + i));
+    for (; i < n; i++) dst[i] = src[i];
+}
+
 /* n rows of `dim` floats, close together: *stride becomes dim. Rows that lie a power of two apart (heads side
  * by side) fall into few cache sets and push each other out of L1: reading them in place costs up to 10 % of
  * the whole attention, copying them 2 %. */
 static const float *rows_gather(float *dst, const float *src, int64_t *stride, int64_t n, int64_t dim)
 {
     if (*stride <= 2 * dim) return src;
-    for (int64_t i = 0; i < n; i++) memcpy(dst + i * dim, src + i * *stride, sizeof(float) * (size_t)dim);
+    for (int64_t i = 0; i < n; i++) row_copy(dst + i * dim, src + i * *stride, dim);
     *stride = dim;
     return dst;
 }

@@ -136,6 +136,44 @@ INLINE float v_sum(vf v)
 #endif
 }
 
+/* Lane i: v_sum(v[i]), bit for bit. Each step halves the registers: what two of them hold in their halves of
+ * 2h lanes is added over h lanes, both results side by side. */
+#if defined(HAVE_SHUFFLE) && LANES == 16
+#define V_FOLD(a, b, lo, hi) (__builtin_shufflevector(a, b, V_##lo) + __builtin_shufflevector(a, b, V_##hi))
+#define V_LO8                0, 1, 2, 3, 4, 5, 6, 7, 16, 17, 18, 19, 20, 21, 22, 23
+#define V_HI8                8, 9, 10, 11, 12, 13, 14, 15, 24, 25, 26, 27, 28, 29, 30, 31
+#define V_LO4                0, 1, 2, 3, 16, 17, 18, 19, 8, 9, 10, 11, 24, 25, 26, 27
+#define V_HI4                4, 5, 6, 7, 20, 21, 22, 23, 12, 13, 14, 15, 28, 29, 30, 31
+#define V_LO2                0, 1, 16, 17, 4, 5, 20, 21, 8, 9, 24, 25, 12, 13, 28, 29
+#define V_HI2                2, 3, 18, 19, 6, 7, 22, 23, 10, 11, 26, 27, 14, 15, 30, 31
+#define V_LO1                0, 16, 2, 18, 4, 20, 6, 22, 8, 24, 10, 26, 12, 28, 14, 30
+#define V_HI1                1, 17, 3, 19, 5, 21, 7, 23, 9, 25, 11, 27, 13, 29, 15, 31
+#elif defined(HAVE_SHUFFLE) && LANES == 8
+#define V_FOLD(a, b, lo, hi) (__builtin_shufflevector(a, b, V_##lo) + __builtin_shufflevector(a, b, V_##hi))
+#define V_LO4                0, 1, 2, 3, 8, 9, 10, 11
+#define V_HI4                4, 5, 6, 7, 12, 13, 14, 15
+#define V_LO2                0, 1, 8, 9, 4, 5, 12, 13
+#define V_HI2                2, 3, 10, 11, 6, 7, 14, 15
+#define V_LO1                0, 8, 2, 10, 4, 12, 6, 14
+#define V_HI1                1, 9, 3, 11, 5, 13, 7, 15
+#endif
+
+INLINE vf v_sums(vf v[LANES])
+{
+#ifdef V_FOLD
+#if LANES == 16
+    UNROLL for (int i = 0; i < 8; i++) v[i] = V_FOLD(v[i], v[i + 8], LO8, HI8);
+#endif
+    UNROLL for (int i = 0; i < 4; i++) v[i] = V_FOLD(v[i], v[i + 4], LO4, HI4);
+    UNROLL for (int i = 0; i < 2; i++) v[i] = V_FOLD(v[i], v[i + 2], LO2, HI2);
+    return V_FOLD(v[0], v[1], LO1, HI1);
+#else
+    float sum[LANES];
+    for (int i = 0; i < LANES; i++) sum[i] = v_sum(v[i]);
+    return v_load(sum);
+#endif
+}
+
 INLINE float v_max_lane(vf v)
 {
     float s[LANES];

@@ -30,6 +30,7 @@ enum {
     HOP__SCAN_CHUNK = 32,  /* tokens of a chunk; a multiple of HOP__PANEL_MAX */
     HOP__SCAN_HEADS = 4,   /* heads that a task of a scan takes together, at most */
     HOP__SCAN_BACK = 16,   /* tokens between the states that backward keeps: 16 states of 64 x 64 fit in L2 */
+    HOP__AHEAD = 8,        /* arrays that are asked for while tiles are computed */
     HOP__SELECT_WIDTH = 32 /* channels of one task of the selective scan */
 };
 

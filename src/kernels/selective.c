@@ -15,15 +15,15 @@ static size_t forward_floats(const hop_selective *c)
     return (size_t)hop__round_up(2 * c->states * HOP__SELECT_WIDTH, 16);
 }
 
-/* A, dh, dA, a block's states, the kept ones, sums over channels; ref: doubles of all kept states, which are
- * half as many. */
+/* A, dh, dA, a block's states and decays, the kept states, sums over channels; ref: doubles of all kept
+ * states, which are half as many. */
 static size_t backward_floats(const hop_selective *c)
 {
     const int64_t size = c->states * HOP__SELECT_WIDTH,
                   kept = (c->tokens + HOP__SCAN_BACK - 1) / HOP__SCAN_BACK;
-    const int64_t sums = hop__round_up(2 * c->states, HOP__PANEL_MAX) * (HOP__PANEL_MAX + 1);
+    const int64_t sums = hop__round_up(c->states, HOP__PANEL_MAX) * HOP__PANEL_MAX;
     return (size_t)hop__round_up(
-        size * (3 + HOP__SCAN_BACK + 1 + kept) + sums + 6 * c->states * HOP__SCAN_BACK + 64, 16);
+        size * (3 + 3 * HOP__SCAN_BACK + 1 + kept) + sums + 6 * c->states * HOP__SCAN_BACK + 64, 16);
 }
 
 /* dB and dC of one block of channels. */

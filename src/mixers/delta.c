@@ -60,3 +60,12 @@ void hop__delta_output(hop_builder *b, hop__val o)
 {
     hop__output(b, hop__gate(b, o, "g_proj.weight", NULL, HOP_ACT_SILU), "o_proj.weight", NULL);
 }
+
+hop_mixer_table hop__delta_table(const hop_mixer_config *c, const hop__delta *d)
+{
+    if (HOP__OPT(c, conv) <= 0) return (hop_mixer_table){0};
+    return (hop_mixer_table){.heads = d->key_heads,
+                             .rows = c->head_dim,
+                             .share = c->heads / d->key_heads,
+                             .numbers = HOP__OPT(c, value_dim)};
+}

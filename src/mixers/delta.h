@@ -25,5 +25,7 @@ void hop__delta_decay(hop_builder *b, hop__scan *s);
 /* o, normalised; then gated by g_proj, and the output. */
 hop__val hop__delta_read(hop_builder *b, const hop__scan *s);
 void hop__delta_output(hop_builder *b, hop__val o);
+/* Behind the convolutions' SiLU keys can be one-hot; without it they cannot. */
+hop_mixer_table hop__delta_table(const hop_mixer_config *c, const hop__delta *d);
 
 #endif

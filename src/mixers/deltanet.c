@@ -38,6 +38,12 @@ static void deltanet_list(hop_builder *b)
     hop__delta_output(b, hop__delta_read(b, &s));
 }
 
+static hop_mixer_table deltanet_table(const hop_mixer_config *c)
+{
+    hop__delta d = delta_of(c);
+    return hop__delta_table(c, &d);
+}
+
 const hop_mixer_ops hop__mixer_deltanet = {
     .name = "deltanet",
     .equation = "S += beta k (v - S^T k)^T, o = scale q^T S, q and k of length 1",
@@ -47,4 +53,5 @@ const hop_mixer_ops hop__mixer_deltanet = {
     .params = deltanet_params,
     .init = hop__fill_convs,
     .list = deltanet_list,
+    .table = deltanet_table,
 };

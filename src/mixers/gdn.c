@@ -45,6 +45,12 @@ static void gdn_list(hop_builder *b)
     hop__delta_output(b, hop__delta_read(b, &s));
 }
 
+static hop_mixer_table gdn_table(const hop_mixer_config *c)
+{
+    hop__delta d = delta_of(c);
+    return hop__delta_table(c, &d);
+}
+
 const hop_mixer_ops hop__mixer_gdn = {
     .name = "gdn",
     .equation = "S = e^g S, then S += beta k (v - S^T k)^T, o = scale q^T S; g one number a head",
@@ -54,4 +60,5 @@ const hop_mixer_ops hop__mixer_gdn = {
     .params = gdn_params,
     .init = hop__delta_decay_init,
     .list = gdn_list,
+    .table = gdn_table,
 };

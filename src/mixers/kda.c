@@ -85,6 +85,12 @@ static void kda_list(hop_builder *b)
     hop__delta_output(b, o);
 }
 
+static hop_mixer_table kda_table(const hop_mixer_config *c)
+{
+    hop__delta d = delta_of(c);
+    return hop__delta_table(c, &d);
+}
+
 const hop_mixer_ops hop__mixer_kda = {
     .name = "kda",
     .equation = "S = diag(e^g) S, then S += beta k (v - S^T k)^T, o = scale q^T S; g a vector over K",
@@ -94,4 +100,5 @@ const hop_mixer_ops hop__mixer_kda = {
     .params = kda_params,
     .init = kda_init,
     .list = kda_list,
+    .table = kda_table,
 };

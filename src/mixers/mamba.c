@@ -84,6 +84,7 @@ const hop_mixer_ops hop__mixer_mamba = {
     .name = "mamba",
     .equation = "h = exp(dt A) h + dt B x, y = (C.h + D x) SiLU(z), per channel",
     .kind = HOP_MIXER_RECURRENT,
+    .spare = 2, /* B and C are made from channels */
     .options = mamba_options,
     .ready = mamba_ready,
     .params = mamba_params,

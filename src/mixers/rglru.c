@@ -102,6 +102,7 @@ const hop_mixer_ops hop__mixer_rglru = {
     .name = "rglru",
     .equation = "h = a h + sqrt(1 - a^2) (i x), log a = -8 r softplus(Lambda), per channel",
     .kind = HOP_MIXER_RECURRENT,
+    .spare = 1, /* gates are made from channels */
     .options = rglru_options,
     .ready = rglru_ready,
     .params = rglru_params,

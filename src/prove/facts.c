@@ -65,11 +65,16 @@ static void only_values(const hop__facts *f, const hop__term *q, int k, int digi
     }
 }
 
-static bool fixed(const hop__term *q, const int64_t *target)
+/* The only position that any row looks at; -1: several. */
+static int64_t only_target(const hop__term *q, const int64_t *target)
 {
-    for (int64_t r = 1; q && r < q->rows; r++)
-        if (target[r] != target[0]) return false;
-    return true;
+    int64_t only = target[0];
+    for (int64_t r = 1; q && r < q->rows; r++) {
+        if (target[r] < 0 || target[r] == only) continue;
+        if (only >= 0) return -1;
+        only = target[r];
+    }
+    return only;
 }
 
 static bool self(const hop__facts *f, const hop__class *c, const hop__term *q, const int64_t *target)
@@ -78,6 +83,7 @@ static bool self(const hop__facts *f, const hop__class *c, const hop__term *q, c
     if (k < 0) return false;
     for (int64_t r = 0; r < q->rows; r++) {
         int64_t p = target[r] - c->start;
+        if (target[r] < 0) continue;
         if (p < 0 || p >= c->count || q->of[k][p] != hop__term_class(q, k, r)) return false;
     }
     /* Every class of positions must be one position: else another of them would look at this one. */
@@ -96,6 +102,7 @@ static bool address(const hop__facts *f, const hop__term *q, const int64_t *targ
     if (kw >= 0) only_values(f, q, kw, b, w);
     for (int64_t i = 0; i < q->rows; i++) {
         int64_t value = r[hop__term_class(q, kr, i)], digit = kw >= 0 ? w[hop__term_class(q, kw, i)] : 0;
+        if (target[i] < 0) continue;
         if (value < 0 || digit < 0) return false;
         int64_t index = (b > 0 ? digit * t->size[b - 1] : 0) + value;
         if (target[i] != t->start[b + 1] + index) return false;
@@ -103,23 +110,30 @@ static bool address(const hop__facts *f, const hop__term *q, const int64_t *targ
     return true;
 }
 
+/* Does some row look nowhere? */
+static bool partly(const hop__term *q, const int64_t *target)
+{
+    for (int64_t r = 0; q && r < q->rows; r++)
+        if (target[r] < 0) return true;
+    return false;
+}
+
 hop__sight hop__facts_sight(hop__memory *m, const hop__facts *f, int a, const hop__term *q,
                             const int64_t *target)
 {
     const hop__class *c = &f->class[a];
-    hop__sight s = {.rule = HOP__RULE_NONE, .source = -1};
-    if (fixed(q, target)) {
-        s = (hop__sight){.rule = HOP__RULE_FIXED, .position = target[0], .source = class_at(f, target[0])};
-        return s;
-    }
-    if (self(f, c, q, target)) return (hop__sight){.rule = HOP__RULE_SELF, .source = a};
-    int64_t most = 1;
-    for (int k = 0; k < q->vars; k++) most = q->classes[k] > most ? q->classes[k] : most;
+    int64_t only = only_target(q, target), most = 1;
+    const hop__sight fixed = {
+        .rule = HOP__RULE_FIXED, .position = only, .source = only < 0 ? -1 : class_at(f, only)};
+    if (only >= 0 && !partly(q, target)) return fixed;
+    if (q && self(f, c, q, target)) return (hop__sight){.rule = HOP__RULE_SELF, .source = a};
+    for (int k = 0; q && k < q->vars; k++) most = q->classes[k] > most ? q->classes[k] : most;
     int64_t *room = hop__take(m, 2 * most, sizeof *room);
-    for (int b = c->chain ? 0 : c->player; room && b < f->task->hops && s.rule == HOP__RULE_NONE; b++)
-        if (address(f, q, target, b, room, room + most))
-            s = (hop__sight){.rule = HOP__RULE_ADDRESS, .b = b, .source = class_at(f, f->task->start[b + 1])};
-    return s;
+    for (int b = c->chain ? 0 : c->player; q && room && b < f->task->hops; b++)
+        if (address(f, q, target, b, room, room + most)) /* says more than where it is */
+            return (hop__sight){
+                .rule = HOP__RULE_ADDRESS, .b = b, .source = class_at(f, f->task->start[b + 1])};
+    return only >= 0 ? fixed : (hop__sight){.rule = HOP__RULE_NONE, .source = -1};
 }
 
 /* ---- what it sees there ------------------------------------------------------------------------ */

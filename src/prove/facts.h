@@ -43,7 +43,7 @@ void hop__facts_init(hop__facts *f, const hop_funccomp *task, bool bidirectional
 int64_t hop__facts_values(const hop__facts *f, const hop__class *c, int var); /* 0: it has no such variable */
 
 /* Where a token of class a looks: for each row of `q` (over variables of a; NULL: one row) the position
- * target[row]. */
+ * target[row], or -1: nowhere, of which the rule then says nothing. */
 typedef enum hop__rule { HOP__RULE_NONE, HOP__RULE_FIXED, HOP__RULE_SELF, HOP__RULE_ADDRESS } hop__rule;
 typedef struct hop__sight {
     hop__rule rule;

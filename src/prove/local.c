@@ -385,7 +385,10 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     }
     if (m->status != HOP_OK || count > 3) return NULL;
     hop__set *all = interleaved(m, in, count, ones, op->width);
-    return all ? hop__set_map(m, all, (hop__blocks){op->width, count, 1, element, &l}) : NULL;
+    hop__blocks each = {op->width, count, 1, element, &l};
+    if (!all) return NULL;
+    return op->kind == HOP_OP_CONV || op->kind == HOP_OP_MUL ? hop__set_map_relative(m, all, each)
+                                                             : hop__set_map(m, all, each);
 }
 
 void hop__local_op(hop__walk *w, const hop__inputs *x, hop__set **y)

@@ -24,12 +24,21 @@ static ival over_root(ival x, ival o, double by, double eps, double error)
     return hop__about((ival){r[0], r[1]}, error);
 }
 
-static ival other_squares(const ival *x, int64_t dim, int64_t i)
+static ival squares(const ival *x, int64_t dim)
 {
     ival o = {0, 0};
-    for (int64_t j = 0; j < dim; j++)
-        if (j != i) o = ival_add(o, ival_square(x[j]));
+    for (int64_t j = 0; j < dim; j++) o = ival_add(o, ival_square(x[j]));
     return o;
+}
+
+/* out [dim]: the sum of all squares but one: those before it and those behind it. */
+static void other_squares(ival *out, const ival *x, int64_t dim)
+{
+    ival sum = {0, 0};
+    for (int64_t i = 0; i < dim; i++) out[i] = sum, sum = ival_add(sum, ival_square(x[i]));
+    sum = (ival){0, 0};
+    for (int64_t i = dim - 1; i >= 0; i--)
+        out[i] = ival_add(out[i], sum), sum = ival_add(sum, ival_square(x[i]));
 }
 
 typedef struct norm_arg {
@@ -37,16 +46,18 @@ typedef struct norm_arg {
     int64_t dim;
     double eps;
     bool centred, each; /* each: every block has its own weights */
-    ival *room;         /* [dim] */
+    ival *room;         /* [2 dim] */
 } norm_arg;
 
 static void l2_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
     int64_t dim = ((const norm_arg *)arg)->dim;
+    ival *others = ((const norm_arg *)arg)->room;
     double error = 0x1p-21; /* sums are double, their root's inverse is a float, denormal for huge ones */
     (void)block;
     for (int64_t i = 0; i < dim; i++) error += 0x1p-147 * ival_mag(x[i]);
-    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], other_squares(x, dim, i), 1, L2_EPS, error);
+    other_squares(others, x, dim);
+    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], others[i], 1, L2_EPS, error);
 }
 
 static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
@@ -65,13 +76,14 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
         y[i] = ival_add(ival_scale(x[i], 1 - 1 / n), ival_scale(rest, -1 / n));
         y[i] = ival_widen(y[i], error * mag);
     }
-    ival *c = a->room;
+    ival *c = a->room, *others = a->room + a->dim;
     for (int64_t i = 0; i < a->dim; i++) c[i] = y[i];
     /* The sum of squares must neither overflow nor drown in what squares lose below the normal numbers. */
-    ival all = other_squares(c, a->dim, -1);
+    ival all = squares(c, a->dim);
+    other_squares(others, c, a->dim);
     bool fits = all.hi < HOP__LARGEST && all.lo / n + a->eps > 1e-30;
     for (int64_t i = 0; i < a->dim; i++) {
-        ival v = over_root(c[i], other_squares(c, a->dim, i), 1 / n, a->eps, error);
+        ival v = over_root(c[i], others[i], 1 / n, a->eps, error);
         y[i] = hop__float(ival_scale(v, w[i]));
         if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
         if (!fits) y[i] = (ival){-INFINITY, INFINITY};
@@ -84,7 +96,7 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
  * the sum of squares may leave float32's range. `range` [dim]: of the group's columns. */
 static bool common_factor(const ival *range, const norm_arg *a, bool l2, ival *factor)
 {
-    ival all = other_squares(range, a->dim, -1);
+    ival all = squares(range, a->dim);
     double by = l2 ? 1 : 1 / (double)a->dim, eps = l2 ? L2_EPS : a->eps;
     *factor = (ival){0, 0};
     if (all.hi == 0) return eps > 0; /* zeros stay what they are, unless it is 0 / 0 */
@@ -133,15 +145,18 @@ static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t grou
     double error = l2 ? 0x1p-20 : ((double)a->dim + 40) * 2 * HOP_UNIT_ROUNDOFF;
     for (int64_t g = 0; g < groups; g++)
         if (!common_factor(range + g * a->dim, a, l2, &factor[g])) return NULL;
-    return scaled(m, x, a, factor, error);
+    x = hop__set_settled(m, (hop__set *)x);
+    return x ? scaled(m, x, a, factor, error) : NULL;
 }
 
-static hop__set *normed(hop__memory *m, const hop__set *x, int64_t groups, norm_arg a, bool l2)
+/* relative: the caller knows of rel. */
+static hop__set *normed(hop__memory *m, const hop__set *x, int64_t groups, norm_arg a, bool l2, bool relative)
 {
     hop__set *y = with_one_factor(m, x, groups, &a, l2);
     if (y || m->status != HOP_OK) return y;
-    a.room = hop__take(m, a.dim, sizeof *a.room);
-    return hop__set_map(m, x, (hop__blocks){groups, a.dim, a.dim, l2 ? l2_block : norm_block, &a});
+    a.room = hop__take(m, 2 * a.dim, sizeof *a.room);
+    hop__blocks each = {groups, a.dim, a.dim, l2 ? l2_block : norm_block, &a};
+    return relative ? hop__set_map_relative(m, x, each) : hop__set_map(m, x, each);
 }
 
 hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const float *weight,
@@ -150,7 +165,7 @@ hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const 
     if (norm == HOP_NORM_NONE) return hop__set_columns(m, x, 0, x->width);
     norm_arg a = {
         .w = weight, .bias = bias, .dim = x->width, .eps = (float)eps, .centred = norm == HOP_NORM_LAYER};
-    return normed(m, x, 1, a, false);
+    return normed(m, x, 1, a, false, false);
 }
 
 hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
@@ -158,8 +173,8 @@ hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, 
 {
     norm_arg a = {.dim = op->dim, .eps = (float)op->eps};
     int64_t groups = op->groups > 1 ? op->groups : 1;
-    if (op->kind == HOP_OP_L2) return normed(m, x, groups, a, true);
+    if (op->kind == HOP_OP_L2) return normed(m, x, groups, a, true, true);
     a.w = weight;
     if (op->kind == HOP_OP_GROUPNORM) a.bias = bias, a.centred = a.each = true;
-    return normed(m, x, groups, a, false);
+    return normed(m, x, groups, a, false, op->kind == HOP_OP_RMS);
 }

@@ -147,7 +147,7 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
     hop__memory *m = w->m;
     int64_t heads = op->heads, keys = op->key_dim, values = op->value_dim, share = heads / op->kv_heads;
     int64_t steps = op->steps > 1 ? op->steps : 1;
-    hop__sets k = {0}, v = {0}, f = {0}, turn = {0}, o = {0};
+    hop__sets k = {0}, v = {0}, f = {0}, turn = {0}, plain = {0}, o = {0};
     hop__shape s = {.w = w, .heads = heads, .keys = keys, .values = values, .q_heads = op->kv_heads};
     s.steps = (double)steps, s.raw = largest(&w->facts, x->in[HOP_SCAN_K]);
     if (op->core == HOP_CORE_DELTA) s.raw *= fmax(1, s.raw); /* keys meet keys */
@@ -164,10 +164,14 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
         if (op->core == HOP_CORE_DELTA) {
             hop__set *both = grouped(m, raw, steps * op->kv_heads, keys, share, x->in[HOP_SCAN_BETA][a], 1);
             if (!both) return;
-            both =
-                hop__set_map(m, both, (hop__blocks){steps * heads, keys + 1, keys + 1, delta_block, &keys});
+            hop__blocks each = {steps * heads, keys + 1, keys + 1, delta_block, &keys};
+            both = hop__set_map_relative(m, both, each);
             if (!both) return;
             k[a] = every(m, both, 0, keys + 1, keys, steps * heads);
+            if (steps == 1) {
+                plain[a] = grouped(m, raw, op->kv_heads, keys, share, NULL, 0);
+                s.plain = plain, s.most_beta = largest(&w->facts, x->in[HOP_SCAN_BETA]);
+            }
             turn[a] = every(m, both, keys, keys + 1, 1, steps * heads);
             s.turn = turn;
         } else if (op->core == HOP_CORE_MLSTM) {

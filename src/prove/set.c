@@ -95,6 +95,7 @@ hop__set *hop__set_new(hop__memory *m, int64_t width)
     s->width = width;
     s->mid = hop__take(m, width, sizeof(double));
     s->rad = hop__take(m, width, sizeof(double));
+    s->rel = hop__take(m, width, sizeof(double));
     s->mag = hop__take(m, width, sizeof(double));
     s->grid = hop__take(m, width, sizeof(int));
     s->least = hop__take(m, width, sizeof(double));
@@ -118,9 +119,10 @@ static int64_t product(const hop__term *t)
 
 bool hop__set_reserve(hop__memory *m, hop__set *s, int terms)
 {
+    if (terms > HOP__MOST_TERMS && m->status == HOP_OK) m->status = HOP_EDOMAIN;
+    if (m->status != HOP_OK) return false;
     if (terms <= s->room) return true;
     int room = terms < 4 ? 4 : 2 * terms;
-    if (terms > HOP__MOST_TERMS && m->status == HOP_OK) m->status = HOP_EDOMAIN;
     hop__term *t = hop__take(m, room, sizeof *t);
     if (!t) return false;
     if (s->terms) memcpy(t, s->term, sizeof *t * (size_t)s->terms);
@@ -260,8 +262,7 @@ static void add_mid(hop__set *s, int64_t c, double x)
 
 /* ---- joining ------------------------------------------------------------------------------- */
 
-/* The variables of two terms; where both know one, its classes are told apart as finely as either does. */
-static bool joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b, int64_t width)
+bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b, int64_t width)
 {
     *out = *a;
     for (int k = 0; k < b->vars; k++) {
@@ -292,9 +293,7 @@ static bool joint(hop__memory *m, hop__term *out, const hop__term *a, const hop_
     return rows <= (double)HOP__MOST_ROWS && rows * (double)width <= (double)HOP__MOST_CELLS;
 }
 
-/* For every row of `fine`, the row of `coarse`, whose variables are among fine's and no finer: *row_of
- * [fine->rows]. */
-static int32_t *rows_within(hop__memory *m, const hop__term *fine, const hop__term *coarse)
+int32_t *hop__term_rows_within(hop__memory *m, const hop__term *fine, const hop__term *coarse)
 {
     int32_t *row_of = hop__take(m, fine->rows, sizeof *row_of);
     for (int k = 0; row_of && k < coarse->vars; k++) {
@@ -314,11 +313,13 @@ static int32_t *rows_within(hop__memory *m, const hop__term *fine, const hop__te
 bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b)
 {
     hop__term t;
-    if (s->term[a].mixture || s->term[b].mixture || !joint(m, &t, &s->term[a], &s->term[b], s->width))
+    if (s->term[a].mixture || s->term[b].mixture ||
+        !hop__term_joint(m, &t, &s->term[a], &s->term[b], s->width))
         return false;
     t.rows = product(&t);
     t.row = hop__take(m, t.rows * s->width, sizeof(double));
-    const int32_t *ra = rows_within(m, &t, &s->term[a]), *rb = rows_within(m, &t, &s->term[b]);
+    const int32_t *ra = hop__term_rows_within(m, &t, &s->term[a]),
+                  *rb = hop__term_rows_within(m, &t, &s->term[b]);
     if (m->status != HOP_OK) return false;
     double *lost = hop__take(m, s->width, sizeof *lost);
     for (int64_t r = 0; lost && r < t.rows; r++) {
@@ -392,11 +393,18 @@ ival hop__set_term_range(const hop__set *s, int t, int64_t c)
     return x;
 }
 
+/* x, which mid and rows are, give or take what a column's numbers may be off. */
+static ival around(const hop__set *s, int64_t c, ival x)
+{
+    if (s->rel[c] > 0) x = ival_widen(x, ival_up(s->rel[c] * ival_mag(x)));
+    return ival_widen(x, s->rad[c]);
+}
+
 ival hop__set_range(const hop__set *s, int64_t c)
 {
     ival x = ival_point(s->mid[c]);
     for (int t = 0; t < s->terms; t++) x = ival_add(x, hop__set_term_range(s, t, c));
-    return hop__set_within(s, c, ival_widen(x, s->rad[c]));
+    return hop__set_within(s, c, around(s, c, x));
 }
 
 /* Rows lie one after the other: they are read in that order, not column by column. */
@@ -415,12 +423,31 @@ void hop__set_ranges(const hop__set *s, ival *out)
             for (int64_t c = 0; c < n; c++) out[from + c] = ival_add(out[from + c], x[c]);
         }
     }
-    for (int64_t c = 0; c < s->width; c++) out[c] = hop__set_within(s, c, ival_widen(out[c], s->rad[c]));
+    for (int64_t c = 0; c < s->width; c++) out[c] = hop__set_within(s, c, around(s, c, out[c]));
+}
+
+/* Column c's rel goes into its rad. */
+static void settle_column(hop__set *s, int64_t c)
+{
+    if (s->rel[c] == 0) return;
+    s->rad[c] = ival_up(s->rad[c] + ival_up(s->rel[c] * s->mag[c]));
+    s->rel[c] = 0;
+}
+
+hop__set *hop__set_settled(hop__memory *m, hop__set *x)
+{
+    bool any = false;
+    for (int64_t c = 0; x && c < x->width; c++) any = any || x->rel[c] != 0;
+    hop__set *y = any ? hop__set_columns(m, x, 0, x->width) : x;
+    for (int64_t c = 0; any && y && c < y->width; c++) settle_column(y, c);
+    if (any) hop__set_tidy(m, y);
+    return m->status == HOP_OK ? y : NULL;
 }
 
 void hop__set_drop_term(hop__set *s, int t)
 {
     for (int64_t c = 0; c < s->width; c++) {
+        settle_column(s, c);
         ival range = hop__set_term_range(s, t, c);
         add_mid(s, c, ival_is_point(range) ? range.lo : ival_mid(range));
         if (ival_is_point(range)) continue;
@@ -458,11 +485,12 @@ static void measure_term(const hop__set *s, const hop__term *u, int64_t from, in
 void hop__set_measure(hop__memory *m, hop__set *s)
 {
     for (int64_t c = 0; c < s->width; c++) {
-        s->mag[c] = fabs(s->mid[c]) + s->rad[c];
-        s->grid[c] = s->rad[c] == 0 ? hop__low_bit(s->mid[c]) : HOP__NO_GRID;
+        s->mag[c] = fabs(s->mid[c]);
+        s->grid[c] = s->rad[c] == 0 && s->rel[c] == 0 ? hop__low_bit(s->mid[c]) : HOP__NO_GRID;
     }
     for (int t = 0; t < s->terms; t++) measure_term(s, &s->term[t], 0, s->width);
     for (int64_t c = 0; c < s->width; c++) {
+        s->mag[c] = s->mag[c] * (1 + s->rel[c]) + s->rad[c];
         if (s->mag[c] != 0) s->mag[c] = ival_up(s->mag[c] * (1 + 0x1p-48));
         if (!(s->mag[c] < HOP__LARGEST)) m->overflow = true;
     }
@@ -521,6 +549,7 @@ static void put_columns(hop__memory *m, hop__set *y, int64_t at, const hop__set 
 {
     memcpy(y->mid + at, x->mid + from, sizeof(double) * (size_t)width);
     memcpy(y->rad + at, x->rad + from, sizeof(double) * (size_t)width);
+    memcpy(y->rel + at, x->rel + from, sizeof(double) * (size_t)width);
     memcpy(y->least + at, x->least + from, sizeof(double) * (size_t)width);
     memcpy(y->most + at, x->most + from, sizeof(double) * (size_t)width);
     for (int t = 0; t < x->terms; t++) {
@@ -547,7 +576,7 @@ hop__set *hop__set_gather(hop__memory *m, const hop__set *x, const int64_t *colu
             for (int64_t c = 0; c < width; c++) v->row[r * width + c] = u->row[r * x->width + column[c]];
     }
     for (int64_t c = 0; y && c < width; c++) {
-        y->mid[c] = x->mid[column[c]], y->rad[c] = x->rad[column[c]];
+        y->mid[c] = x->mid[column[c]], y->rad[c] = x->rad[column[c]], y->rel[c] = x->rel[column[c]];
         y->least[c] = x->least[column[c]], y->most[c] = x->most[column[c]];
     }
     hop__set_tidy(m, y);
@@ -582,7 +611,8 @@ bool hop__exact_sum(int grid, double mag)
 hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y)
 {
     hop__set *s = hop__set_new(m, x->width);
-    if (!s) return NULL;
+    x = hop__set_settled(m, (hop__set *)x), y = hop__set_settled(m, (hop__set *)y);
+    if (!s || !x || !y) return NULL;
     put_columns(m, s, 0, x, 0, x->width);
     put_columns(m, s, 0, y, 0, x->width); /* mid and rad are y's now, and what joining rows has lost */
     hop__set_unbound(s);

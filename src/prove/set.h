@@ -54,7 +54,9 @@ typedef struct hop__term {
 typedef struct hop__set {
     int64_t width;
     double *mid, *rad; /* [width] */
-    double *mag;       /* [width]: no value is larger in absolute value */
+    double *rel; /* [width]: and give or take so much of mid and rows themselves. Keys that are 0 but for one
+                    number are exactly that: only maps make it, and only maps and recurrences know of it */
+    double *mag; /* [width]: no value is larger in absolute value */
     double *least,
         *most; /* [width]: no value is beyond these; often all that mid and rad cannot say is "not below 0" */
     int *grid; /* [width] */
@@ -93,6 +95,9 @@ hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w);
 /* The same with x's terms, row for row; lost [out]: the part of rad that is rounding, not x's box. */
 hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w, double *lost);
 
+/* x with rel as a part of rad; x itself where there is none. */
+hop__set *hop__set_settled(hop__memory *m, hop__set *x);
+
 /* Any function of each block of `in` columns, with `out` results: fn is given intervals and returns intervals
  * that contain every float32 result. */
 typedef void hop__block_fn(const void *arg, int64_t block, const ival *x, ival *y);
@@ -102,6 +107,8 @@ typedef struct hop__blocks {
     const void *arg;
 } hop__blocks;
 hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b);
+/* What rows may be off goes into rel where that says more: for those who know of it. */
+hop__set *hop__set_map_relative(hop__memory *m, const hop__set *x, hop__blocks b);
 
 /* x, each number rounded to so many significant bits, 1 to 23; 0: x itself. Numbers of a grid that have no
  * more bits stay as they are. */
@@ -127,13 +134,22 @@ bool hop__exact_sum(int grid, double mag);
 /* Which class of its k-th variable a row belongs to. */
 int64_t hop__term_class(const hop__term *t, int k, int64_t row);
 
-/* ---- for set_map.c --------------------------------------------------------------------------- */
+/* What x is in those rows of a term `by` that `where` [by->rows] marks, and 0 in the others. Takes x. */
+hop__set *hop__set_where(hop__memory *m, hop__set *x, const hop__term *by, const bool *where);
+
+/* ---- for set_map.c and set_where.c
+ * --------------------------------------------------------------------------- */
 
 /* One more term with these variables and classes; rows zero. */
 hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like);
 void hop__set_measure(hop__memory *m, hop__set *s); /* mag and grid */
 /* Puts terms a < b of s in place of a as one; false when that would be too large. */
 bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b);
+/* The variables of two terms; where both know one, its classes are told apart as finely as either does;
+ * false: too large with rows of `width`. rows_within: for every row of `fine` the row of `coarse`, whose
+ * variables are among fine's and no finer. */
+bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b, int64_t width);
+int32_t *hop__term_rows_within(hop__memory *m, const hop__term *fine, const hop__term *coarse);
 /* What is left of x between least and most. */
 ival hop__set_within(const hop__set *s, int64_t c, ival x);
 

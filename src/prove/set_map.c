@@ -12,14 +12,15 @@ typedef struct sparse_row {
     int64_t count;
     int64_t *col;
     double *w;
-    double mag, rad;
+    double mag, rad; /* rad: without rel */
+    bool relative;   /* some column has rel */
     int grid;
 } sparse_row;
 
 static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int64_t i)
 {
     double bias = w->bias ? w->bias[i] : 0;
-    r->count = 0, r->mag = fabs(bias), r->rad = 0, r->grid = hop__low_bit(bias);
+    r->count = 0, r->mag = fabs(bias), r->rad = 0, r->relative = false, r->grid = hop__low_bit(bias);
     for (int64_t j = 0; j < w->in; j++) {
         double v = w->w[i * w->row_step + j * w->col_step];
         if (!isfinite(v)) r->mag = INFINITY;
@@ -27,6 +28,7 @@ static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int
         r->col[r->count] = j, r->w[r->count++] = v;
         r->mag += fabs(v) * x->mag[j];
         r->rad += fabs(v) * x->rad[j];
+        r->relative = r->relative || x->rel[j] > 0;
         int low = hop__low_bit(v);
         if (x->grid[j] == HOP__NO_GRID)
             r->grid = HOP__NO_GRID;
@@ -34,6 +36,23 @@ static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int
             r->grid = low + x->grid[j];
     }
     r->mag *= 1 + 0x1p-40, r->rad *= 1 + 0x1p-40;
+}
+
+/* What rel adds up to: with one table, in the row where that is most; else whatever the rows are. */
+static double relative_part(const sparse_row *r, const hop__set *x)
+{
+    double most = 0;
+    const hop__term *t = x->terms ? &x->term[0] : NULL;
+    for (int64_t k = 0; k < (t && x->terms == 1 ? t->rows : 1); k++) {
+        double sum = 0;
+        for (int64_t n = 0; n < r->count; n++) {
+            int64_t j = r->col[n];
+            double m = x->terms > 1 ? x->mag[j] : fabs(x->mid[j] + (t ? t->row[k * x->width + j] : 0));
+            sum += fabs(r->w[n]) * x->rel[j] * m;
+        }
+        most = ival_most(most, sum);
+    }
+    return most * (1 + 0x1p-40);
 }
 
 /* Columns of x that some weight meets. */
@@ -76,6 +95,7 @@ hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w,
     if (m->status != HOP_OK) return NULL;
     for (int64_t i = 0; i < w.out; i++) {
         take_row(&r, x, &w, i);
+        if (r.relative) r.rad = (r.rad + relative_part(&r, x)) * (1 + 0x1p-40);
         if (!(r.mag < HOP__LARGEST) || r.count > HOP__MOST_SUM) m->overflow = true;
         double sum = w.bias ? w.bias[i] : 0;
         for (int64_t n = 0; n < r.count; n++) sum += r.w[n] * x->mid[r.col[n]];
@@ -181,9 +201,34 @@ static void map_block(const hop__set *s, const hop__blocks *b, int64_t i, const 
         int64_t c = i * b->in + e;
         ival v = ival_point(s->mid[c]);
         if (t) v = ival_add(v, ival_point(t->row[row * s->width + c]));
+        if (s->rel[c] > 0) v = ival_widen(v, ival_up(s->rel[c] * ival_mag(v)));
         in[e] = hop__set_within(s, c, ival_widen(v, s->rad[c]));
     }
     b->fn(b->arg, i, in, out);
+}
+
+/* What the rows of a column may be off, as rad, or, where numbers that are next to nothing are known far
+ * better than the others, as rad of these and rel of the others. */
+typedef struct spread {
+    double rad, faint, rel;
+} spread;
+
+#define NOTHING 0x1p-80
+
+static void add_spread(spread *s, double value, double off)
+{
+    s->rad = ival_most(s->rad, off);
+    if (!(fabs(value) > NOTHING))
+        s->faint = ival_most(s->faint, off);
+    else
+        s->rel = ival_most(s->rel, off / fabs(value) * (1 + 0x1p-40));
+}
+
+static void set_spread(hop__set *y, int64_t c, spread s, bool relative)
+{
+    bool tell = relative && s.faint < 0x1p-20 * s.rad && s.rel < 0.5;
+    y->rad[c] = tell ? s.faint : s.rad;
+    y->rel[c] = tell ? s.rel : 0;
 }
 
 static void widen_bounds(hop__set *y, int64_t c, ival x)
@@ -191,10 +236,11 @@ static void widen_bounds(hop__set *y, int64_t c, ival x)
     y->least[c] = ival_least(y->least[c], x.lo), y->most[c] = ival_most(y->most[c], x.hi);
 }
 
-hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b)
+static hop__set *map(hop__memory *m, const hop__set *x, hop__blocks b, bool relative)
 {
     int *block = hop__take(m, b.count, sizeof *block);
     ival *in = hop__take(m, b.in, sizeof *in), *out = hop__take(m, b.out, sizeof *out);
+    spread *off = hop__take(m, b.out, sizeof *off);
     if (m->status != HOP_OK) return NULL;
     hop__set *s = one_term_a_block(m, x, &b, block), *y = s ? hop__set_new(m, b.count * b.out) : NULL;
     for (int t = 0; y && t < s->terms; t++) hop__set_term_like(m, y, &s->term[t]);
@@ -212,19 +258,31 @@ hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b)
             y->rad[i * b.out + e] = ival_rad(out[e]);
             widen_bounds(y, i * b.out + e, out[e]);
         }
+        memset(off, 0, sizeof *off * (size_t)b.out);
         for (int64_t r = 0; block[i] >= 0 && r < s->term[block[i]].rows; r++) {
             map_block(s, &b, i, &s->term[block[i]], r, in, out);
             for (int64_t e = 0; e < b.out; e++) {
                 int64_t c = i * b.out + e;
-                y->term[block[i]].row[r * y->width + c] =
-                    ival_is_point(out[e]) ? out[e].lo : ival_mid(out[e]);
-                y->rad[c] = ival_most(y->rad[c], ival_rad(out[e]));
+                double value = ival_is_point(out[e]) ? out[e].lo : ival_mid(out[e]);
+                y->term[block[i]].row[r * y->width + c] = value;
+                add_spread(&off[e], value, ival_rad(out[e]));
                 widen_bounds(y, c, out[e]);
             }
         }
+        for (int64_t e = 0; block[i] >= 0 && e < b.out; e++) set_spread(y, i * b.out + e, off[e], relative);
     }
     for (int64_t c = 0; c < y->width; c++)
         if (!isfinite(y->rad[c]) || !isfinite(y->mid[c])) m->overflow = true;
     hop__set_tidy(m, y);
     return m->status == HOP_OK ? y : NULL;
+}
+
+hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b)
+{
+    return map(m, x, b, false);
+}
+
+hop__set *hop__set_map_relative(hop__memory *m, const hop__set *x, hop__blocks b)
+{
+    return map(m, x, b, true);
 }

@@ -82,9 +82,12 @@ static bool take_operation(proof *p, int number)
     hop__memory *m = p->walk.m;
     int64_t kd = op->key_dim, vd = op->value_dim;
     p->v = hop__set_columns(m, p->layer.buffer[op->in[2].buffer][0], op->in[2].column, op->kv_heads * vd);
+    if (p->v) p->v = hop__set_settled(m, p->v);
     if (!p->v || is_zero(p->v)) return false;
     p->q = hop__set_columns(m, p->layer.buffer[op->in[0].buffer][0], op->in[0].column, op->heads * kd);
     p->k = hop__set_columns(m, p->layer.buffer[op->in[1].buffer][0], op->in[1].column, op->kv_heads * kd);
+    if (p->q) p->q = hop__set_settled(m, p->q);
+    if (p->k) p->k = hop__set_settled(m, p->k);
     p->op = op, p->number = number;
     return true;
 }

@@ -76,6 +76,21 @@ static void end_scratch(hop__walk *w, hop__memory *keep, hop__set **sets, int co
     hop__memory_clear(scratch);
 }
 
+/* Does an operation know of the rel of its i-th input? On the way from a convolution to a recurrence's
+ * queries and keys, and from there to the output of its heads, all do; for everybody else it becomes a part
+ * of rad. */
+static bool keeps_relative(const hop_op *op, int i)
+{
+    switch (op->kind) {
+    case HOP_OP_L2:
+    case HOP_OP_RMS:
+    case HOP_OP_MUL:
+    case HOP_OP_LINEAR: return true;
+    case HOP_OP_SCAN: return i == HOP_SCAN_Q || i == HOP_SCAN_K;
+    default: return false;
+    }
+}
+
 static void run_op(hop__layer *l, const hop_op *op, hop__set **y)
 {
     hop__walk *w = l->w;
@@ -89,6 +104,7 @@ static void run_op(hop__layer *l, const hop_op *op, hop__set **y)
             hop__set *all = l->buffer[r->buffer][a];
             int64_t width = input_width(op, i);
             in[i][a] = width == all->width ? all : hop__set_columns(w->m, all, r->column, width);
+            if (!keeps_relative(op, i) && in[i][a]) in[i][a] = hop__set_settled(w->m, in[i][a]);
         }
         x.in[i] = in[i];
     }

@@ -5,11 +5,11 @@
  * d(j, T) being what is left of the state that j wrote when T reads it: the decays of the tokens after j and,
  * for delta rules, their corrections, I + E with |E| at most a token's `turn`: they move what was written to
  * other coordinates, so that a_Tj may be off by |q||k_j| (product of 1 + turn, minus 1) even where no
- * coordinate of q meets one of k_j. Here that sum is bounded, not the recurrence. One token of each class
- * of queries is followed exactly, the one that weighs most; all others go into the box with the sum of their
- * weights, in absolute values and before anything cancels. So does rounding: every form (token by token, in
- * chunks, cut anywhere) adds up the same products, and what it loses is relative to the sum of their absolute
- * values.
+ * coordinate of q meets one of k_j; where no two keys meet, corrections change nothing (see `slack`). Here
+ * that sum is bounded, not the recurrence. One token of each class of queries is followed exactly, the one
+ * that weighs most; all others go into the box with the sum of their weights, in absolute values and before
+ * anything cancels. So does rounding: every form (token by token, in chunks, cut anywhere) adds up the same
+ * products, and what it loses is relative to the sum of their absolute values.
  *
  * Where all numbers lie on a grid and all these absolute values together stay below 2^24 of its units,
  * nothing is rounded at all in any form. */
@@ -27,14 +27,21 @@ typedef struct reader {
     hop__set *q;        /* joined; NULL: all ones */
     hop__set *const *k; /* of the classes; NULL: not seen (or all ones: see s->k) */
     hop__set *const *v;
-    double turned; /* product over all tokens of 1 + turn */
+    double turned; /* product over all tokens of 1 + turn; 1 where keys do not meet */
+    double
+        slack; /* where they do not: what corrections change values by at most, relative to the largest .. */
+    double faint; /* .. and in absolute terms; else 0 */
 } reader;
+
+/* A query whose largest weight is below this reads nothing: all its weights go into the box. */
+#define BLIND 0x1p-40
 
 /* What is summed up for one class of queries. */
 typedef struct tally {
     double rest[HOP__MOST_CLASSES]; /* weights of all but the one followed, at the most over the queries */
     double all[HOP__MOST_CLASSES];
-    int64_t nonzero; /* tokens of any weight */
+    double blind[HOP__MOST_CLASSES]; /* weights of queries that read nothing, at the most */
+    int64_t nonzero;                 /* tokens of any weight */
 } tally;
 
 static float up(double x)
@@ -62,7 +69,7 @@ static float *absolute_rows(hop__memory *m, const hop__set *x, const hop__term *
     for (int64_t r = 0; out && more && r < rows; r++)
         for (int64_t c = 0; c < x->width; c++) {
             double mid = x->mid[c] + (t ? t->row[r * x->width + c] : 0),
-                   sum = fabs(mid) + x->rad[c] + more[c];
+                   sum = (fabs(mid) + more[c]) * (1 + x->rel[c]) + x->rad[c];
             out[r * x->width + c] = sum == 0 ? 0 : up(sum * (1 + 0x1p-45));
         }
     return out;
@@ -160,6 +167,12 @@ static ival decay_between(const reader *r, int64_t from, int64_t c)
                   hi == 0 ? 1 : fmin(1, ival_up(exp(hi) * (1 + 1e-12)))};
 }
 
+static ival widened(const hop__set *s, int64_t c, ival x)
+{
+    if (s->rel[c] > 0) x = ival_widen(x, ival_up(s->rel[c] * ival_mag(x)));
+    return ival_widen(x, s->rad[c]);
+}
+
 /* The exact weight of the token at `position` of class p for query row i, without scale. */
 static ival followed_weight(const reader *r, int p, int64_t position, int64_t i, double *parts)
 {
@@ -172,7 +185,7 @@ static ival followed_weight(const reader *r, int p, int64_t position, int64_t i,
         if (r->q) {
             x = ival_point(r->q->mid[c]);
             if (tq) x = ival_add(x, ival_point(tq->row[i * s->keys + c]));
-            x = ival_widen(x, r->q->rad[c]);
+            x = widened(r->q, c, x);
         }
         if (x.lo == 0 && x.hi == 0) continue;
         if (k) {
@@ -187,7 +200,7 @@ static ival followed_weight(const reader *r, int p, int64_t position, int64_t i,
                         part = ival_hull(part, ival_point(u->row[n * s->keys + c]));
                 y = ival_add(y, part);
             }
-            y = ival_widen(y, k->rad[c]);
+            y = widened(k, c, y);
         }
         if (y.lo == 0 && y.hi == 0) continue;
         sum = ival_add(sum, ival_mul(ival_mul(x, y), decay_between(r, position, c)));
@@ -251,9 +264,10 @@ static void add_class(running *s, int p, const weights *x, const float *row, dou
 }
 
 /* Sums the weights of all tokens for every query; target[i]: the token that counts most (times its values),
- * or -1. */
+ * or -1: none, or so little that it is not followed. */
 static bool add_up(const reader *r, int64_t cases, const float *q, tally *t, int64_t *target)
 {
+    double scale = fabs(r->s->scale);
     const hop__facts *f = &r->s->w->facts;
     hop__memory *m = r->s->w->m;
     weights *x = hop__take(m, f->classes, sizeof *x);
@@ -271,17 +285,21 @@ static bool add_up(const reader *r, int64_t cases, const float *q, tally *t, int
         int64_t n = cases - first < CASES ? cases - first : CASES;
         for (int64_t i = 0; i < n; i++) sums[i] = (running){.target = -1, .at = -1};
         for (int p = 0; p < f->classes; p++) {
-            if (!r->v[p] || x[p].mag == 0) continue;
+            /* without values nothing is read, unless corrections write there */
+            if (!r->v[p] || (x[p].mag == 0 && !(r->slack > 0) && !(r->faint > 0))) continue;
             weigh(&x[p], first, n, room, r->s->w->pool);
             for (int64_t i = 0; i < n; i++)
                 add_class(&sums[i], p, &x[p], room + i * x[p].rows,
                           x[p].length ? length_of(q + (first + i) * r->s->keys, r->s->keys) : 0);
         }
         for (int64_t i = 0; i < n; i++) {
-            const running *u = &sums[i];
+            running *u = &sums[i];
+            if (u->at >= 0 && !(u->followed * scale >= BLIND))
+                u->of[u->at] += u->followed, u->at = -1, u->target = -1;
             target[first + i] = u->target;
             for (int p = 0; p < f->classes; p++) {
                 t->rest[p] = ival_most(t->rest[p], u->of[p] * (1 + 1e-9));
+                if (u->at < 0) t->blind[p] = ival_most(t->blind[p], u->of[p] * (1 + 1e-9));
                 t->all[p] = ival_most(t->all[p], (u->of[p] + (p == u->at ? u->followed : 0)) * (1 + 1e-9));
             }
             t->nonzero = u->nonzero > t->nonzero ? u->nonzero : t->nonzero;
@@ -351,6 +369,66 @@ static double scan_error(const reader *r, const tally *t)
     return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
 }
 
+/* ---- keys that do not meet ------------------------------------------------------------------------ */
+
+/* For each coordinate the two largest of all tokens' keys, in absolute values. */
+static bool add_largest(const reader *r, int p, double *first, double *second)
+{
+    const hop__shape *s = r->s;
+    hop__memory *m = s->w->m;
+    hop__places places;
+    const hop__set *k = hop__set_columns(m, s->plain[p], r->head * s->keys, s->keys);
+    if (!k || !hop__places_of(m, &s->w->facts.class[p], k, &places)) return false;
+    const float *rows = absolute_rows(m, k, places.term, places.rows);
+    for (int64_t j = 0; rows && j < places.rows; j++)
+        for (int64_t c = 0; c < s->keys; c++) {
+            double x = rows[j * s->keys + c];
+            if (!(x <= first[c])) {
+                second[c] = places.count[j] > 1 ? x : first[c];
+                first[c] = x;
+            } else if (!(x <= second[c])) {
+                second[c] = x;
+            }
+        }
+    return m->status == HOP_OK;
+}
+
+/* A delta rule writes u_t = v_t - (what the state has at k_t). The state is a sum of decayed beta_j k_j u_j,
+ * so that |u_t - v_t| <= g · sum over j < t of |u_j|, g = the most that two tokens' keys have in common,
+ * sum_c |k_tc||beta_j k_jc|; hence |u_t - v_t| <= |v| (e^(n g) - 1), v the largest value. At any coordinate
+ * one of two tokens has no more than the second largest there: g <= beta · sum_c first_c second_c. Every form
+ * adds up these same products, so that its rounding is a part of g; what products lose below the normal
+ * numbers, where keys were divided by decays down to 2^-32, is `faint`. */
+static void find_slack(reader *r)
+{
+    const hop__shape *s = r->s;
+    const hop__facts *f = &s->w->facts;
+    hop__memory *m = s->w->m;
+    double *first = hop__take(m, s->keys, sizeof *first), *second = hop__take(m, s->keys, sizeof *second);
+    double meet = 0, n = 0, largest = 1;
+    if (!s->plain || s->steps > 1 || m->status != HOP_OK) return;
+    for (int p = 0; p < f->classes; p++) {
+        if (!r->v[p]) continue;
+        if (!add_largest(r, p, first, second)) return;
+        n += (double)f->class[p].count;
+    }
+    for (int64_t c = 0; c < s->keys; c++) {
+        meet += first[c] * second[c];
+        largest = ival_most(largest, first[c]);
+    }
+    meet *= fmax(1, s->most_beta) * (1 + 1e-6);
+    if (!(n * meet <= 0x1p-20) || !(largest <= 0x1p10)) return;
+    /* Rounding makes g at most twice as large, which is in `slack`; where it may do more, nothing is said. */
+    double turned = r->turned;
+    r->turned = 1;
+    if (!(scan_error(r, &(tally){.nonzero = (int64_t)n}) < 0.5)) {
+        r->turned = turned;
+        return;
+    }
+    r->slack = 2 * n * meet;
+    r->faint = n * (double)s->keys * 0x1p-100 * fmax(1, s->most_beta) * largest;
+}
+
 /* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different
  * orders, and chunks divide keys by decays down to 2^-32. What falls below the normal numbers on the way is
  * multiplied by at most this much. */
@@ -404,6 +482,7 @@ static ival followed_weights(const reader *r, int64_t cases, const int64_t *targ
     ival all = {INFINITY, -INFINITY};
     for (int64_t i = 0; i < cases; i++) {
         int p = 0;
+        if (target[i] < 0) continue;
         while (target[i] < f->class[p].start || target[i] >= f->class[p].start + f->class[p].count) p++;
         all = ival_hull(all, followed_weight(r, p, target[i], i, NULL));
     }
@@ -454,6 +533,50 @@ static void bound_below(const reader *r, hop__set *y, double own, const double *
     }
 }
 
+/* y is 0 where nothing is read, which `sees` tells (one column, 1 or 0); what is read may be off by off[e],
+ * which says nothing of those zeros: so it becomes rel where that is possible, for the norm of a head that
+ * reads nothing magnifies whatever it may be off. A 0 that is read is no such zero: relative to it, nothing
+ * is little. */
+static void spare_zeros(hop__memory *m, hop__set *y, const hop__set *sees, const double *off)
+{
+    const hop__set *both[2] = {y, sees}, *beside = hop__set_beside(m, both, 2);
+    const hop__set *joined = beside ? hop__set_joined(m, beside) : NULL;
+    const hop__term *t = joined && joined->terms ? &joined->term[0] : NULL;
+    for (int64_t e = 0; m->status == HOP_OK && e < y->width; e++) {
+        double least = INFINITY;
+        for (int64_t i = 0; t && i < t->rows; i++) {
+            const double *row = t->row + i * joined->width;
+            if (joined->mid[y->width] + row[y->width] == 0) continue;
+            least = ival_least(least, fabs(joined->mid[e] + row[e]));
+        }
+        if (joined) least -= 2 * (joined->rad[e] - y->rad[e]); /* what joining has lost */
+        double rel = off[e] / least * (1 + 0x1p-40);
+        if (off[e] == 0) continue;
+        if (t && rel > 0 && rel < 0.5)
+            y->rel[e] = rel;
+        else
+            y->rad[e] = ival_up(y->rad[e] + off[e]);
+    }
+    hop__set_tidy(m, y);
+}
+
+/* x where `target` says that something is read, and nothing where it is -1. Takes x. */
+static hop__set *where_seen(hop__memory *m, hop__set *x, const hop__term *tq, const int64_t *target)
+{
+    bool *sees = x ? hop__take(m, tq->rows, sizeof *sees) : NULL;
+    for (int64_t i = 0; sees && i < tq->rows; i++) sees[i] = target[i] >= 0;
+    return sees ? hop__set_where(m, x, tq, sees) : NULL;
+}
+
+/* 1 where anything is read, and 0 elsewhere. */
+static hop__set *seeing_ones(hop__memory *m, const hop__term *tq, const int64_t *target)
+{
+    hop__set *one = hop__set_new(m, 1);
+    if (one) one->mid[0] = 1;
+    hop__set_tidy(m, one);
+    return where_seen(m, one, tq, target);
+}
+
 static hop__set *read_head(reader *r)
 {
     const hop__shape *s = r->s;
@@ -462,48 +585,55 @@ static hop__set *read_head(reader *r)
     const hop__term *tq = r->q && r->q->terms ? &r->q->term[0] : NULL;
     int64_t cases = tq ? tq->rows : 1;
     int64_t *target = hop__take(m, cases, sizeof *target);
-    double *lost = hop__take(m, s->values, sizeof *lost);
+    double *lost = hop__take(m, s->values, sizeof *lost), *apart = hop__take(m, s->values, sizeof *apart);
     const float *q = r->q ? absolute_rows(m, r->q, tq, cases) : NULL;
     tally t = {.nonzero = 0};
     r->turned = turns(r, -1);
+    if (r->turned > 1) find_slack(r);
     if (m->status != HOP_OK || !add_up(r, cases, q, &t, target)) return NULL;
     hop__sight sight = {.rule = HOP__RULE_NONE, .source = -1};
-    bool all = true;
-    for (int64_t i = 0; i < cases; i++) all = all && target[i] >= 0 && target[i] <= f->class[r->a].start;
-    if (all) sight = hop__facts_sight(m, f, r->a, tq, target);
+    int64_t seeing = 0;
+    bool past = true;
+    for (int64_t i = 0; i < cases; i++)
+        seeing += target[i] >= 0, past = past && target[i] <= f->class[r->a].start;
+    if (past && seeing > 0) sight = hop__facts_sight(m, f, r->a, tq, target);
     if (s->bonus && sight.rule != HOP__RULE_NONE && sight.source == r->a) sight.rule = HOP__RULE_NONE;
     if (sight.rule == HOP__RULE_SELF && f->class[r->a].count > 1) sight.rule = HOP__RULE_NONE;
-    bool sees = sight.rule != HOP__RULE_NONE;
+    bool sees = sight.rule != HOP__RULE_NONE, some = sees && seeing < cases;
     double scale = fabs(s->scale), error = scan_error(r, &t), bonus = 1;
     for (int64_t c = 0; s->bonus && c < s->keys; c++)
         bonus = ival_most(bonus, fabs((double)s->bonus[r->head * s->keys + c]));
     hop__set *y = sees ? hop__facts_seen(m, f, r->a, sight, r->v[sight.source]) : hop__set_new(m, s->values);
-    if (!y) return NULL;
+    const hop__set *ones = some ? seeing_ones(m, tq, target) : NULL;
+    if (some) y = where_seen(m, y, tq, target);
+    if (!y || (some && !ones)) return NULL;
     ival weight = {0, 0};
     if (sees && r->a == s->w->answering) {
         s->w->margin.player = f->class[sight.source].player;
-        s->w->margin.addresses += cases;
+        s->w->margin.addresses += seeing;
     }
     if (sees) {
-        int64_t first = target[0];
-        for (int64_t i = 0; i < cases; i++) first = target[i] < first ? target[i] : first;
+        int64_t first = f->length;
+        for (int64_t i = 0; i < cases; i++) first = target[i] >= 0 && target[i] < first ? target[i] : first;
         weight = followed_weights(r, cases, target);
         const double *own = s->own[sight.source];
-        double more = turns(r, first) * (1 + (own ? own[r->head] : 0)) - 1;
+        double more = (r->turned > 1 ? turns(r, first) : 1) * (1 + (own ? own[r->head] : 0)) - 1;
         if (more > 0) weight = ival_widen(weight, lengths(r) * more * (1 + 1e-9));
         weight = ival_scale(weight, s->scale);
     }
     double mid = sees ? ival_mid(weight) : 0, off = sees ? ival_rad(weight) : 0, faint = 0;
     if (sees && ival_is_point(weight)) mid = weight.lo, off = 0;
     for (int64_t e = 0; e < s->values; e++) {
-        double rest = 0, sum = 0;
+        double rest = 0, sum = 0, faded = 0, value = 0, all = 0;
         for (int p = 0; p < f->classes; p++) {
             if (!r->v[p]) continue;
+            value = ival_most(value, r->v[p]->mag[e]), all += t.all[p];
             double own = p == r->a ? bonus : 1;
             rest += (sees ? t.rest[p] : t.all[p]) * r->v[p]->mag[e] * own;
             sum += t.all[p] * r->v[p]->mag[e] * own;
+            faded += t.blind[p] * r->v[p]->mag[e] * own;
         }
-        rest *= scale * (1 + 1e-9), sum *= scale * (1 + 1e-9);
+        rest *= scale * (1 + 1e-9), sum *= scale * (1 + 1e-9), faded *= scale * (1 + 1e-9);
         double most = largest_product(r, e) * bonus * r->turned,
                terms = (double)(f->class[r->a].start + f->class[r->a].count) * s->steps + (double)s->keys + 8;
         if (!(most * terms < HOP__LARGEST)) m->overflow = true;
@@ -511,22 +641,28 @@ static hop__set *read_head(reader *r)
         /* below the normal numbers, and what a state that crosses loses there */
         double low = (0x1p-146 + rounded_states(s->w, terms) * 0x1p-126) * terms * most;
         lost[e] = right ? 0 : error * sum + low;
+        if (value > 0) lost[e] += (r->slack * value + r->faint * fmax(1, value)) * all * scale * (1 + 1e-6);
         faint = ival_most(faint, low);
-        double mag = y->mag[e];
-        y->rad[e] = y->rad[e] * fabs(mid) + off * mag;
-        if (mid != 1 && mid != 0) y->rad[e] += 0x1p-50 * fabs(mid) * mag;
+        double mag = y->mag[e], read = y->rad[e] * fabs(mid) + off * mag, box = rest + lost[e];
+        if (mid != 1 && mid != 0) read += 0x1p-50 * fabs(mid) * mag;
+        if (some && !right) { /* rounding is relative to what is summed up: of nothing, next to nothing */
+            double none = lost[e] - error * sum + error * faded;
+            read += (lost[e] - none) * (1 + 1e-9), box = rest + fmax(none, low);
+        }
+        y->rad[e] = some ? 0 : read, apart[e] = some ? ival_up(read * (1 + 1e-12)) : 0;
         y->mid[e] *= mid;
-        if (!(rest + lost[e] + y->rad[e] <= 0)) y->rad[e] = ival_up(y->rad[e] * (1 + 1e-12) + rest + lost[e]);
+        if (!(box + y->rad[e] <= 0)) y->rad[e] = ival_up(y->rad[e] * (1 + 1e-12) + box);
         for (int n = 0; n < y->terms; n++)
             for (int64_t k = 0; k < y->term[n].rows; k++) y->term[n].row[k * s->values + e] *= mid;
     }
     hop__set_tidy(m, y);
+    if (some && m->status == HOP_OK) spare_zeros(m, y, ones, apart);
     double ratio, own = m->status == HOP_OK ? own_weight(r, cases, &ratio) : -1;
     if (own > 0) bound_below(r, y, own, lost, error * ratio, faint);
     if (r->a == s->w->answering && !sees && m->status == HOP_OK) {
         double largest = 0;
         for (int64_t e = 0; e < s->values; e++) largest = ival_most(largest, y->mag[e]);
-        if (largest > 0)
+        if (largest > BLIND)
             hop__blame(s->w,
                        "layer %lld, recurrence: no single token is what the last one reads from the state",
                        (long long)s->w->layer);

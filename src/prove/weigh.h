@@ -17,6 +17,9 @@ typedef struct hop__shape {
     int64_t f_keys;     /* .. as keys or 1 say; 0: none */
     hop__set *const
         *turn; /* [heads]: how far from its decay a token may turn the state, relative; NULL: not */
+    hop__set *const
+        *plain; /* delta rules of one step a token: [heads, keys], keys without beta; NULL: unknown */
+    double most_beta;
     const double
         *own[HOP__MOST_CLASSES]; /* [heads]: how far it may turn what it has just written; NULL: not */
     double log_decay;            /* the largest |log decay| of a token */

@@ -102,7 +102,7 @@ static void draw_layer(const canvas *c, const hop_rung *r, int64_t layer, double
     }
     bool full = r->full_layers == r->layers;
     char number[24];
-    snprintf(number, sizeof number, "%d", (int)layer + 1);
+    snprintf(number, sizeof number, "%d", (int)layer);
     hop__svg_box(c->out, full ? "full" : "other", c->w_x - 14, y - 9.5, 28, 19);
     hop__svg_rich(c->out, full ? "onfull mid" : "onother mid", c->w_x, y + 4, number);
 }

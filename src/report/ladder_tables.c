@@ -182,7 +182,7 @@ void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page)
         hop_text_add(out, first ? "<tr class=\"first\">\n" : "<tr>\n");
         hop__html_cell(out, "hops", hop__number_count(l->hops).rich);
         hop__html_cell(out, "layer",
-                       hop__number_count(l->layer + 1).rich); /* files count from 0, people from 1 */
+                       hop__number_count(l->layer).rich); /* from 0, as in files and elsewhere */
         hop__html_cell(out, "asks", player);
         hop__html_cell(out, "addresses", hop__number_count(l->addresses).rich);
         hop__html_cell(out, "score gap", hop__number_real(l->score_gap, HOP__LOWER_BOUND).rich);

@@ -93,11 +93,17 @@ static void table(hop_text *out, const hop_model_row *rows, int count)
     static const struct {
         const char *name;
         bool number;
-    } heads[] = {{"model", false},        {"plan", false},
-                 {"layers", true},        {"full", true},
-                 {"KV, MiB", true},       {"states, MiB", true},
-                 {"hops possible", true}, {"hops impossible", true},
-                 {"from n", true},        {"tables outgrow states at", true}};
+    } heads[] = {{"model", false},
+                 {"plan", false},
+                 {"layers", true},
+                 {"full", true},
+                 {"KV, MiB", true},
+                 {"states, MiB", true},
+                 {"hops possible", true},
+                 {"hops impossible", true},
+                 {"from n", true},
+                 {"states hold tables up to", true},
+                 {"tables outgrow states at", true}};
     hop__html_table_open(out, "<b>Table 1.</b> Every model at the same length.", true);
     hop_text_add(out, "<thead>\n<tr>\n");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
@@ -116,6 +122,8 @@ static void table(hop_text *out, const hop_model_row *rows, int count)
         hop__html_cell(out, "hops possible", hop__number_count(r->able).rich);
         hop__html_cell(out, "hops impossible", r->unable ? hop__number_count(r->unable).rich : HOP__DASH);
         cell_length(out, "from n", r->unable_from, r->unable_log10);
+        hop__html_cell(out, "states hold tables up to",
+                       r->held ? hop__number_count(r->held).rich : HOP__DASH);
         cell_length(out, "tables outgrow states at", r->outgrown, r->outgrown_log10);
         hop_text_add(out, "</tr>\n");
     }

@@ -98,6 +98,7 @@ static void say_address(char *out, size_t size, const hop_walk *w, int l)
                  (int)s->before);
 }
 
+/* Layers are counted from 0, as everywhere. */
 static void open_step(hop_text *out, const char *plan, int layer, const char *kind)
 {
     hop_text_add(out, "<li class=\"step\">\n<h3>");
@@ -126,17 +127,17 @@ static void add_look_up(hop_text *out, const hop_walk *w, const char *plan, int 
 
 static void add_upper(hop_text *out, const hop_walk *w)
 {
-    for (int l = 0; l <= w->hops; l++) add_look_up(out, w, w->upper, l + 1, l);
+    for (int l = 0; l <= w->hops; l++) add_look_up(out, w, w->upper, l, l);
 }
 
 static void add_lower(hop_text *out, const hop_walk *w)
 {
     char text[900], address[120], entries[80];
-    int L = w->hops, layer = 1;
+    int L = w->hops, layer = 0;
     say_address(address, sizeof address, w, L);
     snprintf(entries, sizeof entries, "%s entries", hop__number_count(w->m).rich);
     if (L == 1) {
-        open_step(out, w->lower, 1, "full attention");
+        open_step(out, w->lower, 0, "full attention");
         snprintf(
             text, sizeof text,
             "The only question there is must be asked now, and the last token does not know /{z}_{0} yet. It "

@@ -91,11 +91,14 @@ def an_audit_ends_with_verdicts_at_the_models_own_length():
     got = good_json("audit", fixture("qwen3-next-80b-a3b"), keys=(*KEYS, "hops"))
     hops = got["hops"]
     check(got["n"] == got["context"] == 262144 and hops["full_layers"] == 12 and hops["linear_layers"] == 36, why=hops)
-    check(hops["able"] == 12 and hops["asked"] == 13 and hops["unable"] is None, why=hops)
+    check(hops["able_if_wide"] == 12 and hops["asked"] == 13 and hops["unable"] is None, why=hops)
+    # with states that hold the first tables all that can be posed: 2^18 tokens, tables that double
+    check(hops["able"] == 17 and hops["able_by"] == "P10" and hops["tables_held_up_to"] == 35 * 2048 + 2, why=hops)
     results = {r["id"]: r for r in hops["results"]}
     check(results["T2"]["verdict"] == "silent" and results["T2"]["speaks_from_n"].startswith("10^"), why=results["T2"])
     text = " ".join(good("audit", fixture("qwen3-next-80b-a3b")).out.split())
     check("12 full-attention layers of 48" in text and "by T2 no 13-hop composition once n reaches 10^" in text, why=text)
+    check("17 hops are possible by P10" in text and "hold the table of a hop up to 71,682 tokens" in text, why=text)
     check("silent at 262,144 tokens" in text and "12 hops are possible (P1) with head dimension >=" in text, why=text)
     check(len(good("audit", fixture("qwen3-next-80b-a3b")).out.splitlines()) <= 30, why="more than a screen")
 
@@ -360,10 +363,11 @@ def many_models_are_one_table_in_every_format():
     check("unknown family" in table["refused"][0]["why"])
     qwen = rows["qwen3-next-80b-a3b"]
     one = good_json("audit", os.path.join(DATA, "qwen3-next-80b-a3b.json"), "--n", "32k")
-    check(qwen["full_layers"] == 12 and qwen["hops_possible"] == one["hops"]["able"] == 12, why=str(qwen))
+    check(qwen["full_layers"] == 12 and qwen["hops_possible"] == one["hops"]["able"] == 14, why=str(qwen))
     check(qwen["kv_bytes"] + qwen["state_bytes"] == one["bytes_total"] and qwen["state_bytes"] == 36 * one["state_bytes_per_layer"])
     n = int(qwen["tables_outgrow_states_at"]) - 2  # the first table of one hop that the states do not hold
     check(n * math.log2(n) > qwen["state_bytes"] * 8 >= (n - 1) * math.log2(n - 1), why=str(n))
+    check(rows["jamba-v0.1"]["hops_possible"] == 4 and rows["jamba-v0.1"]["tables_held_up_to"] is None, why="Mamba's are not known to")
     check(rows["rwkv7-0.4b-world"]["impossible_by"] == "P2" and rows["rwkv7-0.4b-world"]["hops_impossible"] == 1)
     check(rows["llama-3.1-8b"]["tables_outgrow_states_at"] is None and rows["deepseek-v3.2"]["tables_outgrow_states_at"] is None)
     lines = good("audit", DATA).out.splitlines()
@@ -401,3 +405,23 @@ def plans_without_a_linear_layer_first_are_asked_of_p7():
     a = good_json("audit", "ffl.json", "--n", "1e12")
     check(a["hops"]["unable"] == 2 and a["hops"]["unable_by"] in ("P7", "P7G"), why=str(a["hops"]["words"]))
     check(any("2-hop" in w for w in a["hops"]["words"]), why=str(a["hops"]["words"]))
+
+
+@case
+def our_own_networks_are_judged_at_the_sizes_of_their_task():
+    builds = {"linear": ["linear"], "mixed": ["mixed", "--pattern", "L F L"], "hybrid": ["hybrid"], "full": ["full"],
+              "mamba": ["hybrid", "--mixer", "mamba"], "rglru": ["hybrid", "--mixer", "rglru"], "lightning": ["hybrid", "--mixer", "lightning"]}
+    for name, kind in builds.items():
+        good("build", *kind, "--hops", 2, "--m", 6, "--fan", 4, "-o", "ours/" + name, "-q")
+        check(good_json("prove", "ours/" + name)["verdict"] == "proved")
+        own = good_json("audit", "ours/" + name)["hops"]["own"]
+        check((own["hops"], own["m"], own["fan"], own["verdict"]) == (2, 6, [4], "possible"), why=f"{name}: {own}")
+        check("own task (hops 2, m 6, fan 4) 2 hops are possible" in " ".join(good("audit", "ours/" + name).out.split()))
+    table = good_json("audit", "ours")["models"]
+    check(all(row["hops_possible_at_own_sizes"] == 2 for row in table) and len(table) == len(builds), why=str(table))
+    check("0, 2*" in good("audit", "ours").out and "*: at the sizes of its own task" in good("audit", "ours").out)
+    # weights that no one has written down: the plan alone is judged, and of it a theorem says no
+    good("build", "random", "--pattern", "linear F linear", "--d-model", 8, "--head-dim", 2, "--hops", 2, "--m", 371, "--fan", 102, "-o", "narrow", "-q")
+    own = good_json("audit", "narrow")["hops"]["own"]
+    check(own["verdict"] == "impossible" and own["by"].startswith("P"), why=str(own))
+    check("own" not in good_json("audit", os.path.join(DATA, "jamba-v0.1.json"))["hops"])

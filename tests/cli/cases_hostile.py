@@ -224,6 +224,11 @@ def memory_does_not_grow_with_the_number_of_instances():
 def a_huge_prompt_without_the_memory_for_it_is_a_failure_not_a_crash():
     if b"__asan_init" in read(harness.PROGRAM):
         raise harness.Skip("the sanitizer needs the address space")
-    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 30, 1 << 30))
-    r = hopbound("task", "--hops", 1, "--m", 2147483646, preexec_fn=limit)
+    limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (1 << 28, 1 << 28))
+    r = hopbound("task", "--hops", 1, "--m", (1 << 26) - 2, preexec_fn=limit)
     one_line(r, 1, r"task: .*out of memory")
+
+
+@case
+def instances_that_fill_the_memory_are_refused():
+    one_line(hopbound("task", "--hops", 1, "--m", "1e9"), 2, r"task: sizes: a prompt of 1000000002 tokens; instances of up to 67108864")

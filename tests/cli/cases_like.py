@@ -1,7 +1,7 @@
 """build --like: networks in the shape of real models, from the files that audit is tested with."""
 import os
 
-from harness import case, check, good_json, hopbound, one_line
+from harness import case, check, good, good_json, hopbound, one_line
 
 CONFIGS = os.path.join(os.environ["HOPBOUND_TEST_DATA"], "configs")
 SIZES = ["--hops", "2", "--m", "4", "--fan", "4"]
@@ -77,3 +77,12 @@ def like_takes_the_shape_from_the_model():
     one_line(hopbound("build", "-o", "net"), 2, "KIND: missing")
     one_line(hopbound("build", "--like", "nowhere.json", "-o", "net"), 1, "nowhere.json")
 
+
+
+@case
+def idle_layers_are_one_line_of_a_proof():
+    good("build", "full", "--pattern", "gdn^4 F gdn^2 F^2 gdn", "--hops", 2, "--m", 4, "--fan", 3, "-o", "deep", "-q")
+    lines = good("prove", "deep").out.splitlines()
+    check([x.split() for x in lines if "idle" in x] == [["0-3", "idle"], ["5-6", "idle"], ["9", "idle"]], why="\n".join(lines))
+    margins = good_json("prove", "deep")["margins"]  # for scripts every layer is there
+    check([m["layer"] for m in margins] == list(range(10)), why=str(margins))
