@@ -20,16 +20,17 @@ setup:
 demo: all
 	$(BUILD)/hopbound ladder -o ladder
 
-# All tests; then those of everything that reads foreign input once more, under the memory and undefined-behaviour checkers.
+# All tests; then those of everything that reads foreign input once more, under the memory and undefined-behaviour checkers,
+# in a build of no more than these: -O1 compiles in half the time.
 check:
 	@tools/setup.sh check
 	@$(call configure,$(BUILD),--prefix "$(prefix)" -Dtests=enabled)
 	@meson configure $(BUILD) -Dtests=enabled
 	@ninja -C $(BUILD) $(NINJAFLAGS)
 	@meson test -C $(BUILD) --print-errorlogs
-	@$(call configure,$(BUILD)-asan,--buildtype=debugoptimized -Db_sanitize=address$(comma)undefined -Dtests=enabled -Ddefault_library=static)
-	@ninja -C $(BUILD)-asan $(NINJAFLAGS)
-	@meson test -C $(BUILD)-asan --print-errorlogs --suite sanitize
+	@$(call configure,$(BUILD)-asan,-Doptimization=1 -Ddebug=true -Db_sanitize=address$(comma)undefined -Dtests=enabled -Ddefault_library=static)
+	@ninja -C $(BUILD)-asan $(NINJAFLAGS) sanitize
+	@meson test -C $(BUILD)-asan --no-rebuild --print-errorlogs --suite sanitize
 	@tools/count_tests.sh $(BUILD) $(BUILD)-asan
 
 comma := ,

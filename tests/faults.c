@@ -2,12 +2,14 @@
  * CALL_LIST, so that the program's own calls come here, those of other libraries do not, and its sources know
  * nothing of it. HOPBOUND_FAIL is KIND:K:FD, for instance alloc:17:5; with alloc:17+5 memory, or a disk, that
  * was full stays full. The name of the call that failed is written to the file descriptor FD; with K = 0
- * nothing fails, and the number of calls is written at the end. */
+ * nothing fails, and a line a call is written: its number, and a hash of the way that led to it. */
 #include <errno.h>
+#include <execinfo.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -64,15 +66,28 @@ __attribute__((constructor)) static void read_wish(void)
     fault.kind = kind;
 }
 
-__attribute__((destructor)) static void tell_count(void)
+#define DEEPEST 64 /* frames looked at: calls further out are much alike */
+
+extern const char __executable_start[], etext[];
+
+/* The program's own return addresses, wherever it was loaded to. */
+static void tell_way(long n)
 {
-    if (fault.kind && fault.k == 0) dprintf(fault.to, "%ld", (long)fault.calls);
+    void *frames[DEEPEST];
+    uint64_t hash = 14695981039346656037u; /* FNV-1a */
+    for (int i = 0, depth = backtrace(frames, DEEPEST); i < depth; i++) {
+        uintptr_t at = (uintptr_t)frames[i];
+        if (at < (uintptr_t)__executable_start || at >= (uintptr_t)etext) continue;
+        hash = (hash ^ (at - (uintptr_t)__executable_start)) * 1099511628211u;
+    }
+    dprintf(fault.to, "%ld %016llx\n", n, (unsigned long long)hash);
 }
 
 static bool fails(const char *kind, const char *name, int why)
 {
     if (!fault.kind || strcmp(fault.kind, kind) != 0) return false;
     long n = ++fault.calls;
+    if (fault.k == 0) tell_way(n);
     bool full = fault.stays && fault.k && n > fault.k && (why == ENOMEM || why == ENOSPC);
     if (n != fault.k && !full) return false;
     if (n == fault.k) dprintf(fault.to, "%s", name);

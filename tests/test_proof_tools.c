@@ -50,7 +50,7 @@ static void activations_are_inside_their_bounds(void **state)
             if (!m.overflow && !(range.lo <= y[k] && y[k] <= range.hi))
                 fail_msg("%d of %g is %g, not in [%g, %g]", (int)acts[k], x, y[k], range.lo, range.hi);
             assert_true(x > 80 || !m.overflow);
-            hop__memory_clear(&m);
+            hop__memory_free(&m);
         }
     }
 }

@@ -57,11 +57,12 @@ hop_status hop_enumerate(hop_wrong *found, int64_t *count, hop_eval *eval, const
 {
     enumeration e = {.task = task, .tokens = hop_alloc(sizeof *e.tokens * (size_t)task->length)};
     hop_instance *batch = NULL;
-    int64_t most = BATCH_TOKENS / task->length;
+    int64_t most = BATCH_TOKENS / task->length, inputs = hop_task_inputs(task);
     if (most < HOP_EVAL_BATCH) most = HOP_EVAL_BATCH;
+    if (inputs >= 1 && most > inputs) most = inputs;
     *found = (hop_wrong){0};
     *count = 0;
-    hop_eval_start(eval, "every input", (double)hop_task_inputs(task));
+    hop_eval_start(eval, "every input", (double)inputs);
     hop_status s = e.tokens ? hop_instances_new(&batch, most, task->length, err)
                             : hop_fail(err, HOP_ENOMEM, "out of memory");
     if (s == HOP_OK) s = run_all(&e, found, count, eval, batch, most, err);

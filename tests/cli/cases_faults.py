@@ -1,13 +1,16 @@
-"""The k-th allocation, or the k-th call of the file system, fails, for every k: the program answers as if nothing had
-been, or it says why not in one line; nothing is half-written. The program given is the one with tests/faults.c in it;
-in the sanitizer build a leak or a bad access fails the test, too."""
+"""The k-th allocation, or the k-th call of the file system, fails: the program answers as if nothing had been, or it says
+why not in one line; nothing is half-written. k is the first, the middle and the last call of every way through the
+program that leads to one, by the return addresses on the stack: what a loop asks for a hundred times is let down three
+times. With HOPBOUND_LONG=1 it is every k up to some hundreds, and many of the rest. The program given is the one with
+tests/faults.c in it; in the sanitizer build a leak or a bad access fails the test, too."""
 import concurrent.futures, os, re, shutil, subprocess, tempfile
 import harness
 from cases_check import broken, witness
 from harness import DATA, case, check, good, read, write
 
+LONG = os.environ.get("HOPBOUND_LONG") == "1"
 WORKERS = 2
-EVERY = 300     # all k up to here, and half as many spread over the rest
+EVERY = 300     # with HOPBOUND_LONG all k up to here, and half as many spread over the rest; without, at most so many
 FEW = 60        # where a run is slow, or much like another
 SPARSE = 4      # what is full stays full: for one k in so many
 MOST_SHOWN = 5
@@ -27,20 +30,47 @@ def tree(home):
     return found
 
 
+def run(args, home, wish):
+    """The process that ended, and what HOPBOUND_FAIL's descriptor received: a file, since a pipe might fill up."""
+    with tempfile.TemporaryFile("w+") as told:
+        p = subprocess.run([harness.PROGRAM, *args], cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                           stderr=subprocess.PIPE, timeout=harness.TIMEOUT, pass_fds=[told.fileno()],
+                           env={**os.environ, "HOPBOUND_FAIL": f"{wish}{told.fileno()}"})
+        told.seek(0)
+        return p, told.read()
+
+
+def ways(told):
+    """The numbers of the calls, for every way that led to one."""
+    found = {}
+    for line in told.splitlines():
+        k, way = line.split()
+        found.setdefault(way, []).append(int(k))
+    return [sorted(ks) for ks in found.values()]
+
+
+def spread(numbers, most):
+    """At most so many of them, evenly."""
+    return [numbers[i * len(numbers) // most] for i in range(most)] if len(numbers) > most else numbers
+
+
+def chosen(found, every):
+    """Which calls fail, in order. First ones come before all others, where there are too many ways."""
+    total = sum(map(len, found))
+    if LONG:
+        rest = range(every + 1, total + 1)
+        return [*range(1, min(every, total) + 1), *rest[::max(1, 2 * len(rest) // every)]]
+    first = spread(sorted(ks[0] for ks in found), every)
+    more = sorted({k for ks in found for k in (ks[len(ks) // 2], ks[-1])} - {ks[0] for ks in found})
+    return sorted([*first, *spread(more, every - len(first))])
+
+
 def attempt(template, args, wish):
     """Runs in a copy of the template; what came out, the files after, what HOPBOUND_FAIL's descriptor received."""
     with tempfile.TemporaryDirectory(prefix="hopbound-fault-") as top:
         home = os.path.join(top, "home")
         shutil.copytree(template, home)
-        told, to = os.pipe()
-        try:
-            p = subprocess.run([harness.PROGRAM, *args], cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, timeout=harness.TIMEOUT, pass_fds=[to],
-                               env={**os.environ, "HOPBOUND_FAIL": f"{wish}{to}"})
-        finally:
-            os.close(to)
-            with os.fdopen(told) as f:
-                name = f.read()
+        p, name = run(args, home, wish)
         result = harness.Result(args, p.returncode, TIMES.sub("", p.stdout.decode()), p.stderr.decode())
         return result, tree(home), name
 
@@ -59,17 +89,17 @@ def judge(before, good_result, after, outputs, wish, got):
 
 
 def every_fault(*args, outputs=(), code=0, every=EVERY):
-    """All k for each kind of call, in copies of the current directory. The outputs, all of them, are old, new or not there."""
+    """The chosen calls of each kind, in copies of the current directory. The outputs, all of them, are old, new or not there."""
     args = [str(a) for a in args] + ["--quiet", "--threads", "2"]
     home = os.getcwd()
     before = tree(home)
     with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
         for kind in ("alloc", "file"):
-            result, after, total = attempt(home, args, f"{kind}:0:")
+            result, after, told = attempt(home, args, f"{kind}:0:")
             check(result.code == code and result.err == "", result, f"wanted exit {code}")
-            check(total.isdigit() and int(total) > 1, result, f"no call of kind {kind} came by: {total!r}")
-            rest = range(every + 1, int(total) + 1)
-            ks = [*range(1, min(every, int(total)) + 1), *rest[::max(1, 2 * len(rest) // every)]]
+            found = ways(told)
+            check(sum(map(len, found)) > 1, result, f"no call of kind {kind} came by: {told!r}")
+            ks = chosen(found, every)
             wishes = [f"{kind}:{k}:" for k in ks] + [f"{kind}:{k}+" for k in ks[::SPARSE]]
             wrong = []
             for wish, got in zip(wishes, pool.map(lambda w: attempt(home, args, w), wishes)):
@@ -175,14 +205,7 @@ TRAIN = ["train", "--pattern", "L F", "--mixer", "gla", "--d-model", "8", "--hea
 def train_with(wish):
     """Trains with a fault, then, without one, resumes what it left or begins again; the first result, the call, the network."""
     with tempfile.TemporaryDirectory(prefix="hopbound-fault-") as home:
-        told, to = os.pipe()
-        try:
-            p = subprocess.run([harness.PROGRAM, *TRAIN, "-o", "net"], cwd=home, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, timeout=harness.TIMEOUT, pass_fds=[to], env={**os.environ, "HOPBOUND_FAIL": f"{wish}{to}"})
-        finally:
-            os.close(to)
-            with os.fdopen(told) as f:
-                name = f.read()
+        p, name = run([*TRAIN, "-o", "net"], home, wish)
         result = harness.Result(TRAIN, p.returncode, p.stdout.decode(), p.stderr.decode())
         resumes = os.path.exists(os.path.join(home, "net/checkpoint.safetensors"))
         if not resumes:
@@ -197,10 +220,9 @@ def train_with(wish):
 @case
 def no_fault_harms_train():
     for kind in ("alloc", "file"):
-        good_result, total, network = train_with(f"{kind}:0:")
-        check(good_result.code == 0 and int(total) > 1, good_result)
-        step = max(1, int(total) // 24)
-        wishes = [f"{kind}:{k}:" for k in range(1, int(total) + 1, step)]
+        good_result, told, network = train_with(f"{kind}:0:")
+        check(good_result.code == 0 and told.count("\n") > 1, good_result)
+        wishes = [f"{kind}:{k}:" for k in chosen(ways(told), 24)]
         with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
             for wish, (result, name, after) in zip(wishes, pool.map(train_with, wishes)):
                 check(after == network, result, f"{wish} {name}: another network")
