@@ -337,6 +337,8 @@ def plans_are_ranked_and_the_next_cheaper_one_fails_for_a_reason():
     check(costs == sorted(costs))
     text = good("plan", "--hops", "8", "--n", "128k").out
     check(text.startswith("Cheapest plan proved for 8 hops at 131072 tokens: gdn^109") and "next cheaper, gdn, is open" in text)
+    check("before the first or second (P1); only 0 hops are served" in text and "hold their tables (P10);" in text, why=text)
+    check("Where:" not in good("plan", "--hops", "1", "--n", "4k").out, why="one hop: a linear layer may stand anywhere")
     retnet = good_json("plan", "--hops", "8", "--n", "128k", "--mixer", "retnet")["plans"]  # whose states nobody reads as tables
     check(next(x for x in retnet if x["verdict"] == "proved")["pattern"] == "retnet full^8", why=str(retnet))
     both = good_json("plan", "--hops", "12", "--n", "128k", "--layers", "48", "--full", "6,12")["plans"]
