@@ -225,13 +225,13 @@ static void write_text(hop_text *out, const table *t)
         text_row(out, shown);
         free_cells(cell);
     }
-    hop_text_add(
-        out, "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
-             "impossible from\n"
-             "that n on, whatever the weights, and by which theorem. held up to: to that n the states "
-             "are known\n"
-             "to hold the table of a hop (P10; -: not known). outgrown at: from that n on no table of\n"
-             "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
+    hop_text_add(out,
+                 "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
+                 "impossible from\n"
+                 "that n on, whatever the weights, and by which theorem. held up to: to that n the states "
+                 "are known\n"
+                 "to hold the table of a hop (P10; -: not known). outgrown at: from that n on no table of\n"
+                 "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
     bool own = false, deep = false;
     for (int i = 0; i < t->count; i++) {
         own = own || t->rows[i].own_able;
@@ -251,7 +251,9 @@ static void write_text(hop_text *out, const table *t)
 static void write_markdown(hop_text *out, const table *t)
 {
     for (int c = 0; c < COLUMNS; c++) hop_text_printf(out, "| %s ", HEADS[c]);
-    hop_text_add(out, "|\n|---|---|---:|---:|---:|---:|---:|---:|---:|\n");
+    hop_text_add(out, "|\n");
+    for (int c = 0; c < COLUMNS; c++) hop_text_add(out, c < 2 ? "|---" : "|---:"); /* numbers to the right */
+    hop_text_add(out, "|\n");
     for (int i = 0; i < t->count; i++) {
         hop_text cell[COLUMNS];
         if (t->rows[i].refused[0]) continue;

@@ -105,6 +105,9 @@ const verb verb_audit = {
         "chosen when a model is run, so it can be given. Nothing is guessed: a family that is not known is refused "
         "unless the file lists its layers, and so are encoders, known keys of a wrong type, and keys of attention "
         "whose rule is not known; the line names them, exit 1.\n\n"
+        "A hop costs a full layer (P1), or linear layers whose states hold its table (P10): so many are possible at "
+        "the length, up to one n the states are known to hold a table, and from another on none of the prompt's length "
+        "fits them (P2). docs/BOUNDS.md derives these.\n\n"
         "Layers that run several times in a forward pass are counted as often.",
     .colours = true,
     .groups = GROUPS,

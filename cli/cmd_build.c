@@ -26,7 +26,8 @@ static const opt OPTIONS[] = {
 static const opt SHAPE_OPTIONS[] = {
     {"pattern", 0, OPT_TEXT, AT(pattern), "P", .initial_help = "the smallest; random: required",
      .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
-             "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is; "
+             "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is; hybrid: where full "
+             "layers are too few, states of gdn, kda and deltanet layers hold tables, which takes heads: --heads, --head-dim; "
              "mixed: L+1 of F and L (linear attention), all L if not given"},
     {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20,
      .initial_help = "the smallest; random: 64; --like: 1024, or the model's if smaller",
@@ -216,6 +217,8 @@ static const example EXAMPLES[] = {
      "Two hops by states that hold their tables, one by a full layer."},
     {"hopbound build hybrid --pattern '(gdn^3 F)^4' --heads 8 --kv-heads 2 --head-dim 64 --rope 1e6,0.25 -o net",
      "The same in sixteen layers as models have them: norms, gated MLPs, grouped keys, rotary embeddings."},
+    {"hopbound build hybrid --pattern 'gdn^6' --heads 4 --head-dim 32 --hops 3 --m 8 --fan 2,2 -o net",
+     "Three hops without any full layer: states of gdn layers hold the tables."},
     {"hopbound build --like config.json --hops 4 -o net", "In the architecture of a model."},
     {"hopbound build two-sum-sparse --n 64 --mod 32 --block 8 --topk 1 -o net",
      "Sparse attention that solves 2-Sum with as many heads as a block has tokens."},

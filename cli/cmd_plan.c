@@ -16,7 +16,7 @@ static const opt OPTIONS[] = {
     {"n", 0, OPT_INT, AT(n), "N", NULL, 1, (int64_t)1 << 50, .required = true, .help = "at this length, in tokens"},
     {"layers", 0, OPT_INT, AT(layers), "K", NULL, 1, HOP_PLAN_MAX_LAYERS, .initial_help = "as few as it takes",
      .help = "layers in all"},
-    {"full", 0, OPT_LIST, AT(full), "F1,..", NULL, 0, HOP_PLAN_MAX_LAYERS, .initial_help = "those around L, and 0",
+    {"full", 0, OPT_LIST, AT(full), "F1,..", NULL, 0, HOP_PLAN_MAX_LAYERS, .initial_help = "0 to L+1; where states hold no tables, 0 and those around L",
      .help = "only plans with so many full layers"},
     {"mixer", 0, OPT_TEXT, AT(mixer), "NAME", "gdn", .help = "of the linear layers"},
     {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 28, .initial_help = "heads times dim",
@@ -126,7 +126,7 @@ static int show_text(const common_args *a, const hop_plan_question *q, const hop
     say_answer(&out, q, plans, count);
     for (int i = 0; i < count; i++) {
         width = strlen(plans[i].pattern) > width ? strlen(plans[i].pattern) : width;
-        placed = placed || (plans[i].full == q->hops && plans[i].layers > plans[i].full);
+        placed = placed || (q->hops > 1 && plans[i].full == q->hops && plans[i].layers > plans[i].full);
         states = states || (plans[i].answer == HOP_ANSWER_POSSIBLE && strcmp(plans[i].by, "P10") == 0);
     }
     hop_text_printf(&out, "\n%-*s  %6s %4s  %10s  %10s  %8s  %-10s  %4s  %s\n", (int)width, "plan", "layers",
@@ -216,8 +216,12 @@ const verb verb_plan = {
         "flops. Each is proved (weights that do it are known: P1 and P10 of docs/BOUNDS.md), impossible (no weights do it "
         "at that length), or open; an open one says from which length on it is impossible, where that is known. "
         "The first lines say which plan is the cheapest that is proved, and why the next cheaper one is not.\n\n"
-        "At one depth all plans with as many full layers cost the same. Their places matter in one way: with as "
-        "many full layers as hops, a linear layer must stand before the first or the second of them. Then two "
+        "A hop costs one full layer, or linear layers whose states hold its table: gdn, kda and deltanet layers share "
+        "a table among as many of them as it takes. Without --layers the fewest such layers are found for each number "
+        "of full ones: the exchange rate between the two.\n\n"
+        "At one depth all plans with as many full layers cost the same, and their places matter in two ways. With as "
+        "many full layers as hops, a linear layer must stand before the first or the second of them; with fewer, "
+        "states make the first hops, whose tables are the shortest, and full layers do best behind them. Then two "
         "placements are shown, one of each kind.",
     .groups = GROUPS,
     .examples = EXAMPLES,

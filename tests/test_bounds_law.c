@@ -48,6 +48,7 @@ static void draw_subject(subject *s, int hops, hop_rng *rng)
     draw_pattern(s->pattern, hops + 1 + (int)below(rng, 4), rng);
     hop_config_init(&s->shape);
     s->shape.heads = 1 + below(rng, 3), s->shape.kv_heads = s->shape.heads;
+    if (below(rng, 2)) s->shape.head_dim = 3 + below(rng, 12); /* some too narrow, some just wide enough */
     s->shape.norm = below(rng, 2) ? HOP_NORM_RMS : HOP_NORM_NONE;
     s->shape.mlp = HOP_MLP_RELU;
     assert_int_equal(hop_pattern_parse(&s->shape.pattern, s->pattern, s->mixer, NULL), HOP_OK);

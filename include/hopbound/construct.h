@@ -22,7 +22,8 @@ extern "C" {
 #define HOP_CONSTRUCT_LIST(X)                                                                                \
     X(full, "full", FUNCCOMP, HOP_CHOOSES_SHAPE, "L+1 full-attention layers, one head each")                 \
     X(hybrid, "hybrid", FUNCCOMP, HOP_CHOOSES_MIXER | HOP_CHOOSES_SHAPE,                                     \
-      "one linear layer (--mixer), then L full-attention layers, or any --pattern that has them")            \
+      "one linear layer (--mixer), then L full-attention layers, or any --pattern that has them, or "        \
+      "whose states hold tables")                                                                            \
     X(linear, "linear", FUNCCOMP, 0, "linear layers only, every table kept in a state")                   \
     X(mixed, "mixed", FUNCCOMP, HOP_CHOOSES_PATTERN,                                                         \
       "L+1 layers, full or linear in any order (--pattern), each a hop: by scores, or by a state that holds the table") \

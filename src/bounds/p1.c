@@ -13,7 +13,7 @@
  * is ample for scores of (B+2)β, that is p = t + 8. MLPs of 2B hidden units and tables are taken for granted.
  *
  * Or, with every look-up in a register of its own and one coordinate for the player that a layer asks for
- * (section 5.7, `build hybrid --pattern`): keys of B+2 numbers, a linear layer before the first full one that
+ * (section 5.7, `build hybrid --pattern`): keys of B+1 numbers, a linear layer before the first full one that
  * hands on the bits of m alone, a wider stream, and float32. */
 #include "room.h"
 
@@ -37,7 +37,7 @@ hop__need hop__need_of(int hops, hop__bits bits)
 /* What the networks of section 5.7 ask. */
 hop__need hop__need_of_registers(int hops, hop__bits bits)
 {
-    return (hop__need){.key = 2 + bits.code,
+    return (hop__need){.key = 1 + bits.code,
                        .value = bits.code,
                        .bits = FLOAT_BITS,
                        .state = bits.first,
@@ -282,7 +282,7 @@ static bool able_within(const hop__case *c, const fmpz_t n)
  * no key can hold. */
 static void reach_further(const hop__case *c, fmpz_t n)
 {
-    int64_t keys = most(c->q->arch, key_of) - 2;
+    int64_t keys = most(c->q->arch, key_of) - 1;
     fmpz_t beyond, half;
     fmpz_init(beyond), fmpz_init(half);
     hop__length_for_code_bits(beyond, c->hops, (keys < MOST_BITS ? keys : MOST_BITS) + 1);

@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define AWAY     "does not apply: " /* what P1 says begins so */
+#define AWAY     "does not apply: " /* what a theorem says that does not apply begins so */
 #define SEARCHED 4 /* full layers up to which P6 is searched for; with more it begins beyond 10^300 */
 
 typedef struct planner {
@@ -84,11 +84,26 @@ static const hop_bound *result(const hop_bounds *b, hop_answer answer)
     return best;
 }
 
-static const char *p1_says(const hop_bounds *b)
+static const char *says(const hop_bounds *b, const char *id)
 {
     for (int i = 0; i < b->count; i++)
-        if (strcmp(b->results[i].id, "P1") == 0) return b->results[i].why;
+        if (strcmp(b->results[i].id, id) == 0) return b->results[i].why;
     return "";
+}
+
+static bool away(const char *why)
+{
+    return strncmp(why, AWAY, strlen(AWAY)) == 0;
+}
+
+/* Why neither full layers nor states are known to do it. */
+static void say_open(char *out, size_t size, const char *p1, const char *p10)
+{
+    const char *full = p1 + (away(p1) ? strlen(AWAY) : 0);
+    if (away(p1) && !away(p10))
+        snprintf(out, size, "%s (P1); %s (P10)", full, p10);
+    else
+        snprintf(out, size, "%s", full);
 }
 
 /* Proved possible, impossible at this length, or neither, and why. */
@@ -108,8 +123,7 @@ static void judge(hop_plan *p, const hop_bounds *b)
     else if (p->answer == HOP_ANSWER_IMPOSSIBLE)
         snprintf(p->why, sizeof p->why, "%s: %s", no->id, no->why);
     else
-        snprintf(p->why, sizeof p->why, "%s",
-                 p1_says(b) + (strncmp(p1_says(b), AWAY, strlen(AWAY)) ? 0 : strlen(AWAY)));
+        say_open(p->why, sizeof p->why, says(b, "P1"), says(b, "P10"));
 }
 
 static hop_status ask(hop_plan *p, const hop_arch *arch, const planner *s)

@@ -32,6 +32,14 @@ static hop__need need_at(int hops, int64_t n)
     return hop__need_of(hops, bits_at(hops, n));
 }
 
+/* Are there states that can be read as tables? */
+static bool has_tables(const hop_arch *a)
+{
+    for (int64_t i = 0; i < a->count; i++)
+        if (a->layers[i].rows > 0) return true;
+    return false;
+}
+
 /* Why nothing is possible whatever the widths. */
 static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64_t n)
 {
@@ -39,6 +47,10 @@ static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64
     hop__shape_init(&shape, a);
     if (r->fit == 0)
         hop_text_printf(out, "no task fits %lld token%s: one hop takes 4", (long long)n, n > 1 ? "s" : "");
+    else if (shape.full == 0 && has_tables(a))
+        hop_text_add(out,
+                     "no hop is proved possible: P1 takes a full layer, and P10 states that hold the table "
+                     "of a hop; here they are too small for those of this length, or too narrow");
     else if (shape.full == 0 && shape.linear > 0)
         hop_text_add(
             out,

@@ -335,8 +335,12 @@ def plans_are_ranked_and_the_next_cheaper_one_fails_for_a_reason():
     check(best["pattern"] == "gdn full^8" and best["kv_bytes"] == 8 * 2 * 2048 * 131072 * 2 and best["hops_proved"] == 8)
     costs = [x["kv_bytes"] + x["state_bytes"] for x in plans]
     check(costs == sorted(costs))
+    long = good("bound", "--hops", "auto", "--pattern", "gdn^48", "--heads", "16", "--dim", "128", "--n", "1M").out
+    check("too small for those of this length" in " ".join(long.split()) and "which is known of gdn" not in long, why=long)
     text = good("plan", "--hops", "8", "--n", "128k").out
     check(text.startswith("Cheapest plan proved for 8 hops at 131072 tokens: gdn^109") and "next cheaper, gdn, is open" in text)
+    check("before the first or second (P1); only 0 hops are served" in text and "hold their tables (P10);" in text, why=text)
+    check("Where:" not in good("plan", "--hops", "1", "--n", "4k").out, why="one hop: a linear layer may stand anywhere")
     retnet = good_json("plan", "--hops", "8", "--n", "128k", "--mixer", "retnet")["plans"]  # whose states nobody reads as tables
     check(next(x for x in retnet if x["verdict"] == "proved")["pattern"] == "retnet full^8", why=str(retnet))
     both = good_json("plan", "--hops", "12", "--n", "128k", "--layers", "48", "--full", "6,12")["plans"]
