@@ -44,9 +44,12 @@ typedef struct hop_arch_layer {
     int64_t key_dim;     /* full: of queries and keys; 0: the same as dim */
     int64_t rows, row_numbers; /* linear: its state can be read as a table of so many rows, each with a code
                                   of up to so many bits; 0: not known to */
-    bool spread;  /* rows: over all heads, and several layers may hold one table; else one layer holds it,
-                     behind  keys that are one-hot in the stream */
-    bool forgets; /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
+    bool spread;    /* rows: over all heads, and several layers may hold one table; else one layer holds it,
+                       behind  keys that are one-hot in the stream */
+    bool convolved; /* linear: values pass an activation, so that .. */
+    int64_t
+        head_bits; /* .. a head hands on so many bits of a code, two numbers each; where no MLP cleans up */
+    bool forgets;  /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
 } hop_arch_layer;
 
 typedef struct hop_arch {

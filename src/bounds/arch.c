@@ -15,15 +15,11 @@ static hop_status state_bits(const hop_mixer_ops *ops, const hop_mixer_config *c
     return HOP_OK;
 }
 
-/* Numbers that a token hands on as a code's bits, of those that the state keeps: a channel each, or values of
- * the heads. Behind an activation, a mixer's own or a convolution's, a bit takes two of them, in one head, as
- * the networks that are written down have it. */
+/* Numbers that a token hands on, of those that the state keeps: a channel each, or a head's values. */
 static int64_t written_by(const hop_mixer_ops *ops, const hop_mixer_config *c, int64_t value)
 {
-    int64_t inner = c->option[HOP_OPTION_inner], channels = inner > 0 ? inner - ops->spare : 0;
-    bool two = ops->pairs || c->option[HOP_OPTION_conv] > 0;
-    int64_t all = inner > 0 ? channels : two ? value : c->heads * value;
-    return all <= 0 ? 0 : two ? all / 2 : all;
+    int64_t inner = c->option[HOP_OPTION_inner], all = inner > 0 ? inner - ops->spare : c->heads * value;
+    return all <= 0 ? 0 : ops->pairs ? all / 2 : all;
 }
 
 /* A code's bit takes two numbers of a value that passes an activation. */
@@ -53,6 +49,8 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
         int64_t written = written_by(ops, &m, out->dim);
         if (written != out->heads * out->dim) out->heads = written, out->dim = 1;
         out->forgets = written == 0; /* 0 would mean that it is not counted */
+        out->convolved = (m.option[HOP_OPTION_conv] > 0 || ops->pairs) && m.option[HOP_OPTION_inner] <= 0;
+        out->head_bits = (value > 0 ? value : m.head_dim) / 2;
         s = state_bits(ops, &m, o, &out->state_bits, err);
         if (ops->maps && out->state_bits)
             out->rows = m.head_dim, out->row_numbers = m.option[HOP_OPTION_value_dim];

@@ -119,7 +119,8 @@ static int64_t hops_by_registers(const hop_arch *a, const hop__need *need, bool 
     if (a->width && a->width < need->width) return 0;
     for (int64_t i = 0; i < a->count; i++) {
         const hop_arch_layer *l = &a->layers[i];
-        if (l->kind == HOP_LAYER_LINEAR && full == 0 && linear_serves(l, need)) *linear = true;
+        bool room = !l->convolved || l->head_bits >= need->state;
+        if (l->kind == HOP_LAYER_LINEAR && full == 0 && room && linear_serves(l, need)) *linear = true;
         if (hop__full_serves(l, need)) full += l->repeat;
     }
     return *linear ? full : full - 1;
