@@ -251,6 +251,7 @@ static int64_t longest(const hop_arch *a, int hops)
 
 static const char *way(hop__case *c, const service *s)
 {
+    if (s->linear == 0) return hop__say(c, "every hop by a full layer (`build %s`)", built[s->by]);
     return hop__say(c, "%lld of the hops by states that hold their tables, %s (`build %s`)",
                     (long long)s->linear, hop__say_layers(c, fmpz_get_si(&s->layers), "linear"),
                     built[s->by]);
