@@ -39,13 +39,15 @@ int64_t hop__table_entries(const hop_config *c, const hop__stream *s, int64_t la
     return t.numbers >= 2 * hop__stream_bits(s, e) ? t.heads * t.rows : 0;
 }
 
-/* Row `row` of a matrix is STEEP where the code at `from`, digit by digit, is that of `entry` and the token's
+/* Row `row` of a place is STEEP where the code that the token has, digit by digit, is that of `entry` and its
  * player is `asker`. */
-static void fill_match(const desk *d, const hop_weight *w, int64_t row, int64_t entry, int asker)
+static void fill_match(const desk *d, hop__place place, int64_t row, int64_t entry, int asker)
 {
+    const hop_weight *w = place.w;
     const hop__fields *f = &d->stream->f;
     float code[64 * HOP_MAX_HOPS];
     int e = d->duty.e;
+    row += place.row;
     hop__code_number(&f->code, e, entry, STEEP, code);
     for (int p = -1; p <= f->hops; p++)
         *hop__cell(w, row, hop__fields_who(f, p)) = STEEP * (float)((p == asker ? 2 : 0) - d->bits - 1);
@@ -58,12 +60,12 @@ static void fill_match(const desk *d, const hop_weight *w, int64_t row, int64_t 
     }
 }
 
-/* Only z_e's tokens write. */
+/* Only z_e's tokens write. Without a beta they do so because all other keys are 0. */
 static void fill_beta(const desk *d)
 {
     const hop_weight *b = hop__site_tensor(&d->s, "b_proj.weight");
     float yes = d->s.c.option[HOP_OPTION_negative] > 0 ? 0 : HOP__FAR; /* 2 sigmoid(0), or sigmoid(FAR): 1 */
-    for (int64_t h = 0; h < b->shape[0]; h++)
+    for (int64_t h = 0; b && h < b->shape[0]; h++)
         for (int p = -1; p <= d->f.hops; p++)
             *hop__cell(b, h, hop__fields_who(&d->f, p)) = p == d->duty.e ? yes : -HOP__FAR;
 }
@@ -75,7 +77,7 @@ void hop__fill_table(hop_model *m, const hop__stream *stream, int64_t layer, hop
     d.f.reg = duty.e == stream->f.hops ? stream->f.reg : stream->reg[duty.e];
     d.s = hop__site_at(m, &d.f, layer);
     d.table = hop_mixer_find(d.s.w->mixer)->table(&d.s.c);
-    const hop_weight *q = hop__site_tensor(&d.s, d.s.w->query), *k = hop__site_tensor(&d.s, d.s.w->key);
+    hop__place q = hop__site_place(&d.s, HOP__QUERY), k = hop__site_place(&d.s, HOP__KEY);
     bool norm = d.s.c.option[HOP_OPTION_norm] > 0;
     float gain = hop__site_gain(&d.s) * (duty.e == stream->f.hops ? stream->gain : 1);
     if (!norm) gain /= d.s.w->gain;
@@ -85,7 +87,7 @@ void hop__fill_table(hop_model *m, const hop__stream *stream, int64_t layer, hop
     }
     for (int64_t h = 0; h * d.table.rows < duty.count; h++) {
         int64_t first = h * d.table.share * d.table.numbers;
-        hop__site_value(&d.s, hop__site_tensor(&d.s, d.s.w->value), first);
+        hop__site_value(&d.s, first);
         hop__site_open(&d.s, first, stream->one);
         hop__site_write(&d.s, first, gain);
     }

@@ -31,13 +31,26 @@ static void fill_flag(const hop__site *s, const char *name, float marked, float 
         *hop__cell(hop__site_tensor(s, name), 0, hop__fields_who(s->f, p)) = p == 0 ? marked : other;
 }
 
+hop__place hop__site_place(const hop__site *s, hop__role role)
+{
+    const hop__wiring *w = s->w;
+    const char *name[] = {[HOP__QUERY] = w->query, [HOP__KEY] = w->key, [HOP__VALUE] = w->value};
+    return (hop__place){name[role] ? hop__site_tensor(s, name[role]) : NULL, w->row ? w->row(s, role) : 0};
+}
+
 /* Bit i of the value in rows first, first + 1, .. of a matrix. */
-void hop__site_value(const hop__site *s, const hop_weight *w, int64_t first)
+static void fill_value(const hop__site *s, const hop_weight *w, int64_t first)
 {
     for (int i = 0; i < s->f->bits; i++) {
         *hop__cell(w, first + (s->pairs ? 2 * i : i), s->f->val + i) = 1;
         if (s->pairs) *hop__cell(w, first + 2 * i + 1, s->f->val + i) = -1;
     }
+}
+
+void hop__site_value(const hop__site *s, int64_t first)
+{
+    hop__place v = hop__site_place(s, HOP__VALUE);
+    fill_value(s, v.w, v.row + first);
 }
 
 /* ---- mixers that need more than the table ------------------------------------------------------ */
@@ -63,16 +76,13 @@ static void wire_beta(const hop__site *s, int64_t tokens)
     fill_flag(s, "b_proj.weight", HOP__FAR, 0);
 }
 
-/* in_proj makes x (the value), B (the key), C (the query), and the step size. */
-static void wire_mamba2(const hop__site *s, int64_t tokens)
+/* in_proj makes the gate, x (the value), B (the key), C (the query), and the step size, in this order. */
+static int64_t mamba2_row(const hop__site *s, hop__role role)
 {
-    (void)tokens;
-    const hop_weight *in = hop__site_tensor(s, "in_proj.weight");
-    const int64_t inner = s->c.heads * s->c.head_dim, z = s->c.option[HOP_OPTION_gate] ? inner : 0,
-                  shared = s->c.option[HOP_OPTION_groups] * s->c.option[HOP_OPTION_state_dim];
-    hop__site_value(s, in, z);
-    *hop__cell(in, z + inner, hop__fields_who(s->f, 0)) = s->w->weight;
-    *hop__cell(in, z + inner + shared, hop__fields_who(s->f, -1)) = s->w->weight;
+    const hop_mixer_config *c = &s->c;
+    const int64_t inner = c->heads * c->head_dim, x = c->option[HOP_OPTION_gate] ? inner : 0,
+                  shared = c->option[HOP_OPTION_groups] * c->option[HOP_OPTION_state_dim];
+    return x + (role == HOP__VALUE ? 0 : inner) + (role == HOP__QUERY ? shared : 0);
 }
 
 /* B and C are made from the channels x, so two of these carry the flags; x_proj's rows are the step's rank,
@@ -82,7 +92,7 @@ static void wire_mamba(const hop__site *s, int64_t tokens)
     (void)tokens;
     const hop_weight *in = hop__site_tensor(s, "in_proj.weight"), *x = hop__site_tensor(s, "x_proj.weight");
     int bits = s->f->bits;
-    hop__site_value(s, in, 0);
+    fill_value(s, in, 0);
     *hop__cell(in, bits, hop__fields_who(s->f, 0)) = 1;
     *hop__cell(in, bits + 1, hop__fields_who(s->f, -1)) = 1;
     *hop__cell(x, 1, bits) = s->w->weight;
@@ -97,7 +107,7 @@ static void wire_rglru(const hop__site *s, int64_t tokens)
     const hop_weight *in = hop__site_tensor(s, "rg_lru.input_gate_weight"),
                      *keep = hop__site_tensor(s, "rg_lru.recurrent_gate_weight");
     int bits = s->f->bits;
-    hop__site_value(s, x, 0);
+    fill_value(s, x, 0);
     *hop__cell(x, bits, hop__fields_who(s->f, 0)) = 1;
     for (int j = 0; j <= bits; j++) *hop__cell(in, bits, j) = *hop__cell(keep, bits, j) = 2 * HOP__FAR;
 }
@@ -123,8 +133,8 @@ static const hop__wiring wirings[] = {
     {"hgrn2", "q_proj.weight", NULL, "i_proj.weight", "o_proj.weight", 2, 4, 0, {{0}}, .special = wire_hgrn2},
     {"mamba", NULL, NULL, NULL, "out_proj.weight", 1, 4, 2,
      {{"dt_proj.bias", 2}, {"A_log", -HOP__FAR}}, .special = wire_mamba},
-    {"mamba2", NULL, NULL, NULL, "out_proj.weight", 1, 4, 0,
-     {{"dt_bias", 2}, {"A_log", -HOP__FAR}}, .special = wire_mamba2, .dressed = true, .opened = "in_proj.weight", .all_heads = true},
+    {"mamba2", "in_proj.weight", "in_proj.weight", "in_proj.weight", "out_proj.weight", 1, 4, 0,
+     {{"dt_bias", 2}, {"A_log", -HOP__FAR}}, .row = mamba2_row, .dressed = true, .opened = "in_proj.weight", .all_heads = true},
     {"deltanet", QKV, "o_proj.weight", 1, 4, 0, {{0}}, .special = wire_beta, .dressed = true, .opened = "g_proj.weight",
      .scaled = true},
     {"gdn", QKV, "o_proj.weight", 1, 4, 0, {{"A_log", -HOP__FAR}}, .special = wire_beta, .dressed = true, .opened = "g_proj.weight",
@@ -323,9 +333,10 @@ void hop__fill_linear(hop_model *m, const hop__fields *f, int64_t layer, int one
 {
     hop__site s = hop__site_at(m, f, layer);
     const hop__wiring *w = s.w;
-    if (w->query) *hop__cell(hop__site_tensor(&s, w->query), 0, hop__fields_who(f, -1)) = w->weight;
-    if (w->key) *hop__cell(hop__site_tensor(&s, w->key), 0, hop__fields_who(f, 0)) = w->weight;
-    if (w->value) hop__site_value(&s, hop__site_tensor(&s, w->value), 0);
+    hop__place q = hop__site_place(&s, HOP__QUERY), k = hop__site_place(&s, HOP__KEY);
+    if (q.w) *hop__cell(q.w, q.row, hop__fields_who(f, -1)) = w->weight;
+    if (k.w) *hop__cell(k.w, k.row, hop__fields_who(f, 0)) = w->weight;
+    if (w->value) hop__site_value(&s, 0);
     hop__site_write(&s, 0,
                     (w->dressed ? hop__site_gain(&s) : w->gain) / (unit(w, &s.c) && one >= 0 ? w->gain : 1));
     hop__site_constants(&s);

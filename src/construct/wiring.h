@@ -15,6 +15,13 @@ typedef struct hop__constant {
 
 struct hop__site;
 
+/* What a projection makes, and the rows of a matrix that make it. */
+typedef enum hop__role { HOP__QUERY, HOP__KEY, HOP__VALUE } hop__role;
+typedef struct hop__place {
+    const hop_weight *w; /* NULL: it has no such matrix */
+    int64_t row;
+} hop__place;
+
 typedef struct hop__wiring {
     const char *mixer;
     const char *query, *key, *value, *out;
@@ -23,6 +30,7 @@ typedef struct hop__wiring {
     int extra;    /* channels of `inner` that hold no bit of the value */
     hop__constant constants[3];
     void (*special)(const struct hop__site *s, int64_t tokens);
+    int64_t (*row)(const struct hop__site *s, hop__role role); /* where query, key and value begin; NULL: 0 */
     bool dressed;       /* works with its convolutions, gates and norms, and with any heads, too */
     const char *opened; /* the gate that is a SiLU, and closed at 0; others are a half there */
     bool all_heads;     /* its norm is over all heads together */
@@ -48,8 +56,9 @@ hop__site hop__site_at(hop_model *m, const hop__fields *f, int64_t layer);
 const hop_weight *hop__site_tensor(const hop__site *s, const char *name); /* NULL: it has none */
 /* What decays, and what is the same for all tokens. */
 void hop__site_constants(const hop__site *s);
-/* The bits of a token's value in rows first, first + 1, .. of a matrix. */
-void hop__site_value(const hop__site *s, const hop_weight *w, int64_t first);
+hop__place hop__site_place(const hop__site *s, hop__role role);
+/* The bits of a token's value in the value head that begins at number `first` of all heads' values. */
+void hop__site_value(const hop__site *s, int64_t first);
 /* From the value head that begins at column `first` of the output's input to the register, times `gain`. */
 void hop__site_write(const hop__site *s, int64_t first, float gain);
 /* What the output of one head is to be multiplied by so that bits arrive as ±1. */

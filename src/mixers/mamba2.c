@@ -98,6 +98,17 @@ static void mamba2_list(hop_builder *b)
     hop__output(b, o, "out_proj.weight", NULL);
 }
 
+/* Heads of a group share their keys, so that one of them is read. Without a norm what is read has a size that
+ * step and gate decide. */
+static hop_mixer_table mamba2_table(const hop_mixer_config *c)
+{
+    if (HOP__OPT(c, conv) <= 0 || HOP__OPT(c, norm) <= 0) return (hop_mixer_table){0};
+    return (hop_mixer_table){.heads = HOP__OPT(c, groups),
+                             .rows = HOP__OPT(c, state_dim),
+                             .share = c->heads / HOP__OPT(c, groups),
+                             .numbers = c->head_dim};
+}
+
 const hop_mixer_ops hop__mixer_mamba2 = {
     .name = "mamba2",
     .equation = "S = e^(-e^A_log dt) S + B (dt x)^T, dt = softplus(.), y = S^T C + D x",
@@ -107,4 +118,5 @@ const hop_mixer_ops hop__mixer_mamba2 = {
     .params = mamba2_params,
     .init = mamba2_init,
     .list = mamba2_list,
+    .table = mamba2_table,
 };

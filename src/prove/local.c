@@ -98,6 +98,7 @@ static ival act(hop_act kind, ival x)
     case HOP_ACT_EXP1000: return between(hop__exp_bounds(x), 0, 1000);
     case HOP_ACT_SIGMOID: return between(hop__about(rising(sigmoid, x), ACT_ERROR), 0, 1);
     case HOP_ACT_SILU:
+        if (x.lo == 0 && x.hi == 0) return x; /* 0 over 1 + 1 */
         return hop__about(valley(silu, x, -1.2784645427610738, -0.27846454276107380), ACT_ERROR);
     case HOP_ACT_TANH: return between(hop__about(rising(tanh, x), ACT_ERROR), -1, 1);
     case HOP_ACT_SOFTPLUS: return between(hop__about(rising(softplus, x), ACT_ERROR), 0, INFINITY);
@@ -387,8 +388,8 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     hop__set *all = interleaved(m, in, count, ones, op->width);
     hop__blocks each = {op->width, count, 1, element, &l};
     if (!all) return NULL;
-    return op->kind == HOP_OP_CONV || op->kind == HOP_OP_MUL ? hop__set_map_relative(m, all, each)
-                                                             : hop__set_map(m, all, each);
+    bool relative = op->kind == HOP_OP_CONV || op->kind == HOP_OP_MUL || op->kind == HOP_OP_SKIP;
+    return relative ? hop__set_map_relative(m, all, each) : hop__set_map(m, all, each);
 }
 
 void hop__local_op(hop__walk *w, const hop__inputs *x, hop__set **y)

@@ -85,6 +85,7 @@ static bool keeps_relative(const hop_op *op, int i)
     case HOP_OP_L2:
     case HOP_OP_RMS:
     case HOP_OP_MUL:
+    case HOP_OP_SKIP:
     case HOP_OP_LINEAR: return true;
     case HOP_OP_SCAN: return i == HOP_SCAN_Q || i == HOP_SCAN_K;
     default: return false;
