@@ -15,8 +15,7 @@
 #define HOP_PROVE_SET_H
 
 #include "interval.h"
-
-#include <hopbound/base.h>
+#include "memory.h"
 
 #include <limits.h>
 
@@ -28,18 +27,6 @@
 #define HOP__ANY_GRID   INT_MAX /* zero is a multiple of everything */
 #define HOP__LARGEST    1e37    /* where float32 ends, with room for sums of a few such terms */
 #define HOP__MOST_SUM   50000   /* terms of a sum; HOP_DOT_ERROR holds up to twice as many */
-
-/* Memory that is freed as a whole, and the first thing that went wrong: once `status` is set, results mean
- * nothing and every function returns at once. */
-typedef struct hop__memory {
-    struct hop__chunk *chunks;
-    hop_status status;
-    bool overflow; /* a number may leave float32's range: nothing is proved then */
-} hop__memory;
-
-void *hop__take(hop__memory *m, int64_t count, size_t size); /* zeroed; NULL and m->status set on failure */
-void hop__memory_clear(hop__memory *m);                      /* all of it may be handed out again */
-void hop__memory_free(hop__memory *m);
 
 typedef struct hop__term {
     int vars, var[HOP__TERM_VARS];
@@ -72,6 +59,8 @@ bool hop__set_reserve(hop__memory *m, hop__set *s, int terms);
  * hop__set_tidy. */
 hop__term *hop__set_add_term(hop__memory *m, hop__set *s, int var, int64_t values, const int32_t *of,
                              int64_t classes);
+/* One more term with these variables and classes; rows zero. */
+hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like);
 /* Equal rows become one, what does not vary goes to mid, terms over the same variables are added up; mag and
  * grid are computed. Every set is tidied by what makes it. */
 void hop__set_tidy(hop__memory *m, hop__set *s);
@@ -136,22 +125,6 @@ int64_t hop__term_class(const hop__term *t, int k, int64_t row);
 
 /* What x is in those rows of a term `by` that `where` [by->rows] marks, and 0 in the others. Takes x. */
 hop__set *hop__set_where(hop__memory *m, hop__set *x, const hop__term *by, const bool *where);
-
-/* ---- for set_map.c and set_where.c
- * --------------------------------------------------------------------------- */
-
-/* One more term with these variables and classes; rows zero. */
-hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like);
-void hop__set_measure(hop__memory *m, hop__set *s); /* mag and grid */
-/* Puts terms a < b of s in place of a as one; false when that would be too large. */
-bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b);
-/* The variables of two terms; where both know one, its classes are told apart as finely as either does;
- * false: too large with rows of `width`. rows_within: for every row of `fine` the row of `coarse`, whose
- * variables are among fine's and no finer. */
-bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b, int64_t width);
-int32_t *hop__term_rows_within(hop__memory *m, const hop__term *fine, const hop__term *coarse);
-/* What is left of x between least and most. */
-ival hop__set_within(const hop__set *s, int64_t c, ival x);
 
 /* ---- numbers --------------------------------------------------------------------------------- */
 

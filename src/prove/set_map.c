@@ -1,5 +1,5 @@
 /* What linear maps and other functions make of a set. */
-#include "set.h"
+#include "set_inside.h"
 
 #include <hopbound/kernels.h>
 

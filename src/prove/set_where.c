@@ -1,7 +1,7 @@
 /* A set in some cases, and 0 in all others: what a head returns that holds some entries of a table, and is
  * asked for any. Which case it is depends on variables, as everything does: the result is a table over these
  * and its own. */
-#include "set.h"
+#include "set_inside.h"
 
 /* The cases as a table of their own, cases that are alike taken together: a set of one column, 1 or 0. */
 static const hop__set *cases(hop__memory *m, const hop__term *by, const bool *where)

@@ -1,0 +1,37 @@
+/* Numbers as float32 has them: their lowest bits, and rounding. */
+#include "set.h"
+
+#include <hopbound/kernels.h>
+
+int hop__low_bit(double x)
+{
+    int exponent;
+    if (x == 0) return HOP__ANY_GRID;
+    if (!isfinite(x)) return HOP__NO_GRID;
+    double mantissa = frexp(x, &exponent); /* x = mantissa 2^exponent; 53 bits */
+    int64_t whole = (int64_t)(fabs(mantissa) * 0x1p53);
+    return exponent - 53 + __builtin_ctzll((unsigned long long)whole);
+}
+
+bool hop__exact_sum(int grid, double mag)
+{
+    return grid != HOP__NO_GRID &&
+           (grid == HOP__ANY_GRID || (grid > -140 && grid < 100 && mag < ldexp(1.0, 24 + grid)));
+}
+
+ival hop__float(ival x)
+{
+    if (!(x.lo > -HOP__LARGEST && x.hi < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
+    if (ival_is_point(x) && (double)(float)x.lo == x.lo) return x;
+    return ival_widen(x, HOP_UNIT_ROUNDOFF * ival_mag(x) + 0x1p-149);
+}
+
+/* Rounding does not change a sign. */
+ival hop__times(ival a, ival b)
+{
+    if (b.lo == b.hi && fabs(b.lo) == 1) return ival_scale(a, b.lo);
+    ival r = hop__float(ival_mul(a, b));
+    if (((a.lo >= 0 && b.hi <= 0) || (a.hi <= 0 && b.lo >= 0)) && r.hi > 0) r.hi = 0;
+    if (((a.lo >= 0 && b.lo >= 0) || (a.hi <= 0 && b.hi <= 0)) && r.lo < 0) r.lo = 0;
+    return r;
+}

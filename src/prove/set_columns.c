@@ -1,0 +1,129 @@
+/* Columns of sets: taken, put in another order, beside each other, and added up. */
+#include "set_inside.h"
+
+#include <hopbound/kernels.h>
+
+#include <string.h>
+
+/* What is known of columns from .. of x, tables aside, becomes that of columns `at` .. of y. */
+static void put_ranges(hop__set *y, int64_t at, const hop__set *x, int64_t from, int64_t width)
+{
+    memcpy(y->mid + at, x->mid + from, sizeof(double) * (size_t)width);
+    memcpy(y->rad + at, x->rad + from, sizeof(double) * (size_t)width);
+    memcpy(y->rel + at, x->rel + from, sizeof(double) * (size_t)width);
+    memcpy(y->least + at, x->least + from, sizeof(double) * (size_t)width);
+    memcpy(y->most + at, x->most + from, sizeof(double) * (size_t)width);
+}
+
+/* Columns from .. of x become columns `at` .. of y, which has terms of its own for them. */
+static void put_columns(hop__memory *m, hop__set *y, int64_t at, const hop__set *x, int64_t from,
+                        int64_t width)
+{
+    put_ranges(y, at, x, from, width);
+    for (int t = 0; t < x->terms; t++) {
+        const hop__term *u = &x->term[t];
+        bool any = false;
+        for (int64_t r = 0; r < u->rows && !any; r++)
+            for (int64_t c = 0; c < width && !any; c++) any = u->row[r * x->width + from + c] != 0;
+        hop__term *v = any ? hop__set_term_like(m, y, u) : NULL;
+        if (!v) continue;
+        for (int64_t r = 0; r < u->rows; r++)
+            memcpy(v->row + r * y->width + at, u->row + r * x->width + from, sizeof(double) * (size_t)width);
+        for (int i = y->terms - 2; i >= 0; i--)
+            if (hop__term_same_vars(&y->term[i], v) && hop__set_join_two(m, y, i, y->terms - 1)) break;
+    }
+}
+
+hop__set *hop__set_gather(hop__memory *m, const hop__set *x, const int64_t *column, int64_t width)
+{
+    hop__set *y = hop__set_new(m, width);
+    for (int t = 0; y && t < x->terms; t++) {
+        const hop__term *u = &x->term[t];
+        hop__term *v = hop__set_term_like(m, y, u);
+        for (int64_t r = 0; v && r < u->rows; r++)
+            for (int64_t c = 0; c < width; c++) v->row[r * width + c] = u->row[r * x->width + column[c]];
+    }
+    for (int64_t c = 0; y && c < width; c++) {
+        y->mid[c] = x->mid[column[c]], y->rad[c] = x->rad[column[c]], y->rel[c] = x->rel[column[c]];
+        y->least[c] = x->least[column[c]], y->most[c] = x->most[column[c]];
+    }
+    hop__set_tidy(m, y);
+    return m->status == HOP_OK ? y : NULL;
+}
+
+hop__set *hop__set_columns(hop__memory *m, const hop__set *x, int64_t from, int64_t width)
+{
+    hop__set *y = hop__set_new(m, width);
+    if (!y) return NULL;
+    put_columns(m, y, 0, x, from, width);
+    hop__set_tidy(m, y);
+    return m->status == HOP_OK ? y : NULL;
+}
+
+/* Terms over the same variables, one of each set at the most, as one term of y: its classes are found before
+ * its rows are made, since to join one after the other would make them all anew each time. `done` [count,
+ * HOP__MOST_TERMS]. */
+static void put_alike(hop__memory *m, hop__set *y, const hop__set *const *sets, int count, int from, int term,
+                      bool (*done)[HOP__MOST_TERMS])
+{
+    hop__term all = sets[from]->term[term];
+    int *with = hop__take(m, count, sizeof *with);
+    for (int i = from; with && i < count; i++) {
+        with[i] = i == from ? term : -1;
+        for (int t = 0; i > from && with[i] < 0 && t < sets[i]->terms; t++) {
+            hop__term next;
+            if (done[i][t] || !hop__term_same_vars(&all, &sets[i]->term[t])) continue;
+            if (hop__term_joint(m, &next, &all, &sets[i]->term[t], y->width)) all = next, with[i] = t;
+        }
+        if (with[i] >= 0) done[i][with[i]] = true;
+    }
+    hop__term *v = m->status == HOP_OK ? hop__set_term_like(m, y, &all) : NULL;
+    int64_t at = 0;
+    for (int i = 0; v && i < count; at += sets[i++]->width) {
+        if (i < from || with[i] < 0) continue;
+        const hop__term *u = &sets[i]->term[with[i]];
+        const int32_t *row_of = hop__term_rows_within(m, v, u);
+        for (int64_t r = 0; row_of && r < v->rows; r++)
+            memcpy(v->row + r * y->width + at, u->row + row_of[r] * sets[i]->width,
+                   sizeof(double) * (size_t)sets[i]->width);
+    }
+}
+
+hop__set *hop__set_beside(hop__memory *m, const hop__set *const *sets, int count)
+{
+    int64_t width = 0, at = 0;
+    for (int i = 0; i < count; i++) width += sets[i]->width;
+    hop__set *y = hop__set_new(m, width);
+    bool(*done)[HOP__MOST_TERMS] = hop__take(m, count, sizeof *done);
+    for (int i = 0; m->status == HOP_OK && i < count; at += sets[i++]->width) {
+        put_ranges(y, at, sets[i], 0, sets[i]->width);
+        for (int t = 0; t < sets[i]->terms; t++)
+            if (!done[i][t]) put_alike(m, y, sets, count, i, t, done);
+    }
+    hop__set_tidy(m, y);
+    return m->status == HOP_OK ? y : NULL;
+}
+
+hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y)
+{
+    hop__set *s = hop__set_new(m, x->width);
+    x = hop__set_settled(m, (hop__set *)x), y = hop__set_settled(m, (hop__set *)y);
+    if (!s || !x || !y) return NULL;
+    put_columns(m, s, 0, x, 0, x->width);
+    put_columns(m, s, 0, y, 0, x->width); /* mid and rad are y's now, and what joining rows has lost */
+    hop__set_unbound(s);
+    for (int64_t c = 0; m->status == HOP_OK && c < x->width; c++) {
+        int grid = x->grid[c] < y->grid[c] ? x->grid[c] : y->grid[c];
+        double mag = x->mag[c] + y->mag[c];
+        bool one = x->mag[c] == 0 || y->mag[c] == 0;
+        bool both = x->rad[c] != 0 && s->rad[c] != 0;
+        s->rad[c] += x->rad[c];
+        if (both) s->rad[c] = ival_up(s->rad[c]);
+        if (!one && !hop__exact_sum(grid, mag))
+            s->rad[c] = ival_up(s->rad[c] + HOP_UNIT_ROUNDOFF * mag + 0x1p-149);
+        hop__set_add_mid(s, c, x->mid[c]);
+        if (!(mag < HOP__LARGEST)) m->overflow = true;
+    }
+    hop__set_tidy(m, s);
+    return m->status == HOP_OK ? s : NULL;
+}

@@ -1,0 +1,175 @@
+/* What a recurrence loses: to rounding, in any form, and to the corrections of delta rules. */
+#include "reader.h"
+
+/* ---- corrections --------------------------------------------------------------------------- */
+
+/* The largest length of a query times that of a key. */
+double hop__reader_lengths(const hop__reader *r)
+{
+    double q = 0, k = 0;
+    for (int64_t c = 0; c < r->s->keys; c++) q += r->q->mag[c] * r->q->mag[c];
+    for (int p = 0; p < r->s->w->facts.classes; p++) {
+        double square = 0;
+        for (int64_t c = 0; r->v[p] && c < r->s->keys; c++) square += r->k[p]->mag[c] * r->k[p]->mag[c];
+        k = ival_most(k, square);
+    }
+    return sqrt(q) * sqrt(k) * (1 + 1e-9);
+}
+
+/* Tokens seen that turn anything. */
+static double turning(const hop__reader *r)
+{
+    const hop__facts *f = &r->s->w->facts;
+    double count = 0;
+    for (int p = 0; r->s->turn && p < f->classes; p++)
+        if (r->v[p] && hop__set_range(r->s->turn[p], r->head).hi > 0) count += (double)f->class[p].count;
+    return count;
+}
+
+/* The product of 1 + turn over all tokens seen behind position `from`. */
+double hop__reader_turns(const hop__reader *r, int64_t from)
+{
+    const hop__facts *f = &r->s->w->facts;
+    double sum = 0;
+    for (int p = 0; p < f->classes; p++) {
+        if (!r->v[p]) continue;
+        int64_t start = f->class[p].start, end = start + f->class[p].count,
+                low = start > from ? start : from + 1;
+        double turn = r->s->turn ? hop__set_range(r->s->turn[p], r->head).hi : 0;
+        if (end > low) sum += (double)(end - low) * log1p(fmax(0, turn)) * (1 + 1e-9);
+    }
+    return sum == 0 ? 1 : ival_up(exp(sum) * (1 + 1e-9));
+}
+
+/* ---- rounding ------------------------------------------------------------------------------ */
+
+#define CHUNK 256 /* no form sums logarithms of decays over more tokens */
+
+/* Relative rounding of a state's numbers on their way through n tokens: in the game it crosses as many cuts
+ * as there are classes; with fewer bits it is cut after every token. */
+double hop__rounded_states(const hop__walk *w, double n)
+{
+    return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
+}
+
+/* Relative error of any form: for every token that counts an addition and the products on its way; for every
+ * token at all a decay, which is an exp and a product; and in exponents the rounding of each logarithm and of
+ * their sums in a chunk. What went through corrections was summed up once more in each. */
+double hop__scan_error(const hop__reader *r, const hop__tally *t)
+{
+    const hop__shape *s = r->s;
+    const hop__class *c = &s->w->facts.class[r->a];
+    double n = (double)(c->start + c->count) * s->steps, chunk = fmin(n, CHUNK);
+    double e = 8 * ((double)s->keys + s->steps * ((double)t->nonzero + turning(r)) + 16) * HOP_UNIT_ROUNDOFF;
+    if (s->f_keys || s->exps)
+        e += (n + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
+             4 * (chunk * chunk + n) * s->log_decay * HOP_UNIT_ROUNDOFF;
+    double cross = hop__rounded_states(s->w, n) * (1 + s->stabiliser);
+    return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
+}
+
+/* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different
+ * orders, and chunks divide keys by decays down to 2^-32. What falls below the normal numbers on the way is
+ * multiplied by at most this much. */
+double hop__largest_product(const hop__reader *r, int64_t e)
+{
+    const hop__shape *s = r->s;
+    double q = 1, k = fmax(1, s->raw), v = 1;
+    for (int64_t c = 0; r->q && c < s->keys; c++) q = ival_most(q, r->q->mag[c]);
+    for (int p = 0; p < s->w->facts.classes; p++) {
+        if (!r->v[p]) continue;
+        for (int64_t c = 0; s->k && c < s->keys; c++) k = ival_most(k, r->k[p]->mag[c]);
+        v = ival_most(v, r->v[p]->mag[e]);
+    }
+    return q * k * v * fmax(1, fabs(s->scale)) * (s->f_keys > 1 || s->f_keys == s->keys ? 0x1p33 : 1);
+}
+
+/* Is nothing rounded, whatever the form? The sum of absolute products in units of the grid must stay below
+ * 2^24. */
+bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e)
+{
+    const hop__shape *s = r->s;
+    if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0 || s->w->bits > 0)
+        return false;
+    int grid = HOP__ANY_GRID;
+    double sum = 0;
+    for (int64_t c = 0; c < s->keys; c++) {
+        if (r->q->grid[c] == HOP__NO_GRID) return false;
+        for (int p = 0; p < s->w->facts.classes; p++) {
+            if (!r->v[p] || r->q->mag[c] == 0 || r->k[p]->mag[c] == 0) continue;
+            if (r->k[p]->grid[c] == HOP__NO_GRID) return false;
+            int g = r->q->grid[c] + r->k[p]->grid[c];
+            grid = g < grid ? g : grid;
+        }
+    }
+    int values = HOP__ANY_GRID;
+    for (int p = 0; p < s->w->facts.classes; p++) {
+        if (!r->v[p] || t->all[p] == 0 || r->v[p]->mag[e] == 0) continue;
+        if (r->v[p]->grid[e] == HOP__NO_GRID) return false;
+        values = r->v[p]->grid[e] < values ? r->v[p]->grid[e] : values;
+        sum += t->all[p] * r->v[p]->mag[e];
+    }
+    if (grid == HOP__ANY_GRID || values == HOP__ANY_GRID || sum == 0) return true;
+    grid += values + hop__low_bit((double)(float)s->scale);
+    return grid > -140 && grid < 100 && sum * fabs(s->scale) * (1 + 1e-9) < ldexp(1.0, 24 + grid);
+}
+
+/* ---- keys that do not meet ----------------------------------------------------------------- */
+
+/* For each coordinate the two largest of all tokens' keys, in absolute values. */
+static bool add_largest(const hop__reader *r, int p, double *first, double *second)
+{
+    const hop__shape *s = r->s;
+    hop__memory *m = s->w->m;
+    hop__places places;
+    const hop__set *k = hop__set_columns(m, s->plain[p], r->head * s->keys, s->keys);
+    if (!k || !hop__places_of(m, &s->w->facts.class[p], k, &places)) return false;
+    const float *rows = hop__absolute_rows(m, k, places.term, places.rows);
+    for (int64_t j = 0; rows && j < places.rows; j++)
+        for (int64_t c = 0; c < s->keys; c++) {
+            double x = rows[j * s->keys + c];
+            if (!(x <= first[c])) {
+                second[c] = places.count[j] > 1 ? x : first[c];
+                first[c] = x;
+            } else if (!(x <= second[c])) {
+                second[c] = x;
+            }
+        }
+    return m->status == HOP_OK;
+}
+
+/* A delta rule writes u_t = v_t - (what the state has at k_t). The state is a sum of decayed beta_j k_j u_j,
+ * so that |u_t - v_t| <= g · sum over j < t of |u_j|, g = the most that two tokens' keys have in common,
+ * sum_c |k_tc||beta_j k_jc|; hence |u_t - v_t| <= |v| (e^(n g) - 1), v the largest value. At any coordinate
+ * one of two tokens has no more than the second largest there: g <= beta · sum_c first_c second_c. Every form
+ * adds up these same products, so that its rounding is a part of g; what products lose below the normal
+ * numbers, where keys were divided by decays down to 2^-32, is `faint`. */
+void hop__find_slack(hop__reader *r)
+{
+    const hop__shape *s = r->s;
+    const hop__facts *f = &s->w->facts;
+    hop__memory *m = s->w->m;
+    double *first = hop__take(m, s->keys, sizeof *first), *second = hop__take(m, s->keys, sizeof *second);
+    double meet = 0, n = 0, largest = 1;
+    if (!s->plain || s->steps > 1 || m->status != HOP_OK) return;
+    for (int p = 0; p < f->classes; p++) {
+        if (!r->v[p]) continue;
+        if (!add_largest(r, p, first, second)) return;
+        n += (double)f->class[p].count;
+    }
+    for (int64_t c = 0; c < s->keys; c++) {
+        meet += first[c] * second[c];
+        largest = ival_most(largest, first[c]);
+    }
+    meet *= fmax(1, s->most_beta) * (1 + 1e-6);
+    if (!(n * meet <= 0x1p-20) || !(largest <= 0x1p10)) return;
+    /* Rounding makes g at most twice as large, which is in `slack`; where it may do more, nothing is said. */
+    double turned = r->turned;
+    r->turned = 1;
+    if (!(hop__scan_error(r, &(hop__tally){.nonzero = (int64_t)n}) < 0.5)) {
+        r->turned = turned;
+        return;
+    }
+    r->slack = 2 * n * meet;
+    r->faint = n * (double)s->keys * 0x1p-100 * fmax(1, s->most_beta) * largest;
+}
