@@ -341,6 +341,19 @@ static hop__set *constant(hop__memory *m, const hop__inputs *x)
     return y;
 }
 
+/* What swings was rounded before its factor was taken off: below the normal numbers by a unit that may be a
+ * third larger beside it. */
+static hop__set *finely_rounded(hop__memory *m, hop__set *y)
+{
+    for (int64_t c = 0; c < y->width; c++) {
+        if (y->mag[c] == 0) continue;
+        y->rad[c] = ival_up(y->rad[c] + 0x1p-149);
+        y->least[c] = -INFINITY, y->most[c] = INFINITY;
+    }
+    hop__set_tidy(m, y);
+    return m->status == HOP_OK ? y : NULL;
+}
+
 static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
 {
     const hop_op *op = x->op;
@@ -357,7 +370,7 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     case HOP_OP_ACT: return hop__set_act(m, in[0], op->act, op->before, op->scale);
     case HOP_OP_L2:
     case HOP_OP_RMS:
-    case HOP_OP_GROUPNORM: return hop__set_norm_op(m, in[0], op, l.w, l.w2);
+    case HOP_OP_GROUPNORM: return hop__set_norm_op(m, in[0], op, l.w, l.w2, x->swing ? &x->swing[a] : NULL);
     case HOP_OP_ROPE: return hop__set_rope(w, op, a, in[0]);
     case HOP_OP_CONSTANT: return constant(m, x);
     case HOP_OP_SHIFT: return shifted(w, a, x->in[0]);
@@ -389,7 +402,8 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     hop__blocks each = {op->width, count, 1, element, &l};
     if (!all) return NULL;
     bool relative = op->kind == HOP_OP_CONV || op->kind == HOP_OP_MUL || op->kind == HOP_OP_SKIP;
-    return relative ? hop__set_map_relative(m, all, each) : hop__set_map(m, all, each);
+    hop__set *y = relative ? hop__set_map_relative(m, all, each) : hop__set_map(m, all, each);
+    return y && x->swing && x->swing[a].by ? finely_rounded(m, y) : y;
 }
 
 void hop__local_op(hop__walk *w, const hop__inputs *x, hop__set **y)

@@ -14,12 +14,16 @@
 
 /* ---- row by row ---------------------------------------------------------------------------- */
 
-/* x / sqrt((x² + o) · by + eps) for x and o in intervals, o >= 0: rises with x; farther from 0 the smaller o
- * is. */
-static ival over_root(ival x, ival o, double by, double eps, double error)
+/* x / sqrt((x² + o) · by + eps) for x, o and eps in intervals, o and eps >= 0: rises with x; farther from 0
+ * the smaller o and eps are. */
+static ival over_root(ival x, ival o, double by, ival eps, double error)
 {
-    double at[2] = {x.lo, x.hi}, with[2] = {x.lo >= 0 ? o.hi : o.lo, x.hi >= 0 ? o.lo : o.hi}, r[2];
-    for (int i = 0; i < 2; i++) r[i] = at[i] == 0 ? 0 : at[i] / sqrt((at[i] * at[i] + with[i]) * by + eps);
+    double at[2] = {x.lo, x.hi}, r[2];
+    for (int i = 0; i < 2; i++) {
+        bool far = i == 0 ? x.lo < 0 : x.hi >= 0;
+        double root = sqrt((at[i] * at[i] + (far ? o.lo : o.hi)) * by + (far ? eps.lo : eps.hi));
+        r[i] = at[i] == 0 ? 0 : at[i] / root;
+    }
     if (x.lo == 0 && x.hi == 0) return x;
     return hop__about((ival){r[0], r[1]}, error);
 }
@@ -45,9 +49,15 @@ typedef struct norm_arg {
     const float *w, *bias; /* [dim] for each block, or the same for all */
     int64_t dim;
     double eps;
+    const ival *epses;  /* [groups]: what it is beside rows that swing; NULL: eps */
     bool centred, each; /* each: every block has its own weights */
     ival *room;         /* [2 dim] */
 } norm_arg;
+
+static ival eps_of(const norm_arg *a, int64_t group)
+{
+    return a->epses ? a->epses[group] : ival_point(a->eps);
+}
 
 static void l2_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
@@ -57,7 +67,7 @@ static void l2_block(const void *arg, int64_t block, const ival *x, ival *y)
     (void)block;
     for (int64_t i = 0; i < dim; i++) error += 0x1p-147 * ival_mag(x[i]);
     other_squares(others, x, dim);
-    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], others[i], 1, L2_EPS, error);
+    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], others[i], 1, ival_point(L2_EPS), error);
 }
 
 static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
@@ -76,14 +86,14 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
         y[i] = ival_add(ival_scale(x[i], 1 - 1 / n), ival_scale(rest, -1 / n));
         y[i] = ival_widen(y[i], error * mag);
     }
-    ival *c = a->room, *others = a->room + a->dim;
+    ival *c = a->room, *others = a->room + a->dim, eps = eps_of(a, block);
     for (int64_t i = 0; i < a->dim; i++) c[i] = y[i];
     /* The sum of squares must neither overflow nor drown in what squares lose below the normal numbers. */
     ival all = squares(c, a->dim);
     other_squares(others, c, a->dim);
-    bool fits = all.hi < HOP__LARGEST && all.lo / n + a->eps > 1e-30;
+    bool fits = all.hi < HOP__LARGEST && all.lo / n + eps.lo > 1e-30;
     for (int64_t i = 0; i < a->dim; i++) {
-        ival v = over_root(c[i], others[i], 1 / n, a->eps, error);
+        ival v = over_root(c[i], others[i], 1 / n, eps, error);
         y[i] = hop__float(ival_scale(v, w[i]));
         if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
         if (!fits) y[i] = (ival){-INFINITY, INFINITY};
@@ -94,15 +104,15 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
 
 /* What a norm multiplies the numbers of a group by, whatever the row: false when that varies widely, or when
  * the sum of squares may leave float32's range. `range` [dim]: of the group's columns. */
-static bool common_factor(const ival *range, const norm_arg *a, bool l2, ival *factor)
+static bool common_factor(const ival *range, const norm_arg *a, int64_t group, bool l2, ival *factor)
 {
-    ival all = squares(range, a->dim);
-    double by = l2 ? 1 : 1 / (double)a->dim, eps = l2 ? L2_EPS : a->eps;
+    ival all = squares(range, a->dim), eps = l2 ? ival_point(L2_EPS) : eps_of(a, group);
+    double by = l2 ? 1 : 1 / (double)a->dim;
     *factor = (ival){0, 0};
-    if (all.hi == 0) return eps > 0; /* zeros stay what they are, unless it is 0 / 0 */
-    if (!(all.hi < HOP__LARGEST && all.lo * by + eps > 1e-30)) return false;
-    factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * (1 + 0x1p-50)) + eps))));
-    factor->hi = ival_up(1 / ival_down(sqrt(ival_down(ival_down(all.lo * by * (1 - 0x1p-50)) + eps))));
+    if (all.hi == 0) return eps.lo > 0; /* zeros stay what they are, unless it is 0 / 0 */
+    if (!(all.hi < HOP__LARGEST && all.lo * by + eps.lo > 1e-30)) return false;
+    factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * (1 + 0x1p-50)) + eps.hi))));
+    factor->hi = ival_up(1 / ival_down(sqrt(ival_down(ival_down(all.lo * by * (1 - 0x1p-50)) + eps.lo))));
     return factor->lo > 0 && factor->hi - factor->lo <= NARROW * factor->lo;
 }
 
@@ -144,7 +154,7 @@ static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t grou
     hop__set_ranges(x, range);
     double error = l2 ? 0x1p-20 : ((double)a->dim + 40) * 2 * HOP_UNIT_ROUNDOFF;
     for (int64_t g = 0; g < groups; g++)
-        if (!common_factor(range + g * a->dim, a, l2, &factor[g])) return NULL;
+        if (!common_factor(range + g * a->dim, a, g, l2, &factor[g])) return NULL;
     x = hop__set_settled(m, (hop__set *)x);
     return x ? scaled(m, x, a, factor, error) : NULL;
 }
@@ -168,13 +178,47 @@ hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const 
     return normed(m, x, 1, a, false, false);
 }
 
+/* The head of a group's numbers that are not 0; -1: there are several; -2: all are 0. */
+static int64_t only_head(const hop__set *x, const hop__swing *s, int64_t from, int64_t dim)
+{
+    int64_t head = -2;
+    for (int64_t c = from; c < from + dim; c++) {
+        if (x->mag[c] == 0) continue;
+        if (head >= 0 && head != c / s->dim) return -1;
+        head = c / s->dim;
+    }
+    return head;
+}
+
+/* f x / sqrt(mean (f x)² + eps) = x / sqrt(mean x² + eps / f²): what swings as a whole swings no more behind
+ * a norm, whose eps seems to instead. NULL, and no status: some group has several heads, each with its
+ * factor. */
+static ival *swinging_eps(hop__memory *m, const hop__set *x, const hop__swing *s, int64_t groups,
+                          const norm_arg *a)
+{
+    ival *eps = hop__take(m, groups, sizeof *eps);
+    for (int64_t g = 0; eps && g < groups; g++) {
+        int64_t head = only_head(x, s, g * a->dim, a->dim);
+        if (head == -1) return NULL;
+        double by = head >= 0 ? s->by[head] : 0;
+        eps[g] = (ival){a->eps / ((1 + by) * (1 + by)) * (1 - 0x1p-40),
+                        a->eps / ((1 - by) * (1 - by)) * (1 + 0x1p-40)};
+    }
+    return eps;
+}
+
 hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
-                           const float *bias)
+                           const float *bias, const hop__swing *swing)
 {
     norm_arg a = {.dim = op->dim, .eps = (float)op->eps};
     int64_t groups = op->groups > 1 ? op->groups : 1;
     if (op->kind == HOP_OP_L2) return normed(m, x, groups, a, true, true);
     a.w = weight;
+    if (swing && swing->by) {
+        a.epses = swinging_eps(m, x, swing, groups, &a);
+        if (!a.epses) x = hop__set_swung(m, x, swing, 0);
+        if (!x) return NULL;
+    }
     if (op->kind == HOP_OP_GROUPNORM) a.bias = bias, a.centred = a.each = true;
     return normed(m, x, groups, a, false, op->kind == HOP_OP_RMS);
 }

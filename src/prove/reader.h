@@ -14,7 +14,8 @@ typedef struct hop__reader {
     double turned; /* product over all tokens of 1 + turn; 1 where keys do not meet */
     double
         slack; /* where they do not: what corrections change values by at most, relative to the largest .. */
-    double faint; /* .. and in absolute terms; else 0 */
+    double faint;  /* .. and in absolute terms; else 0 */
+    double *swing; /* how far what is read may be off as a whole; NULL: it must not */
 } hop__reader;
 
 /* A query whose largest weight is below this reads nothing: all its weights go into the box. */

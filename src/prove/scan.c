@@ -215,6 +215,7 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
         many_steps(w, &s, steps, turn, y);
         return;
     }
+    if (op->core != HOP_CORE_MLSTM && s.f_keys) s.swing = x->swings;
     hop__weigh(&s, op->core == HOP_CORE_MLSTM ? o : y);
     double limits[2] = {(double)values, gate};
     for (int a = 0; op->core == HOP_CORE_MLSTM && m->status == HOP_OK && a < w->facts.classes; a++)

@@ -92,21 +92,45 @@ static bool keeps_relative(const hop_op *op, int i)
     }
 }
 
+/* Is y a ⊙ b, or a itself, so that it swings as a does? */
+static bool passes_swing(const hop__layer *l, const hop_op *op)
+{
+    if (op->kind == HOP_OP_MUL) return true;
+    if (op->kind != HOP_OP_SKIP) return false;
+    const float *skip = l->par[op->par[0]];
+    for (int64_t h = 0; h < op->width / op->dim; h++)
+        if (skip[h] != 0) return false;
+    return true;
+}
+
+/* Columns of a buffer as an operation's input. */
+static hop__set *input(const hop__layer *l, const hop_op *op, int i, int a, bool swings)
+{
+    const hop_ref *r = &op->in[i];
+    hop__memory *m = l->w->m;
+    hop__set *x = l->buffer[r->buffer][a];
+    int64_t width = input_width(op, i);
+    if (width != x->width) x = hop__set_columns(m, x, r->column, width);
+    if (x && !swings && l->swing) x = hop__set_swung(m, x, &l->swing[r->buffer][a], r->column);
+    return x && !keeps_relative(op, i) ? hop__set_settled(m, x) : x;
+}
+
 static void run_op(hop__layer *l, const hop_op *op, hop__set **y)
 {
     hop__walk *w = l->w;
     hop__sets in[HOP_OP_INPUTS];
     hop__inputs x = {.op = op, .config = &l->config};
+    bool swings = l->swing && op->in[0].buffer >= 0 && op->in[0].column == 0 &&
+                  (op->kind == HOP_OP_RMS || passes_swing(l, op));
+    if (swings) x.swing = l->swing[op->in[0].buffer];
+    if (swings && op->kind != HOP_OP_RMS) memcpy(l->swing[op->y], x.swing, sizeof l->swing[op->y]);
+    if (l->swing && op->kind == HOP_OP_SCAN) x.swings = l->swing[op->y];
     for (int i = 0; i < HOP_OP_PARAMS; i++) x.par[i] = op->par[i] >= 0 ? l->par[op->par[i]] : NULL;
     for (int i = 0; i < HOP_OP_INPUTS; i++) {
         const hop_ref *r = &op->in[i];
         if (r->buffer < 0) continue;
-        for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) {
-            hop__set *all = l->buffer[r->buffer][a];
-            int64_t width = input_width(op, i);
-            in[i][a] = width == all->width ? all : hop__set_columns(w->m, all, r->column, width);
-            if (!keeps_relative(op, i) && in[i][a]) in[i][a] = hop__set_settled(w->m, in[i][a]);
-        }
+        for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++)
+            in[i][a] = input(l, op, i, a, swings && i == 0);
         x.in[i] = in[i];
     }
     if (w->m->status != HOP_OK) return;
@@ -122,10 +146,24 @@ static void run_op(hop__layer *l, const hop_op *op, hop__set **y)
         y[a] = hop__set_cut(w->m, y[a], w->bits);
 }
 
+/* Room for what a recurrence's result may swing by. Where results are rounded to fewer bits, or nothing is
+ * looked up, none does. */
+static bool ready_to_swing(hop__layer *l, const hop_op *op)
+{
+    hop__walk *w = l->w;
+    if (op->kind != HOP_OP_SCAN || !w->facts.task || w->bits > 0) return true;
+    if (!l->swing) l->swing = hop__take(w->m, l->list.buffer_count, sizeof *l->swing);
+    for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++)
+        l->swing[op->y][a] =
+            (hop__swing){.dim = op->value_dim, .by = hop__take(w->m, op->heads, sizeof(double))};
+    return w->m->status == HOP_OK;
+}
+
 bool hop__layer_op(hop__layer *l, int number)
 {
     const hop_op *op = &l->list.op[number];
     hop__walk *w = l->w;
+    if (!ready_to_swing(l, op)) return false;
     hop__memory *keep = begin_scratch(w);
     run_op(l, op, l->buffer[op->y]);
     end_scratch(w, keep, l->buffer[op->y], w->facts.classes);
@@ -170,7 +208,9 @@ static bool mix(hop__walk *w, hop__set **x)
     for (int i = 0; w->m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) {
         hop__memory *keep = begin_scratch(w);
-        x[a] = hop__set_cut(w->m, hop__set_add(w->m, x[a], l.buffer[HOP_Y][a]), w->bits);
+        hop__set *y =
+            l.swing ? hop__set_swung(w->m, l.buffer[HOP_Y][a], &l.swing[HOP_Y][a], 0) : l.buffer[HOP_Y][a];
+        x[a] = y ? hop__set_cut(w->m, hop__set_add(w->m, x[a], y), w->bits) : NULL;
         if (x[a]) hop__set_own(w->m, x[a]);
         end_scratch(w, keep, &x[a], 1);
     }

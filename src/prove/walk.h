@@ -22,9 +22,9 @@ typedef struct hop__walk {
     double message; /* relative rounding of what crosses between classes; 0: nothing is rounded there */
     int bits; /* every result is rounded to so many significant bits, states token by token; 0: float32 */
     int64_t layer;
-    int answering;               /* the class whose margins are reported */
-    hop_margin margin;           /* of the current layer */
-    char why[240];               /* what was lost first on the answering class's way; "" so far nothing */
+    int answering;              /* the class whose margins are reported */
+    hop_margin margin;          /* of the current layer */
+    char why[240];              /* what was lost first on the answering class's way; "" so far nothing */
     hop_hint hints[HOP__HINTS]; /* queries of the answering class for which no token led */
     int hint_count;
 } hop__walk;
@@ -34,11 +34,22 @@ typedef hop__set *hop__sets[HOP__MOST_CLASSES];
 
 void hop__blame(hop__walk *w, const char *format, ...) HOP_PRINTF(2, 3); /* the first reason stays */
 
+/* What a recurrence reads may be too large or too small as a whole, because its query or its decays are: one
+ * factor for all numbers of a head, which the norm behind it takes away again. A buffer that swings holds
+ * what its sets say, the numbers of head h times a factor from 1 - by[h] to 1 + by[h]. */
+typedef struct hop__swing {
+    int64_t dim; /* numbers in a head */
+    double *by;  /* [heads]; NULL: none does */
+} hop__swing;
+#define HOP__MOST_SWING 0.25
+
 /* What an operation reads, class by class; `par` are its parameters' numbers. */
 typedef struct hop__inputs {
     const hop_op *op;
     const hop_mixer_config *config;
     hop__set *const *in[HOP_OP_INPUTS]; /* [classes], columns already taken */
+    const hop__swing *swing;            /* [classes]: of in[0], where the operation knows of it; NULL: none */
+    hop__swing *swings;                 /* [classes]: room for what a SCAN's result does; NULL: it must not */
     const float *par[HOP_OP_PARAMS];
 } hop__inputs;
 
@@ -54,9 +65,12 @@ ival hop__about(ival x, double relative);
 /* norm.c: norms of a whole row; NULL weight: x itself */
 hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const float *weight,
                         const float *bias, double eps);
-/* L2, RMS and GROUPNORM. */
+/* L2, RMS and GROUPNORM; swing: of x, for RMS only, or NULL. */
 hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
-                           const float *bias);
+                           const float *bias, const hop__swing *swing);
+
+/* swing.c: columns from `from` on of a buffer that swings, on their own: their rel says how far. */
+hop__set *hop__set_swung(hop__memory *m, const hop__set *x, const hop__swing *s, int64_t from);
 
 /* rope.c: what class a holds, turned by where it stands. */
 hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x);
@@ -79,7 +93,8 @@ typedef struct hop__layer {
     hop_mixer_config config;
     hop_list list;
     const float *par[HOP_MIXER_MAX_PARAMS];
-    hop__sets *buffer; /* [buffers]: what they hold; HOP_X is the caller's to fill */
+    hop__sets *buffer;                      /* [buffers]: what they hold; HOP_X is the caller's to fill */
+    hop__swing (*swing)[HOP__MOST_CLASSES]; /* [buffers]; NULL: no buffer does */
 } hop__layer;
 bool hop__layer_open(hop__layer *l, hop__walk *w); /* layer w->layer */
 bool hop__layer_op(hop__layer *l, int number);

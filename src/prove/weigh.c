@@ -39,6 +39,7 @@ static void read_heads(const hop__shape *s, int64_t h, hop__set **heads)
         hop__sets va = {0};
         for (int p = 0; p < f->classes; p++) va[p] = hop__sees(f, a, p, false) ? v[p] : NULL;
         hop__reader r = {.s = s, .a = a, .head = h, .k = k, .v = va};
+        if (s->swing && s->swing[a].by) r.swing = &s->swing[a].by[h];
         if (s->q) {
             hop__set *q = hop__set_columns(m, s->q[a], h / share * s->keys, s->keys);
             r.q = q ? one_query(m, q) : NULL;

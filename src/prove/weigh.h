@@ -28,6 +28,7 @@ typedef struct hop__shape {
     const float
         *bonus;        /* [heads, keys]: the own token's weight in place of 1, before its decay; NULL: none */
     bool exps;         /* weights come from exponentials */
+    hop__swing *swing; /* [classes]: room for how far what is read may swing; NULL: it must not */
     double stabiliser; /* mlstm: the largest |m|, an exponent that is rounded where it crosses; else 0 */
 } hop__shape;
 

@@ -108,6 +108,11 @@ hop__set *hop__read_head(hop__reader *r)
     }
     double mid = sees ? ival_mid(weight) : 0, off = sees ? ival_rad(weight) : 0, faint = 0;
     if (sees && ival_is_point(weight)) mid = weight.lo, off = 0;
+    /* All values of the token are read with one weight: what it may be off, they are off alike. The set is
+     * then of what is read over that factor, whose least makes everything else the larger. */
+    double swing = r->swing && mid > 0 ? off / mid * (1 + 0x1p-40) : 0, larger = 1;
+    if (swing > 0 && swing <= HOP__MOST_SWING)
+        *r->swing = swing, off = 0, larger = 1 / (1 - swing) * (1 + 0x1p-40);
     for (int64_t e = 0; e < s->values; e++) {
         double rest = 0, sum = 0, faded = 0, value = 0, all = 0;
         for (int p = 0; p < f->classes; p++) {
@@ -134,6 +139,7 @@ hop__set *hop__read_head(hop__reader *r)
             double none = lost[e] - error * sum + error * faded;
             read += (lost[e] - none) * (1 + 1e-9), box = rest + fmax(none, low);
         }
+        read *= larger, box *= larger;
         y->rad[e] = some ? 0 : read, apart[e] = some ? ival_up(read * (1 + 1e-12)) : 0;
         y->mid[e] *= mid;
         if (!(box + y->rad[e] <= 0)) y->rad[e] = ival_up(y->rad[e] * (1 + 1e-12) + box);
