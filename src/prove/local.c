@@ -341,8 +341,15 @@ static hop__set *constant(hop__memory *m, const hop__inputs *x)
     return y;
 }
 
-/* What swings was rounded before its factor was taken off: below the normal numbers by a unit that may be a
- * third larger beside it. */
+bool hop__skips_nothing(const hop_op *op, const float *d)
+{
+    for (int64_t h = 0; h < op->width / op->dim; h++)
+        if (d[h] != 0) return false;
+    return true;
+}
+
+/* What swings was rounded before its factor was taken off: below the normal numbers by a unit that may be
+ * twice as large beside it. */
 static hop__set *finely_rounded(hop__memory *m, hop__set *y)
 {
     for (int64_t c = 0; c < y->width; c++) {
@@ -395,13 +402,16 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
                    : NULL;
     }
     case HOP_OP_CONV: l.past = past_of(w, a, x->in[0]); break;
+    case HOP_OP_SKIP:
+        if (hop__skips_nothing(op, l.w)) return hop__set_columns(m, in[0], 0, op->width);
+        break;
     default: break;
     }
     if (m->status != HOP_OK || count > 3) return NULL;
     hop__set *all = interleaved(m, in, count, ones, op->width);
     hop__blocks each = {op->width, count, 1, element, &l};
     if (!all) return NULL;
-    bool relative = op->kind == HOP_OP_CONV || op->kind == HOP_OP_MUL || op->kind == HOP_OP_SKIP;
+    bool relative = op->kind == HOP_OP_CONV || op->kind == HOP_OP_MUL;
     hop__set *y = relative ? hop__set_map_relative(m, all, each) : hop__set_map(m, all, each);
     return y && x->swing && x->swing[a].by ? finely_rounded(m, y) : y;
 }

@@ -107,6 +107,10 @@ double hop__cut_error(int bits, double mag);
 /* Has no multiple of 2^grid up to mag more bits? */
 bool hop__cut_exact(int bits, int grid, double mag);
 
+/* x, with classes of a variable taken together whose rows differ by little beside rad, which grows by as
+ * much. */
+hop__set *hop__set_blurred(hop__memory *m, hop__set *x);
+
 /* All terms that vary become one, over all their variables; NULL (and no status) when it would be too large.
  * Mixtures cannot be joined. */
 hop__set *hop__set_joined(hop__memory *m, const hop__set *x);

@@ -95,12 +95,7 @@ static bool keeps_relative(const hop_op *op, int i)
 /* Is y a ⊙ b, or a itself, so that it swings as a does? */
 static bool passes_swing(const hop__layer *l, const hop_op *op)
 {
-    if (op->kind == HOP_OP_MUL) return true;
-    if (op->kind != HOP_OP_SKIP) return false;
-    const float *skip = l->par[op->par[0]];
-    for (int64_t h = 0; h < op->width / op->dim; h++)
-        if (skip[h] != 0) return false;
-    return true;
+    return op->kind == HOP_OP_MUL || (op->kind == HOP_OP_SKIP && hop__skips_nothing(op, l->par[op->par[0]]));
 }
 
 /* Columns of a buffer as an operation's input. */
@@ -210,6 +205,7 @@ static bool mix(hop__walk *w, hop__set **x)
         hop__memory *keep = begin_scratch(w);
         hop__set *y =
             l.swing ? hop__set_swung(w->m, l.buffer[HOP_Y][a], &l.swing[HOP_Y][a], 0) : l.buffer[HOP_Y][a];
+        y = y ? hop__set_blurred(w->m, y) : NULL;
         x[a] = y ? hop__set_cut(w->m, hop__set_add(w->m, x[a], y), w->bits) : NULL;
         if (x[a]) hop__set_own(w->m, x[a]);
         end_scratch(w, keep, &x[a], 1);

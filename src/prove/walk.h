@@ -41,7 +41,7 @@ typedef struct hop__swing {
     int64_t dim; /* numbers in a head */
     double *by;  /* [heads]; NULL: none does */
 } hop__swing;
-#define HOP__MOST_SWING 0.25
+#define HOP__MOST_SWING 0.5
 
 /* What an operation reads, class by class; `par` are its parameters' numbers. */
 typedef struct hop__inputs {
@@ -55,6 +55,8 @@ typedef struct hop__inputs {
 
 /* local.c: operations on one token alone, and those that look at its neighbours (CONV, SHIFT). */
 void hop__local_op(hop__walk *w, const hop__inputs *x, hop__set **y);
+/* Is a SKIP's result its first input? d: its weights. */
+bool hop__skips_nothing(const hop_op *op, const float *d);
 /* exp as the kernels have it. */
 ival hop__exp_bounds(ival x);
 /* y = f(a) elementwise. */
