@@ -36,6 +36,11 @@ static bool draw(drawn *d, int64_t number)
     hop_config_init(&d->c);
     if (hop_pattern_parse(&d->c.pattern, pattern, "gdn", NULL) != HOP_OK) return false;
     d->c.kv_heads = heads, d->c.heads = heads * groups, d->c.head_dim = 2 + below(&rng, 11);
+    int64_t keys = below(&rng, 2) ? heads : 1, parts = below(&rng, 2) ? keys : 1; /* of mamba2 */
+    if (hop_config_set(&d->c, -1, "mamba2", "state_dim", (double)(2 + below(&rng, 11)), NULL) != HOP_OK ||
+        hop_config_set(&d->c, -1, "mamba2", "groups", (double)keys, NULL) != HOP_OK ||
+        hop_config_set(&d->c, -1, "mamba2", "norm_groups", (double)parts, NULL) != HOP_OK)
+        return false;
     d->c.norm = below(&rng, 4) ? HOP_NORM_RMS : HOP_NORM_NONE;
     d->c.mlp = HOP_MLP_SWIGLU, d->c.mlp_hidden = 3, d->c.tied = below(&rng, 4) == 0;
     snprintf(d->name, sizeof d->name, "%s, %lld heads of %lld, %lld key heads, hops %d, m %lld", pattern,
