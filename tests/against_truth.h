@@ -14,7 +14,8 @@
 typedef struct subject {
     const char *kind, *mixer; /* mixer NULL: the kind has none */
     hop_task task;
-    int bits; /* significant bits that activations are cut to; 0: float32 */
+    int bits;    /* significant bits that activations are cut to; 0: float32 */
+    int message; /* bits of numbers that cross between players; 0: all */
 } subject;
 
 typedef struct sizes {
@@ -159,7 +160,7 @@ static inline void change(const hop_model *m, hop_rng *rng)
 static inline bool errs_as_run(const hop_model *m, const subject *s)
 {
     hop_proof p;
-    const hop_prove_options o = {.method = HOP_PROVE_ENUMERATE, .bits = s->bits};
+    const hop_prove_options o = {.method = HOP_PROVE_ENUMERATE, .bits = s->bits, .message_bits = s->message};
     if (hop_prove(&p, m, &s->task, &o, NULL) != HOP_OK) return true;
     bool wrong = p.verdict != HOP_PROVED;
     hop_proof_free(&p);
@@ -190,7 +191,8 @@ static inline bool errs_by_steps(const hop_model *m, const hop_task *t)
 /* A chain of thought is stepped by `run` itself, and an encoder cannot be. */
 static inline bool errs(const hop_model *m, const subject *s)
 {
-    bool steps = strcmp(s->kind, "cot") != 0 && !hop_model_config(m)->bidirectional && !s->bits;
+    bool steps =
+        strcmp(s->kind, "cot") != 0 && !hop_model_config(m)->bidirectional && !s->bits && !s->message;
     return errs_as_run(m, s) || (steps && errs_by_steps(m, &s->task));
 }
 
@@ -243,7 +245,8 @@ static inline void one_network(void *ctx, int64_t number, int worker)
     o->made = m != NULL, o->bits = s.bits;
     if (m && !c->again) {
         hop_proof p;
-        const hop_prove_options how = {.method = HOP_PROVE_INTERVAL, .bits = s.bits, .progress = &progress};
+        const hop_prove_options how = {
+            .method = HOP_PROVE_INTERVAL, .bits = s.bits, .message_bits = s.message, .progress = &progress};
         hop_status status = hop_prove(&p, m, &s.task, &how, NULL);
         o->proved = status == HOP_OK && p.verdict == HOP_PROVED;
         if (status == HOP_OK) hop_proof_free(&p);

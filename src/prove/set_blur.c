@@ -59,7 +59,8 @@ static bool blur(hop__memory *m, hop__set *s, hop__term *t, int k)
 hop__set *hop__set_blurred(hop__memory *m, hop__set *x)
 {
     bool any = false;
-    hop__set *y = x->terms ? hop__set_columns(m, x, 0, x->width) : x;
+    x = x->terms ? hop__set_settled(m, x) : x; /* what is relative to a row goes with it */
+    hop__set *y = x && x->terms ? hop__set_columns(m, x, 0, x->width) : x;
     for (int t = 0; y && m->status == HOP_OK && t < y->terms; t++)
         for (int k = 0; !y->term[t].mixture && k < y->term[t].vars; k++)
             any = blur(m, y, &y->term[t], k) || any;
