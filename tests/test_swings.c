@@ -30,7 +30,7 @@ static hop__set *draw_set(hop__memory *m, hop_rng *rng, int64_t heads, int64_t d
 {
     int64_t width = heads * dim;
     hop__set *s = hop__set_new(m, width);
-    double size = ldexp(1, (int)below(rng, 24) - 16);
+    double size = ldexp(1, (int)below(rng, 24) - (below(rng, 8) ? 16 : 146));
     bool none[MOST];
     for (int64_t h = 0; h < heads; h++) none[h] = below(rng, 3) == 0;
     assert_non_null(s);
@@ -51,6 +51,11 @@ static hop__set *draw_set(hop__memory *m, hop_rng *rng, int64_t heads, int64_t d
         }
     }
     hop__set_tidy(m, s);
+    for (int64_t c = 0; c < width; c++) { /* no row is beyond these as a whole */
+        ival range = hop__set_range(s, c);
+        if (below(rng, 3) == 0) s->least[c] = range.lo + s->rad[c] * hop_rng_uniform(rng);
+        if (below(rng, 3) == 0) s->most[c] = range.hi - s->rad[c] * hop_rng_uniform(rng);
+    }
     return s;
 }
 
@@ -66,13 +71,18 @@ static double middle_of(const hop__set *s, const vector *v, int64_t c)
     return x;
 }
 
+static double within(const hop__set *s, int64_t c, double x)
+{
+    return fmin(fmax(x, s->least[c]), s->most[c]);
+}
+
 static void draw_vector(vector *v, const hop__set *s, const hop__swing *w, hop_rng *rng)
 {
     for (int k = 0; k < VARS; k++) v->value[k] = below(rng, VALUES);
     for (int64_t h = 0; h < s->width / w->dim; h++) v->factor[h] = 1 + w->by[h] * one(rng);
     for (int64_t c = 0; c < s->width; c++) {
         double x = middle_of(s, v, c), all = 1 - 0x1p-40; /* as near to the ends as doubles allow */
-        v->x[c] = x + all * (s->rel[c] * one(rng) * fabs(x) + s->rad[c] * one(rng));
+        v->x[c] = within(s, c, x + all * (s->rel[c] * one(rng) * fabs(x) + s->rad[c] * one(rng)));
     }
 }
 
@@ -191,7 +201,8 @@ static void products_of_what_swings_swing(void **state)
             for (int64_t c = 0; c < width; c++) {
                 double f = v.factor[c / k.dim];
                 float x = (float)(f * v.x[c]), z = (float)g.x[c];
-                bool in_both = fabs(x / f - middle_of(k.x, &v, c)) <= k.x->rad[c] &&
+                bool in_both = x / f == within(k.x, c, x / f) && z == within(gate, c, z) &&
+                               fabs(x / f - middle_of(k.x, &v, c)) <= k.x->rad[c] &&
                                fabs(z - middle_of(gate, &v, c)) <= gate->rad[c];
                 if (in_both) assert_holds(y, &v, c, (double)(x * z) / f, "product");
             }
