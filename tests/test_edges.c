@@ -94,8 +94,40 @@ static void copy_columns(const hop_weight *w, hop_rng *rng, int64_t n, float by)
             w->data[r * cols + to + i] = by * w->data[r * cols + from + i];
 }
 
+/* Heads of a Mamba-2 layer that forget, so that what is read depends on where it stands; some of them read so
+ * little that the norm's eps counts. */
+static void forget(const hop_model *m, hop_rng *rng)
+{
+    int64_t layer = below(rng, hop_model_config(m)->pattern.layers);
+    const hop_weight *rate = hop_model_layer_weight(m, layer, "mixer.A_log"),
+                     *step = hop_model_layer_weight(m, layer, "mixer.dt_bias");
+    for (int64_t h = 0; rate && step && rows_of(rate) == rows_of(step) && h < rows_of(rate); h++) {
+        if (below(rng, 3) == 0) continue;
+        step->data[h] = drawn(rng, -22, 3);
+        rate->data[h] = drawn(rng, -4, 0) - (float)log(log1p(exp(step->data[h])));
+    }
+}
+
+/* One of its heads does what another does, which may share a part of the norm with it. */
+static void double_head(const hop_model *m, hop_rng *rng)
+{
+    int64_t layer = below(rng, hop_model_config(m)->pattern.layers);
+    const hop_weight *in = hop_model_layer_weight(m, layer, "mixer.in_proj.weight");
+    hop_mixer_config c = hop_model_mixer_config(m, layer);
+    int64_t from = below(rng, c.heads) * c.head_dim, to = below(rng, c.heads) * c.head_dim,
+            parts = in && c.option[HOP_OPTION_gate] > 0 ? 2 : 1, cols = in ? columns_of(in) : 0;
+    for (int64_t p = 0; in && p < parts; p++)
+        for (int64_t i = p * c.heads * c.head_dim, n = 0; n < c.head_dim && from != to; n++)
+            memcpy(in->data + (i + to + n) * cols, in->data + (i + from + n) * cols,
+                   sizeof(float) * (size_t)cols);
+}
+
 static void harm(const hop_model *m, hop_rng *rng)
 {
+    int64_t kind = below(rng, 6);
+    if (kind == 0) forget(m, rng);
+    if (kind == 1) double_head(m, rng);
+    if (kind <= 1) return;
     const hop_weight *w = any_part(m, rng);
     int64_t n = rows_of(w) * columns_of(w), cols = columns_of(w), row = below(rng, rows_of(w)),
             dim = hop_model_config(m)->head_dim;
@@ -143,10 +175,15 @@ typedef struct way {
 
 static way draw_way(const hop_model *m, hop_rng *rng)
 {
-    const hop_weight *w =
-        below(rng, 8) ? any_part(m, rng) : hop_model_weight_at(m, below(rng, hop_model_weight_count(m)));
+    const hop_weight *places = hop_model_weight(m, "model.embed_positions.weight"),
+                     *w = below(rng, 6) ? any_part(m, rng)
+                                        : hop_model_weight_at(m, below(rng, hop_model_weight_count(m)));
+    bool last = places && below(rng, 4) == 0; /* what the last token holds from the beginning */
+    if (last) w = places;
     way d = {.w = w, .n = rows_of(w) * columns_of(w)};
-    int64_t cols = columns_of(w), row = below(rng, rows_of(w)), how = below(rng, 6), only = below(rng, d.n);
+    int64_t cols = columns_of(w), row = last ? rows_of(w) - 1 : below(rng, rows_of(w)),
+            how = last ? 3 + below(rng, 2) : below(rng, 6),
+            only = last ? row * cols + below(rng, cols) : below(rng, d.n);
     float sign = below(rng, 2) ? 1 : -1;
     d.old = malloc(sizeof *d.old * (size_t)d.n), d.by = calloc((size_t)d.n, sizeof *d.by);
     if (!d.old || !d.by) abort();
