@@ -13,8 +13,9 @@ enum { COUNT = 4000 };
 
 static hop_model *tables(hop_rng *rng, subject *s)
 {
-    static const char *const patterns[] = {"mamba2^2", "mamba2^2", "mamba2^3",   "mamba2 full", "full mamba2",
-                                           "gdn^2",    "kda^2",    "mamba2 gdn", "gdn mamba2",  "mamba2^3"};
+    static const char *const patterns[] = {"mamba2^2",    "mamba2^2", "mamba2^3",      "mamba2 full",
+                                           "full mamba2", "gdn^2",    "kda^2",         "mamba2 gdn",
+                                           "gdn mamba2",  "mamba2^3", "lightning full"};
     static const sizes all[] = {{1, 2, {0}}, {1, 3, {0}}, {2, 2, {2}}};
     hop_config c;
     hop_model *m = NULL;
@@ -23,19 +24,23 @@ static hop_model *tables(hop_rng *rng, subject *s)
     if (arithmetic == 0) s->bits = 16 + (int)below(rng, 8);
     if (arithmetic == 1 || arithmetic == 2) s->message = 10 + (int)below(rng, 12);
     hop_config_init(&c);
-    if (hop_pattern_parse(&c.pattern, patterns[below(rng, 10)], "gdn", NULL) != HOP_OK) return NULL;
+    if (hop_pattern_parse(&c.pattern, patterns[below(rng, 11)], "gdn", NULL) != HOP_OK) return NULL;
     int64_t keys = 1 + below(rng, 3), share = 1 + below(rng, 2), parts[] = {1, keys, keys * share};
     c.kv_heads = keys, c.heads = keys * share, c.head_dim = 4 + below(rng, 3);
     const struct {
-        const char *name;
+        const char *mixer, *name;
         int64_t value;
-    } own[] = {{"groups", keys},
-               {"state_dim", 1 + below(rng, 6)},
-               {"norm_groups", parts[below(rng, 3)]},
-               {"conv", 1 + below(rng, 4)},
-               {"gate", below(rng, 4) > 0}};
+    } own[] = {{"mamba2", "groups", keys},
+               {"mamba2", "state_dim", 1 + below(rng, 6)},
+               {"mamba2", "norm_groups", parts[below(rng, 3)]},
+               {"mamba2", "conv", 1 + below(rng, 4)},
+               {"mamba2", "gate", below(rng, 4) > 0},
+               {"gdn", "gate", below(rng, 2)},
+               {"gdn", "norm", below(rng, 3) > 0},
+               {"kda", "norm", below(rng, 3) > 0}};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-        if (hop_config_set(&c, -1, "mamba2", own[i].name, (double)own[i].value, NULL) != HOP_OK) return NULL;
+        if (hop_config_set(&c, -1, own[i].mixer, own[i].name, (double)own[i].value, NULL) != HOP_OK)
+            return NULL;
     c.norm = below(rng, 2) ? HOP_NORM_RMS : HOP_NORM_NONE, c.mlp = HOP_MLP_NONE;
     if (hop_construct(&m, "hybrid", &s->task, &(hop_construct_options){.shape = &c}, NULL) != HOP_OK)
         m = NULL;
