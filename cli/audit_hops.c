@@ -47,7 +47,7 @@ static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audi
                           .state_bits = state_bits,
                           .forgets = kind == AUDIT_CHUNK};
     if (kind == AUDIT_RECURRENT && u->plan.linear.key_rows > 0) {
-        new.rows = u->plan.linear.key_rows, new.row_numbers = u->plan.linear.shape[2] / 2;
+        new.rows = u->plan.linear.key_rows, new.row_numbers = u->plan.linear.row_numbers / 2;
         new.spread = true;
     }
     if (attends(kind)) {

@@ -27,7 +27,7 @@ static const opt SHAPE_OPTIONS[] = {
     {"pattern", 0, OPT_TEXT, AT(pattern), "P", .initial_help = "the smallest; random: required",
      .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
              "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is; hybrid: where full "
-             "layers are too few, states of gdn, kda and deltanet layers hold tables, which takes heads: --heads, --head-dim; "
+             "layers are too few, states of gdn, kda, deltanet and mamba2 layers hold tables, which takes heads: --heads, --head-dim; "
              "mixed: L+1 of F and L (linear attention), all L if not given"},
     {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20,
      .initial_help = "the smallest; random: 64; --like: 1024, or the model's if smaller",

@@ -216,7 +216,7 @@ const verb verb_plan = {
         "flops. Each is proved (weights that do it are known: P1 and P10 of docs/BOUNDS.md), impossible (no weights do it "
         "at that length), or open; an open one says from which length on it is impossible, where that is known. "
         "The first lines say which plan is the cheapest that is proved, and why the next cheaper one is not.\n\n"
-        "A hop costs one full layer, or linear layers whose states hold its table: gdn, kda and deltanet layers share "
+        "A hop costs one full layer, or linear layers whose states hold its table: gdn, kda, deltanet and mamba2 layers share "
         "a table among as many of them as it takes. Without --layers the fewest such layers are found for each number "
         "of full ones: the exchange rate between the two.\n\n"
         "At one depth all plans with as many full layers cost the same, and their places matter in two ways. With as "
