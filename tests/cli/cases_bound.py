@@ -403,8 +403,9 @@ def states_are_counted_as_long_as_they_hold_the_tables():
     check(f"states      from n = {n + 2} on no table" in text and "P10" in text)
     check(text.startswith("At 32768 tokens 14 hops are possible (P10)."), why=text)
     check(f"states      up to n = {deep['tables_held_up_to']} they hold" in text)
+    check(abs(deep["tables_factor"] * deep["tables_held_up_to"] / (n + 2) - 1) < 1e-5 and f"a factor of {deep['tables_factor']:.3g}, it is open" in text)
     still = good_json("bound", "--hops", "auto", "--pattern", "rwkv7^24", "--heads", "16", "--dim", "64", "--n", "4096")["reach"]
-    check(still["able"] == 0 and still["tables_held_up_to"] is None, why="what is not known of its states is not claimed")
+    check(still["able"] == 0 and still["tables_held_up_to"] is None and still["tables_factor"] is None, why="what is not known of its states is not claimed")
 
 
 FIRST_LINES = [  # question, the answer, and the exit code with --exit-code
