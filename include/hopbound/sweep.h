@@ -51,6 +51,21 @@ bool hop_sweep_available(void); /* built with SQLite */
 hop_status hop_sweep_run(const hop_recipe *list, int64_t count, const hop_sweep_options *o,
                          hop_sweep_result *result, hop_error *err);
 
+/* What a database holds of a run. */
+typedef struct hop_sweep_outcome {
+    uint64_t recipe;   /* XXH64 of the recipe's text, which names its directory */
+    bool done, failed; /* neither: it waits, or is running, or the database does not know it */
+    bool measured;     /* it ended with a last measurement: `last`; a failed run may have one, too */
+    hop_measure last;
+} hop_sweep_outcome;
+
+/* Reads the outcomes of `count` runs into out[count]; also while another process writes. No row is changed.
+ * `database` NULL: there is none yet, and all runs wait.
+ * HOP_EIO: there is no such database; HOP_EFORMAT: it is none of ours; HOP_EUNKNOWN: built without SQLite;
+ * HOP_ENOMEM. */
+hop_status hop_sweep_look(hop_sweep_outcome *out, const hop_recipe *list, int64_t count, const char *database,
+                          hop_error *err);
+
 #ifdef __cplusplus
 }
 #endif
