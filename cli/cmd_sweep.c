@@ -235,9 +235,9 @@ const verb verb_sweep = {
     .summary = "trains many networks, a grid or a list, and keeps the results in a database",
     .operand = "FILE",
     .operand_help = "a JSON object: \"base\", a recipe as `train --config` takes it; \"grid\", an object of keys with "
-                    "lists of values; \"runs\", a list of recipes",
+                    "lists of values, or a list of such objects; \"runs\", a list of recipes",
     .description =
-        "A run is a recipe of `train`. The runs are all combinations of the grid's values, then those of the list, each "
+        "A run is a recipe of `train`. The runs are all combinations of each grid's values, then those of the list, each "
         "over what \"base\" says. The database has a row for every run, with its status (waiting, running, done, "
         "failed), and a row for every measurement, and can be read while it grows. A run that fails is a row with its "
         "reason, and the others go on.\n\n"

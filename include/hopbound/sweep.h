@@ -24,8 +24,9 @@ extern "C" {
 #define HOP_MAX_SWEEP 1000000 /* runs */
 
 /* {"base": {..}, "grid": {"key": [..], ..}, "runs": [{..}, ..]}: recipes' keys. The runs are all combinations
- * of the grid's values, the last key's varying fastest, then those of the list, each over what "base" says.
- * HOP_EFORMAT names the run and the key. *list is the caller's, to free(). */
+ * of the grid's values, the last key's varying fastest, or those of a list of grids, one after the other,
+ * then those of the list, each over what "base" says. HOP_EFORMAT names the run and the key. *list is the
+ * caller's, to free(). */
 hop_status hop_sweep_read(hop_recipe **list, int64_t *count, const hop_json *root, hop_error *err);
 
 typedef struct hop_sweep_options {

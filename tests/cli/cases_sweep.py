@@ -1,8 +1,8 @@
 """sweep: grids and lists, the database, interruptions, ranks."""
-import json, os, shutil, signal, sqlite3, subprocess, time
+import json, os, re, shutil, signal, sqlite3, subprocess, time
 import xml.etree.ElementTree as xml
 import harness
-from harness import Skip, case, check, good, good_json, hopbound, one_line, read, write
+from harness import DATA, Skip, case, check, good, good_json, hopbound, one_line, read, write
 from cases_play import mpirun
 from cases_train import over_ranks
 
@@ -32,6 +32,9 @@ def a_grid_and_a_list_become_rows():
     got = rows("SELECT run, step, last, instances FROM measurements WHERE run = 1 ORDER BY step, last")
     check(got == [(1, 20, 0, 32), (1, 40, 0, 32), (1, 40, 1, 128)], why=str(got))
     check(os.listdir("runs.db.d") == [], why="networks were left")
+    grids = [{"pattern": ["F F", "L F"], "seed": [1, 2]}, {"mixer": ["gla"], "pattern": ["L F"], "seed": [3]}]
+    r = sweep({"base": BASE, "grid": grids})
+    check((r["runs"], r["skipped"]) == (5, 5), why=f"a list of grids is as good: {r}")
 
 
 @case
@@ -79,12 +82,22 @@ def parts_of_a_sweep_share_it_out():
     counts = [sweep(plan, "--part", f"{k}/2", name=f"{k}.db")["runs"] for k in (1, 2)]
     check(counts == [3, 2], why=str(counts))
     one_line(hopbound("sweep", "sweep.json", "-o", "x.db", "--part", "3/2"), 2, "--part")
+    text = read(os.path.join(DATA, "..", "..", "docs", "TRAINING.md")).decode()
+    put_together, = re.findall(r'sqlite3 all.db "(.*?)"\n', text, re.S)
+    shutil.copy("1.db", "all.db")
+    for k in (1, 2):
+        with sqlite3.connect("all.db", isolation_level=None) as db:
+            db.executescript(put_together.replace("$f", f"{k}.db"))
+    r = sweep(plan, "--show", "--picture", "all.svg", name="all.db")
+    check(r["done"] == 5, why=str(r))
+    mean, = rows("SELECT 100 * avg(accuracy) FROM runs", "all.db")[0]
+    check([c[1].startswith(f"hops 1, m 3: {mean:.2f} %") and "5 seeds" in c[1] for c in curves("all.svg")[0]] == [True])
 
 
 @case
 def what_is_no_sweep_is_one_line():
     sweep({"base": {**BASE, "steps": 1}})
-    for text, pattern in (("[]", "an object"), ('{"grids": {}}', "grids: unknown key"), ('{"grid": {"lr": 1}}', "lr: not a list"),
+    for text, pattern in (("[]", "an object"), ('{"grids": {}}', "grids: unknown key"), ('{"grid": {"lr": 1}}', "lr: not a list"), ('{"grid": [{}, 1]}', "grid: neither"), ('{"grid": 1}', "grid: neither"),
                           ('{"grid": {"lr": [1, "x"]}}', "run 2: lr"), ('{"runs": [{"stpes": 1}]}', "run 1: stpes"), ("{", "line 1")):
         write("bad.json", text)
         one_line(hopbound("sweep", "bad.json", "-o", "bad.db"), 1, pattern)
