@@ -338,7 +338,7 @@ void hop__learnt_chart(hop_text *out, const hop_learnt *rows, int64_t count, int
     hop_text_free(&label);
 }
 
-/* Three lines below all charts. */
+/* A few lines below all charts. */
 static void draw_foot(hop_text *out, double y, bool more, const char *note)
 {
     hop__svg_rich(out, "soft small", 12, y += FOOT,
@@ -349,7 +349,7 @@ static void draw_foot(hop_text *out, double y, bool more, const char *note)
         "Cool colours: as many full layers as hops, and one more or a linear one. Warm colours: fewer.");
     if (more)
         hop__svg_rich(out, "soft small", 12, y += FOOT, "There are more plans or sizes than are drawn here.");
-    hop__svg_plain(out, "soft small", 12, y + FOOT, note, 0);
+    if (*note) hop__svg_plain(out, "soft small", 12, y + FOOT, note, 0);
 }
 
 hop_status hop_report_learnt_svg(hop_text *out, const hop_learnt *rows, int64_t count, const char *note)
