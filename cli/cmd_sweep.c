@@ -101,7 +101,7 @@ static int report(const sweep_args *a, const hop_sweep_result *r, double seconds
 
 /* ---- what stands in the database -------------------------------------------------------------------- */
 
-/* Reads it and draws it. `fresh`: there may be none yet. */
+/* Reads it and draws it. `fresh`: there may be none yet. On failure there are no rows. */
 static hop_status look(const sweep_args *a, const hop_recipe *list, int64_t count, bool fresh,
                        sweep_rows *rows, hop_error *err)
 {
@@ -111,6 +111,7 @@ static hop_status look(const sweep_args *a, const hop_recipe *list, int64_t coun
     hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL, err);
     if (s == HOP_OK) s = sweep_rows_make(rows, list, outcomes, count, err);
     if (s == HOP_OK && a->picture.text) s = sweep_picture(rows, a->picture.text, err);
+    if (s != HOP_OK) sweep_rows_free(rows);
     free(outcomes);
     return s;
 }

@@ -180,7 +180,7 @@ def a_picture_that_cannot_be_written_is_known_before_the_training():
 def an_accuracy_above_the_ceiling_is_called_a_bug():
     plan = {"base": {**BASE, "d_model": 4, "heads": 1, "head_dim": 1, "steps": 1, "mixer": "linear", "pattern": "L", "eval_count": 256,
                      "task": {"hops": 1, "m": 64}}}
-    sweep(plan)
+    sweep(plan, "--threads", 1)
     with sqlite3.connect("runs.db") as db:
         ceiling, = db.execute("SELECT ceiling FROM runs").fetchone()
         db.execute("UPDATE measurements SET correct = instances, accuracy = 1 WHERE last = 1")
