@@ -232,8 +232,8 @@ hop_status sweep_picture(const sweep_rows *r, const char *path, hop_error *err)
 {
     hop_text out = {0}, note = {0};
     hop_text_printf(&note, "%lld runs", (long long)r->runs);
-    if (r->done < r->runs) hop_text_printf(&note, ", of which %lld are done", (long long)r->done);
-    if (r->failed) hop_text_printf(&note, " and %lld failed", (long long)r->failed);
+    if (r->done < r->runs) hop_text_printf(&note, ", %lld done", (long long)r->done);
+    if (r->failed) hop_text_printf(&note, ", %lld failed", (long long)r->failed);
     hop_text_add(&note, ".");
     const char *words = hop_text_in(&out, &note);
     hop_status s = hop_report_learnt_svg(&out, r->rows, r->count, words);

@@ -147,7 +147,7 @@ def a_database_that_is_half_done_is_drawn_as_far_as_it_is():
     r = sweep(whole, "--show", "--picture", "half.svg")
     check((r["runs"], r["done"], r["failed"]) == (25, 8, 1), why=str(r))
     got, words = curves("half.svg")
-    check([c[0] for c in got] == ["F F"] and "25 runs, of which 8 are done and 1 failed." in words, why=f"{got} {words}")
+    check([c[0] for c in got] == ["F F"] and "25 runs, 8 done, 1 failed." in words, why=f"{got} {words}")
     check(read("runs.db") == before, why="--show wrote")
     one_line(hopbound("sweep", "sweep.json", "-o", "none.db", "--show"), 1, "none.db: ")
     check(not os.path.exists("none.db"))
