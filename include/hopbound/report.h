@@ -228,6 +228,7 @@ typedef struct hop_model_row {
     int64_t context;               /* 0: not known */
     int64_t kv_bytes, state_bytes; /* kv: -1: not known */
     int able;                      /* hops possible at the length */
+    char uncovered[80];            /* why no theorem says how many; "": one does */
     int own_able; /* hops of its own task that are possible at that task's sizes; 0: no task */
     int unable;   /* so many are impossible from unable_from on; 0: nothing is known */
     char unable_from[32], unable_by[8];
