@@ -264,6 +264,13 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, i
     return s;
 }
 
+const char *audit_uncovered(const audit *u, const audit_hops *h)
+{
+    if (u->plan.tied) return "layers share their weights";
+    if (h->able || h->by_states || h->other == 0) return NULL;
+    return h->counts[AUDIT_SPARSE] ? "layers pick or compress tokens" : "windows are of unknown length";
+}
+
 void audit_hops_free(audit_hops *h)
 {
     hop_bounds_free(h->bounds);

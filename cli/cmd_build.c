@@ -128,11 +128,13 @@ static int check_options(const build_args *a, const hop_construct_kind *k)
 
 /* ---- the verb ------------------------------------------------------------------------------- */
 
-/* What the options ask for and what cannot be made of it is wrong usage; the rest is failure. */
-static int fail_built(const common_args *a, const hop_error *err)
+/* What the options ask for and what cannot be made of it is wrong usage; the rest, a file that cannot be read
+ * among it, is failure. */
+static int fail_built(const build_args *b, const hop_error *err)
 {
-    bool asked = err->status == HOP_EUNKNOWN || err->status == HOP_EDOMAIN || err->status == HOP_EFORMAT ||
-                 err->status == HOP_ERANGE;
+    const common_args *a = &b->common;
+    bool asked = err->status == HOP_EUNKNOWN || err->status == HOP_EDOMAIN || err->status == HOP_ERANGE ||
+                 (err->status == HOP_EFORMAT && !b->like.text);
     return asked ? fail(a, EXIT_USAGE, "%s", err->text) : fail_error(a, err);
 }
 
@@ -172,7 +174,7 @@ static int build(const build_args *a, const hop_construct_kind *k, const hop_tas
     hop_error err = {0};
     hop_text notes = {0};
     hop_status s = is_random(k) ? build_random(&m, a, task, &err) : construct(&m, a, k, task, &notes, &err);
-    int code = s != HOP_OK                                         ? fail_built(&a->common, &err)
+    int code = s != HOP_OK                                         ? fail_built(a, &err)
                : hop_model_save(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task, &notes)
                                                                    : fail_error(&a->common, &err);
     hop_model_free(m);

@@ -180,8 +180,11 @@ static int cmd_plan(common_args *common)
                            .progress = &common->progress};
     hop_error err = {0};
     hop_plan *plans;
-    int count;
-    if (hop_plans_find(&plans, &count, &q, &err) != HOP_OK) {
+    int count, opened = pool_open(common, &q.pool);
+    if (opened != EXIT_DONE) return opened;
+    hop_status got = hop_plans_find(&plans, &count, &q, &err);
+    hop_pool_free(q.pool);
+    if (got != HOP_OK) {
         /* What a mixer refuses begins with its name, all else with the option's. */
         size_t name = strlen(q.mixer);
         bool by_mixer = strncmp(err.text, q.mixer, name) == 0 && err.text[name] == ':';

@@ -324,6 +324,13 @@ def a_mixer_with_a_larger_state_has_its_own_length():
 
 
 @case
+def plans_are_the_same_for_any_threads():
+    for args in (["--hops", 3, "--n", "1e9"], ["--hops", 4, "--n", "128k", "--layers", 12, "--mixer", "mamba2"]):
+        one, *others = [hopbound("plan", *args, "--json", "--threads", threads) for threads in (1, 2, 5)]
+        check(one.code == 0 and all(o.out == one.out for o in others), one, "threads change a plan")
+
+
+@case
 def plans_are_ranked_and_the_next_cheaper_one_fails_for_a_reason():
     p = good_json("plan", "--hops", "8", "--n", "128k", keys=("plans", "hops", "n"))
     plans = p["plans"]
