@@ -1,7 +1,8 @@
 /* Layers that say nothing. Where every weight of the output projection is 0, what it is given does not
  * matter, as long as it is a number: 0 times infinity is none. So one box around all tokens is walked through
  * the layer, which costs next to nothing, and if no number of it can leave float32's range, the stream passes
- * as it is, to the bit (what is cut to fewer bits was cut before). If some may, nothing is claimed, and the layer is walked as any other. */
+ * as it is, to the bit (what is cut to fewer bits was cut before). If some may, nothing is claimed, and the
+ * layer is walked as any other. */
 #include "walk.h"
 
 /* Everything that any token may hold, as a box. */
