@@ -46,8 +46,9 @@ bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b);
 /* All terms over the same variables become one, where they are not too large for that. */
 void hop__set_join_alike(hop__memory *m, hop__set *s);
 /* The variables of two terms; where both know one, its classes are told apart as finely as either does;
- * false: too large, with rows of what either fills. Without cells. rows_within: for every row of `fine` the
- * row of `coarse`, whose variables are among fine's and no finer. */
+ * false: too many rows. Without cells. joint: false also if these would be too many. rows_within: for every
+ * row of `fine` the row of `coarse`, whose variables are among fine's and no finer. */
+bool hop__term_cases(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
 bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
 /* Are two terms over the same variables better one, namely this one? See hop__set_tidy. */
 bool hop__term_pays(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);

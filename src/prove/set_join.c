@@ -57,7 +57,7 @@ static int64_t refine(hop__memory *m, int32_t *of, const int32_t *a, const int32
     return count;
 }
 
-bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b)
+bool hop__term_cases(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b)
 {
     *out = *a;
     out->cell = NULL;
@@ -83,8 +83,12 @@ bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const h
     for (int k = 0; k < out->vars; k++) rows *= (double)out->classes[k];
     span(out, a, b);
     out->rows = rows <= (double)HOP__MOST_ROWS ? (int64_t)rows : 0;
-    return m->status == HOP_OK && rows <= (double)HOP__MOST_ROWS &&
-           rows * (double)out->count <= (double)HOP__MOST_CELLS;
+    return m->status == HOP_OK && out->rows > 0;
+}
+
+bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b)
+{
+    return hop__term_cases(m, out, a, b) && (double)out->rows * (double)out->count <= (double)HOP__MOST_CELLS;
 }
 
 /* Two terms over the same variables with no column in common: is the joint table, with so many rows, as good

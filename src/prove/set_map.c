@@ -56,7 +56,7 @@ static together look_together(hop__memory *m, const hop__set *x)
     for (int t = 0; m->status == HOP_OK && t < x->terms; t++) {
         const hop__term *u = &x->term[t];
         hop__term next = all;
-        if (u->mixture || (t && (!hop__term_same_vars(&all, u) || !hop__term_joint(m, &next, &all, u))))
+        if (u->mixture || (t && (!hop__term_same_vars(&all, u) || !hop__term_cases(m, &next, &all, u))))
             return none;
         all = next;
         for (int64_t c = u->first; c < u->first + u->count; c++) {
