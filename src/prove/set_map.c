@@ -38,7 +38,7 @@ static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int
     r->mag *= 1 + 0x1p-40, r->rad *= 1 + 0x1p-40;
 }
 
-/* Tables over the same variables that have no column in common, looked at together: which row of each goes
+/* Tables that have no column in common, looked at together: which row of each goes
  * with which row of the table that they would be as one. */
 typedef struct together {
     int64_t rows;           /* 0: not looked at together */
@@ -56,8 +56,7 @@ static together look_together(hop__memory *m, const hop__set *x)
     for (int t = 0; m->status == HOP_OK && t < x->terms; t++) {
         const hop__term *u = &x->term[t];
         hop__term next = all;
-        if (u->mixture || (t && (!hop__term_same_vars(&all, u) || !hop__term_cases(m, &next, &all, u))))
-            return none;
+        if (u->mixture || (t && !hop__term_cases(m, &next, &all, u))) return none;
         all = next;
         for (int64_t c = u->first; c < u->first + u->count; c++) {
             if (filled[c]) return none;
@@ -327,7 +326,7 @@ static void map_block(const hop__set *s, const hop__blocks *b, int64_t i, const 
         if (s->rel[c] > 0) v = ival_widen(v, ival_up(s->rel[c] * ival_mag(v)));
         in[e] = hop__set_within(s, c, ival_widen(v, s->rad[c]));
     }
-    b->fn(b->arg, i, in, out);
+    b->fn(b->arg, b->first + i, in, out);
 }
 
 /* Rows that have the same numbers in a block have the same results: the rows met last, by their numbers. */
@@ -439,7 +438,7 @@ static void add_block_terms(hop__memory *m, hop__set *y, const hop__set *s, cons
     }
 }
 
-static hop__set *map(hop__memory *m, const hop__set *x, hop__blocks b, bool relative)
+static hop__set *map_whole(hop__memory *m, const hop__set *x, hop__blocks b, bool relative)
 {
     int *block = hop__take(m, b.count, sizeof *block);
     mapping room = {.in = hop__take(m, b.in, sizeof(ival)), .out = hop__take(m, b.out, sizeof(ival))};
@@ -460,7 +459,7 @@ static hop__set *map(hop__memory *m, const hop__set *x, hop__blocks b, bool rela
             map_block(s, &b, i, NULL, 0, room.in, room.out);
         } else {
             for (int64_t e = 0; e < b.in; e++) room.in[e] = hop__set_range(s, i * b.in + e);
-            b.fn(b.arg, i, room.in, room.out);
+            b.fn(b.arg, b.first + i, room.in, room.out);
         }
         for (int64_t e = 0; e < b.out; e++) put_box(y, i * b.out + e, room.out[e]);
     }
@@ -470,12 +469,66 @@ static hop__set *map(hop__memory *m, const hop__set *x, hop__blocks b, bool rela
     return m->status == HOP_OK ? y : NULL;
 }
 
+/* Columns that are mapped together where tables are large. Few columns tell fewer rows apart than all do: of
+ * the queries of a state's heads each head meets its own part. */
+enum { PIECE = 64 };
+#ifndef HOP__LARGE_CELLS
+#define HOP__LARGE_CELLS (1 << 20)
+#endif
+
+/* Cells of one table over all that x's depend on, at the least. */
+static double joint_cells(const hop__set *x)
+{
+    double rows = 1;
+    for (int t = 0; t < x->terms; t++)
+        for (int k = 0; k < x->term[t].vars; k++) {
+            int64_t most = 1; /* counted at the first term that knows the variable */
+            bool known = false;
+            for (int u = 0; u < x->terms; u++)
+                for (int i = 0; i < x->term[u].vars; i++) {
+                    if (x->term[u].var[i] != x->term[t].var[k]) continue;
+                    known = known || u < t;
+                    most = x->term[u].classes[i] > most ? x->term[u].classes[i] : most;
+                }
+            if (!known) rows *= (double)most;
+        }
+    return rows * (double)x->width;
+}
+
+/* Piece by piece: what one takes on the way is given back before the next. */
+static hop__set *map_pieces(hop__memory *m, const hop__set *x, const hop__blocks *b, bool relative)
+{
+    int64_t each = b->in < PIECE ? PIECE / b->in : 1, pieces = (b->count + each - 1) / each;
+    hop__set **part = hop__take(m, pieces, sizeof *part);
+    hop__memory own = {0};
+    for (int64_t p = 0; m->status == HOP_OK && p < pieces; p++) {
+        hop__blocks of = *b;
+        of.first = b->first + p * each;
+        of.count = b->count - p * each < each ? b->count - p * each : each;
+        hop__set *in = hop__set_columns(&own, x, p * each * b->in, of.count * b->in),
+                 *out = in ? map_whole(&own, in, of, relative) : NULL;
+        m->overflow = m->overflow || own.overflow;
+        if (own.status != HOP_OK) m->status = own.status;
+        part[p] = out ? hop__set_columns(m, out, 0, out->width) : NULL;
+        if (part[p]) hop__set_own(m, part[p]);
+        hop__memory_clear(&own);
+    }
+    hop__memory_free(&own);
+    return m->status == HOP_OK ? hop__set_beside(m, (const hop__set *const *)part, (int)pieces) : NULL;
+}
+
+static hop__set *map(hop__memory *m, const hop__set *x, const hop__blocks *b, bool relative)
+{
+    bool large = x->width > PIECE && b->count > 1 && joint_cells(x) > HOP__LARGE_CELLS;
+    return large ? map_pieces(m, x, b, relative) : map_whole(m, x, *b, relative);
+}
+
 hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b)
 {
-    return map(m, x, b, false);
+    return map(m, x, &b, false);
 }
 
 hop__set *hop__set_map_relative(hop__memory *m, const hop__set *x, hop__blocks b)
 {
-    return map(m, x, b, true);
+    return map(m, x, &b, true);
 }
