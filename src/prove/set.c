@@ -120,7 +120,7 @@ hop__set *hop__set_settled(hop__memory *m, hop__set *x)
 {
     bool any = false;
     for (int64_t c = 0; x && c < x->width; c++) any = any || x->rel[c] != 0;
-    hop__set *y = any ? hop__set_columns(m, x, 0, x->width) : x;
+    hop__set *y = any ? hop__set_copy(m, x) : x;
     for (int64_t c = 0; any && y && c < y->width; c++) settle_column(y, c);
     if (any) hop__set_tidy(m, y);
     return m->status == HOP_OK ? y : NULL;

@@ -94,9 +94,13 @@ hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like
  * in common stay apart where one table would be much larger than the two: what the heads of a state read is
  * a small table each, and together one with a row for every case of every head. */
 void hop__set_tidy(hop__memory *m, hop__set *s);
+/* All terms over the same variables become one, where they are not too large for that. */
+void hop__set_join_alike(hop__memory *m, hop__set *s);
 
 /* Sets share the classes of values (hop__term.of) with those they were made from: this makes it own them. */
 void hop__set_own(hop__memory *m, hop__set *s);
+hop__set *hop__set_copy(hop__memory *m, const hop__set *x); /* of a set that has been tidied */
+/* Terms over the same variables are one in what is taken. */
 hop__set *hop__set_columns(hop__memory *m, const hop__set *x, int64_t from, int64_t width);
 hop__set *hop__set_gather(hop__memory *m, const hop__set *x, const int64_t *column, int64_t width);
 hop__set *hop__set_beside(hop__memory *m, const hop__set *const *sets,

@@ -70,8 +70,7 @@ hop__set *hop__set_gather(hop__memory *m, const hop__set *x, const int64_t *colu
     return m->status == HOP_OK ? y : NULL;
 }
 
-/* A set that has been tidied, once more. */
-static hop__set *copy(hop__memory *m, const hop__set *x)
+hop__set *hop__set_copy(hop__memory *m, const hop__set *x)
 {
     hop__set *y = hop__set_new(m, x->width);
     if (!y) return NULL;
@@ -84,9 +83,18 @@ static hop__set *copy(hop__memory *m, const hop__set *x)
     return m->status == HOP_OK ? y : NULL;
 }
 
+hop__set *hop__set_from(hop__memory *m, const hop__set *x, hop__memory *own)
+{
+    m->overflow = m->overflow || own->overflow;
+    if (m->status == HOP_OK) m->status = own->status;
+    hop__set *y = m->status == HOP_OK ? hop__set_copy(m, x) : NULL;
+    if (y) hop__set_own(m, y);
+    hop__memory_clear(own);
+    return y;
+}
+
 hop__set *hop__set_columns(hop__memory *m, const hop__set *x, int64_t from, int64_t width)
 {
-    if (from == 0 && width == x->width) return copy(m, x);
     hop__set *y = hop__set_new(m, width);
     if (!y) return NULL;
     put_columns(m, y, x, from, width);
@@ -114,7 +122,7 @@ static void put_alike(hop__memory *m, hop__set *y, const hop__set *const *sets, 
             hop__term next, moved = sets[i]->term[t];
             moved.first += at[i];
             if (done[i][t] || !hop__term_same_vars(&all, &moved)) continue;
-            if (hop__term_pays(m, &next, &all, &moved) ||
+            if (hop__term_pays(m, &next, &all, &moved) || hop__term_continues(m, &next, &all, &moved) ||
                 (y->terms >= MOST_APART && hop__term_joint(m, &next, &all, &moved)))
                 all = next, with[i] = t;
         }

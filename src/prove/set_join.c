@@ -4,9 +4,7 @@
 #include <string.h>
 
 /* Cells of a table that is small enough to be joined without asking what for. */
-#ifndef HOP__SMALL_CELLS
-#define HOP__SMALL_CELLS (1 << 16)
-#endif
+#define SMALL_CELLS (1 << 16)
 
 bool hop__term_same_vars(const hop__term *a, const hop__term *b)
 {
@@ -91,23 +89,22 @@ bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const h
     return hop__term_cases(m, out, a, b) && (double)out->rows * (double)out->count <= (double)HOP__MOST_CELLS;
 }
 
-/* Two terms over the same variables with no column in common: is the joint table, with so many rows, as good
- * as both? Every number that they hold is there as often as its rows are. */
-static bool worth(const hop__term *a, const hop__term *b, int64_t rows, int64_t count)
-{
-    int64_t most = a->rows > b->rows ? a->rows : b->rows, cells = rows * count;
-    return cells <= HOP__SMALL_CELLS ||
-           (rows <= most && cells <= 4 * (a->rows * a->count + b->rows * b->count));
-}
-
 bool hop__term_pays(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b)
 {
     int64_t least = a->rows > b->rows ? a->rows : b->rows;
     if (!hop__term_same_vars(a, b)) return false;
-    if (a->vars < 2 || overlap(a, b)) return hop__term_joint(m, out, a, b);
+    if (overlap(a, b)) return hop__term_joint(m, out, a, b);
     span(out, a, b);
-    return worth(a, b, least, out->count) && hop__term_joint(m, out, a, b) &&
-           worth(a, b, out->rows, out->count);
+    return least * out->count <= SMALL_CELLS && hop__term_joint(m, out, a, b) &&
+           out->rows * out->count <= SMALL_CELLS;
+}
+
+bool hop__term_continues(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b)
+{
+    int64_t least = a->rows > b->rows ? a->rows : b->rows, cells = a->rows * a->count + b->rows * b->count;
+    if (!hop__term_same_vars(a, b)) return false;
+    span(out, a, b);
+    return least * out->count <= 2 * cells && hop__term_joint(m, out, a, b) && out->rows == least;
 }
 
 int32_t *hop__term_rows_within(hop__memory *m, const hop__term *fine, const hop__term *coarse)
@@ -128,20 +125,25 @@ int32_t *hop__term_rows_within(hop__memory *m, const hop__term *fine, const hop_
 
 /* ---- terms --------------------------------------------------------------------------------- */
 
-/* Row r of z is x's plus y's; what is lost where both have numbers goes to `lost`, by column. */
-static void add_rows(const hop__term *z, int64_t r, const hop__term *x, const double *a, const hop__term *y,
-                     const double *b, double *lost)
+/* z += y, row by row; the most that is lost in a column where both have numbers goes to `lost`, and then to
+ * the box. */
+static void add_term(hop__memory *m, hop__set *s, const hop__term *z, const hop__term *y, double *lost)
 {
-    double *to = hop__term_row(z, r);
-    memcpy(to + (x->first - z->first), a, sizeof *to * (size_t)x->count);
-    to += y->first - z->first;
-    for (int64_t i = 0; i < y->count; i++) {
-        int64_t c = y->first + i;
-        double old = hop__term_fills(x, c) ? a[c - x->first] : 0;
-        to[i] = old + b[i];
-        if (old != 0 && b[i] != 0 && !(to[i] - old == b[i] && to[i] - b[i] == old))
-            lost[c] = fmax(lost[c], 0x1p-52 * fabs(to[i]));
+    const int32_t *row_of = hop__term_rows_within(m, z, y);
+    if (!row_of) return;
+    for (int64_t i = 0; i < y->count; i++) lost[i] = 0;
+    for (int64_t r = 0; r < z->rows; r++) {
+        double *to = hop__term_row(z, r) + (y->first - z->first);
+        const double *from = hop__term_row(y, row_of[r]);
+        for (int64_t i = 0; i < y->count; i++) {
+            double x = to[i];
+            to[i] = x + from[i];
+            if (x != 0 && from[i] != 0 && !(to[i] - x == from[i] && to[i] - from[i] == x))
+                lost[i] = fmax(lost[i], 0x1p-52 * fabs(to[i]));
+        }
     }
+    for (int64_t i = 0; i < y->count; i++)
+        if (lost[i] > 0) s->rad[y->first + i] = ival_up(s->rad[y->first + i] + lost[i]);
 }
 
 bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b)
@@ -150,18 +152,13 @@ bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b)
     if (s->term[a].mixture || s->term[b].mixture || !hop__term_joint(m, &t, &s->term[a], &s->term[b]))
         return false;
     t.cell = hop__take(m, t.rows * t.count, sizeof(double));
-    const int32_t *ra = hop__term_rows_within(m, &t, &s->term[a]),
-                  *rb = hop__term_rows_within(m, &t, &s->term[b]);
     double *lost = hop__take(m, s->width, sizeof *lost);
     if (m->status != HOP_OK) return false;
-    const hop__term *x = &s->term[a], *y = &s->term[b];
-    for (int64_t r = 0; r < t.rows; r++)
-        add_rows(&t, r, x, hop__term_row(x, ra[r]), y, hop__term_row(y, rb[r]), lost);
-    for (int64_t c = 0; c < s->width; c++)
-        if (lost[c] > 0) s->rad[c] = ival_up(s->rad[c] + lost[c]);
+    add_term(m, s, &t, &s->term[a], lost);
+    add_term(m, s, &t, &s->term[b], lost);
     s->term[a] = t;
     hop__set_remove_term(s, b);
-    return true;
+    return m->status == HOP_OK;
 }
 
 hop__set *hop__set_joined(hop__memory *m, const hop__set *x)
@@ -174,9 +171,43 @@ hop__set *hop__set_joined(hop__memory *m, const hop__set *x)
     return s;
 }
 
+/* All terms over the variables of term a become one in its place; false, and nothing done, where that is too
+ * large. What it has is found before any of it is made: to join one after the other would make it all anew
+ * each time. */
+static bool join_all(hop__memory *m, hop__set *s, int a)
+{
+    hop__term t = s->term[a], next;
+    for (int b = s->terms - 1; b > a; b--) {
+        if (!hop__term_same_vars(&s->term[a], &s->term[b])) continue;
+        if (!hop__term_cases(m, &next, &t, &s->term[b])) return false;
+        t = next;
+    }
+    if ((double)t.rows * (double)t.count > (double)HOP__MOST_CELLS) return false;
+    t.cell = hop__take(m, t.rows * t.count, sizeof(double));
+    double *lost = hop__take(m, s->width, sizeof *lost);
+    if (m->status != HOP_OK) return false;
+    add_term(m, s, &t, &s->term[a], lost);
+    for (int b = s->terms - 1; m->status == HOP_OK && b > a; b--) {
+        if (!hop__term_same_vars(&t, &s->term[b])) continue;
+        add_term(m, s, &t, &s->term[b], lost);
+        hop__set_remove_term(s, b);
+    }
+    s->term[a] = t;
+    return true;
+}
+
+static int alike(const hop__set *s, int a)
+{
+    int count = 1;
+    for (int b = a + 1; b < s->terms; b++) count += hop__term_same_vars(&s->term[a], &s->term[b]);
+    return count;
+}
+
 void hop__set_join_alike(hop__memory *m, hop__set *s)
 {
-    for (int a = 0; m->status == HOP_OK && s && a < s->terms; a++)
+    for (int a = 0; m->status == HOP_OK && s && a < s->terms; a++) {
+        if (alike(s, a) < 2 || join_all(m, s, a)) continue;
         for (int b = s->terms - 1; b > a; b--)
             if (hop__term_same_vars(&s->term[a], &s->term[b])) hop__set_join_two(m, s, a, b);
+    }
 }

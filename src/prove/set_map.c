@@ -225,8 +225,33 @@ hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w,
     return y;
 }
 
+/* Results that are made together where tables are large: terms fill what is between their first and their
+ * last column, and what heads are given lies far apart. */
+enum { RESULTS = 64 };
+
+static hop__set *linear_pieces(hop__memory *m, const hop__set *x, const hop__matrix *w)
+{
+    int64_t pieces = (w->out + RESULTS - 1) / RESULTS;
+    hop__set **part = hop__take(m, pieces, sizeof *part);
+    hop__memory own = {0};
+    for (int64_t p = 0; m->status == HOP_OK && p < pieces; p++) {
+        hop__matrix of = *w;
+        of.w = w->w + p * RESULTS * w->row_step, of.bias = w->bias ? w->bias + p * RESULTS : NULL;
+        of.out = w->out - p * RESULTS < RESULTS ? w->out - p * RESULTS : RESULTS;
+        hop__set *out = hop__set_linear_rows(&own, without_unmet(&own, x, &of), of, NULL);
+        hop__set_join_alike(&own, out);
+        hop__set_tidy(&own, out);
+        part[p] = hop__set_from(m, out, &own);
+    }
+    hop__memory_free(&own);
+    return m->status == HOP_OK ? hop__set_beside(m, (const hop__set *const *)part, (int)pieces) : NULL;
+}
+
 hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w)
 {
+    double rows = 0;
+    for (int t = 0; t < x->terms; t++) rows += (double)x->term[t].rows;
+    if (w.out > RESULTS && rows * (double)w.out > HOP__LARGE_CELLS) return linear_pieces(m, x, &w);
     hop__set *y = hop__set_linear_rows(m, without_unmet(m, x, &w), w, NULL);
     hop__set_join_alike(m, y);
     hop__set_tidy(m, y);
@@ -249,7 +274,7 @@ bool hop__cut_exact(int bits, int grid, double mag)
 hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits)
 {
     if (bits <= 0 || !x) return x;
-    hop__set *y = hop__set_columns(m, x, 0, x->width);
+    hop__set *y = hop__set_copy(m, x);
     for (int64_t c = 0; y && c < y->width; c++)
         if (!hop__cut_exact(bits, x->grid[c], x->mag[c])) {
             y->rad[c] = ival_up(y->rad[c] + hop__cut_error(bits, x->mag[c]));
@@ -297,7 +322,7 @@ static hop__set *one_term_a_block(hop__memory *m, const hop__set *x, const hop__
             } else if (block[i] < 0) {
                 block[i] = t;
             } else if (s == x) {
-                s = hop__set_columns(m, x, 0, x->width);
+                s = hop__set_copy(m, x);
                 i = -1;
                 break;
             } else if (!refused[block[i] * terms + t] && hop__set_join_two(m, s, block[i], t)) {
@@ -472,9 +497,6 @@ static hop__set *map_whole(hop__memory *m, const hop__set *x, hop__blocks b, boo
 /* Columns that are mapped together where tables are large. Few columns tell fewer rows apart than all do: of
  * the queries of a state's heads each head meets its own part. */
 enum { PIECE = 64 };
-#ifndef HOP__LARGE_CELLS
-#define HOP__LARGE_CELLS (1 << 20)
-#endif
 
 /* Cells of one table over all that x's depend on, at the least. */
 static double joint_cells(const hop__set *x)
@@ -507,11 +529,7 @@ static hop__set *map_pieces(hop__memory *m, const hop__set *x, const hop__blocks
         of.count = b->count - p * each < each ? b->count - p * each : each;
         hop__set *in = hop__set_columns(&own, x, p * each * b->in, of.count * b->in),
                  *out = in ? map_whole(&own, in, of, relative) : NULL;
-        m->overflow = m->overflow || own.overflow;
-        if (own.status != HOP_OK) m->status = own.status;
-        part[p] = out ? hop__set_columns(m, out, 0, out->width) : NULL;
-        if (part[p]) hop__set_own(m, part[p]);
-        hop__memory_clear(&own);
+        part[p] = hop__set_from(m, out, &own);
     }
     hop__memory_free(&own);
     return m->status == HOP_OK ? hop__set_beside(m, (const hop__set *const *)part, (int)pieces) : NULL;

@@ -98,6 +98,7 @@ static void by_number(hop__memory *m, hop__set *x)
 {
     for (int t = x ? x->terms - 1 : -1; t >= 0; t--)
         if (x->term[t].vars != 1 || x->term[t].var[0] != NUMBER) hop__set_drop_term(x, t);
+    hop__set_join_alike(m, x);
     while (x && x->terms > 1) hop__set_drop_term(x, x->terms - 1);
     hop__set_tidy(m, x);
 }
