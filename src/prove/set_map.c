@@ -38,32 +38,34 @@ static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int
     r->mag *= 1 + 0x1p-40, r->rad *= 1 + 0x1p-40;
 }
 
-/* Tables that have no column in common, looked at together: which row of each goes
- * with which row of the table that they would be as one. */
+/* Several tables, looked at together: which row of each goes with which row of the table that they would be
+ * as one. */
 typedef struct together {
     int64_t rows;           /* 0: not looked at together */
     const int32_t **row_of; /* [terms][rows] */
+    int *first;             /* [width]: the first term that fills a column, -1: none */
     double *part;           /* room for the rows of any term */
     double *sum;            /* [rows] */
 } together;
 
-static together look_together(hop__memory *m, const hop__set *x)
+#define MOST_TOGETHER 4e9 /* sums */
+
+static together look_together(hop__memory *m, const hop__set *x, int64_t results)
 {
     together none = {.rows = 0}, j = {.row_of = hop__take(m, x->terms, sizeof *j.row_of)};
-    bool *filled = hop__take(m, x->width, sizeof *filled);
-    hop__term all = x->term[0];
+    hop__term all = x->term[0], next;
     int64_t most = 1;
+    j.first = hop__take(m, x->width, sizeof *j.first);
+    for (int64_t c = 0; j.first && c < x->width; c++) j.first[c] = -1;
     for (int t = 0; m->status == HOP_OK && t < x->terms; t++) {
         const hop__term *u = &x->term[t];
-        hop__term next = all;
-        if (u->mixture || (t && !hop__term_cases(m, &next, &all, u))) return none;
+        if (u->mixture || !hop__term_cases(m, &next, &all, u)) return none;
         all = next;
-        for (int64_t c = u->first; c < u->first + u->count; c++) {
-            if (filled[c]) return none;
-            filled[c] = true;
-        }
+        for (int64_t c = u->first; c < u->first + u->count; c++)
+            if (j.first[c] < 0) j.first[c] = t;
         most = u->rows > most ? u->rows : most;
     }
+    if (!((double)all.rows * (double)x->terms * (double)results <= MOST_TOGETHER)) return none;
     for (int t = 0; m->status == HOP_OK && t < x->terms; t++)
         j.row_of[t] = hop__term_rows_within(m, &all, &x->term[t]);
     j.rows = all.rows;
@@ -79,23 +81,13 @@ static void met_by(const sparse_row *r, const hop__term *t, int64_t *from, int64
     while (*from < *to && r->col[*to - 1] >= t->first + t->count) --*to;
 }
 
-/* What rel adds up to in columns that no term fills. */
-static double relative_rest(const sparse_row *r, const hop__set *x)
-{
-    double sum = 0;
-    for (int64_t n = 0; n < r->count; n++) {
-        int64_t c = r->col[n];
-        bool filled = false;
-        for (int t = 0; t < x->terms; t++) filled = filled || hop__term_fills(&x->term[t], c);
-        if (!filled) sum += fabs(r->w[n]) * x->rel[c] * fabs(x->mid[c]);
-    }
-    return sum;
-}
-
-/* The same of several tables: in the row where that is most. */
+/* What rel adds up to in the row where that is most; where two tables fill a column, their absolute values.
+ */
 static double relative_together(const sparse_row *r, const hop__set *x, const together *j)
 {
-    double most = 0, rest = relative_rest(r, x);
+    double most = 0, rest = 0;
+    for (int64_t n = 0; n < r->count; n++)
+        if (j->first[r->col[n]] < 0) rest += fabs(r->w[n]) * x->rel[r->col[n]] * fabs(x->mid[r->col[n]]);
     for (int64_t i = 0; i < j->rows; i++) j->sum[i] = rest;
     for (int t = 0; t < x->terms; t++) {
         const hop__term *u = &x->term[t];
@@ -105,7 +97,8 @@ static double relative_together(const sparse_row *r, const hop__set *x, const to
             j->part[k] = 0;
             for (int64_t n = from; n < to; n++) {
                 int64_t c = r->col[n];
-                j->part[k] += fabs(r->w[n]) * x->rel[c] * fabs(x->mid[c] + hop__term_at(u, k, c));
+                double mid = j->first[c] == t ? x->mid[c] : 0;
+                j->part[k] += fabs(r->w[n]) * x->rel[c] * fabs(mid + hop__term_at(u, k, c));
             }
         }
         for (int64_t i = 0; from < to && i < j->rows; i++) j->sum[i] += j->part[j->row_of[t][i]];
@@ -206,7 +199,7 @@ hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w,
     if (m->status != HOP_OK) return NULL;
     for (int64_t i = 0; i < w.out; i++) {
         take_row(&r, x, &w, i);
-        if (r.relative && x->terms > 1 && !looked) j = look_together(m, x), looked = true;
+        if (r.relative && x->terms > 1 && !looked) j = look_together(m, x, w.out), looked = true;
         if (r.relative) r.rad = (r.rad + relative_part(&r, x, &j)) * (1 + 0x1p-40);
         if (!(r.mag < HOP__LARGEST) || r.count > HOP__MOST_SUM) m->overflow = true;
         double sum = w.bias ? w.bias[i] : 0;
