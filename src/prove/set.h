@@ -128,7 +128,6 @@ typedef struct hop__blocks {
     int64_t count, in, out;
     hop__block_fn *fn;
     const void *arg;
-    int64_t first; /* number of the first block, as fn is told it */
 } hop__blocks;
 hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b);
 /* What rows may be off goes into rel where that says more: for those who know of it. */
