@@ -80,7 +80,7 @@ typedef struct audit_hops {
     int64_t bits;                /* p */
     int64_t full, linear, other; /* layers that the theorems see as such */
     hop_reach reach;             /* whatever the widths */
-    int able;                    /* hops that are possible at the model's own widths */
+    int able;                    /* hops that are possible at the model's own widths; see audit_uncovered */
     char *able_why;              /* owned */
     int by_states;               /* more hops, some of them by states that hold tables (P10); 0: no more */
     char *by_states_why;         /* owned */
@@ -110,6 +110,8 @@ int64_t audit_row_bytes(const audit *u); /* what one more token adds, all layers
  * token to the next as state; a window that is not shorter than n is full attention at that length. */
 hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, int searched, hop_error *err);
 void audit_hops_free(audit_hops *h);
+/* Why no theorem here says how many hops are possible, so that the number is not known; NULL: one does. */
+const char *audit_uncovered(const audit *u, const audit_hops *h);
 /* The theorem that speaks first of this model, at any length; *hops of which. NULL: none does. */
 const hop_bound *audit_first(const audit_hops *h, int *hops);
 const hop_bound *audit_result(const hop_bounds *b, const char *id); /* NULL: not there */

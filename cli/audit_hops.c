@@ -47,7 +47,7 @@ static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audi
                           .state_bits = state_bits,
                           .forgets = kind == AUDIT_CHUNK};
     if (kind == AUDIT_RECURRENT && u->plan.linear.key_rows > 0) {
-        new.rows = u->plan.linear.key_rows, new.row_numbers = u->plan.linear.shape[2] / 2;
+        new.rows = u->plan.linear.key_rows, new.row_numbers = u->plan.linear.row_numbers / 2;
         new.spread = true;
     }
     if (attends(kind)) {
@@ -262,6 +262,13 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, i
     if (s == HOP_OK) s = find_unable(h, u->n, err);
     if (s != HOP_OK) audit_hops_free(h);
     return s;
+}
+
+const char *audit_uncovered(const audit *u, const audit_hops *h)
+{
+    if (u->plan.tied) return "layers share their weights";
+    if (h->able || h->by_states || h->other == 0) return NULL;
+    return h->counts[AUDIT_SPARSE] ? "layers pick or compress tokens" : "windows are of unknown length";
 }
 
 void audit_hops_free(audit_hops *h)

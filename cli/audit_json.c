@@ -103,14 +103,15 @@ static void write_bytes(hop_json_writer *w, const audit *u)
 /* ---- hops ---------------------------------------------------------------------------------- */
 
 /* Two claims: what the layers could do at widths that are named, and what they can at those they have. */
-static void write_reach(hop_json_writer *w, const audit_hops *h)
+static void write_reach(hop_json_writer *w, const audit *u, const audit_hops *h)
 {
     const hop_reach *r = &h->reach;
-    hop_json_integer(w, "able", h->by_states ? h->by_states : h->able);
+    bool covered = !audit_uncovered(u, h);
+    hop_json_known(w, "able", h->by_states ? h->by_states : h->able, covered);
     text_or_null(w, "able_by", h->by_states ? "P10" : h->able ? r->able_by : NULL);
     text_or_null(w, "why_able", h->by_states ? h->by_states_why : h->able_why);
     hop_json_known(w, "tables_held_up_to", h->held, h->held > 0);
-    hop_json_integer(w, "able_if_wide", r->able);
+    hop_json_known(w, "able_if_wide", r->able, covered);
     hop_json_known(w, "needs_dim", r->needs_dim, r->able > 0);
     hop_json_known(w, "needs_bits", r->needs_bits, r->able > 0);
     hop_json_string(w, "why_able_if_wide", r->why_able);
@@ -171,7 +172,7 @@ static void write_hops(hop_json_writer *w, const audit *u, const audit_hops *h)
     hop_json_integer(w, "full_layers", h->full);
     hop_json_integer(w, "linear_layers", h->linear);
     hop_json_integer(w, "other_layers", h->other);
-    write_reach(w, h);
+    write_reach(w, u, h);
     hop_json_known(w, "asked", h->asked, h->asked > 0);
     write_own(w, &u->own);
     write_results(w, h->bounds, u->n);

@@ -108,6 +108,8 @@ static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h,
     r->state_bytes = audit_all_states(u);
     r->kv_bytes = total < 0 ? -1 : total - r->state_bytes;
     r->able = h->by_states ? h->by_states : h->able;
+    const char *uncovered = audit_uncovered(u, h);
+    snprintf(r->uncovered, sizeof r->uncovered, "%s", uncovered ? uncovered : "");
     r->held = h->held;
     if (u->own.known && u->own.answer == HOP_ANSWER_POSSIBLE) r->own_able = u->own.task.funccomp.hops;
     const hop_bound *first = audit_first(h, &r->unable);
@@ -166,7 +168,10 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
     else
         audit_say_bytes(&cell[4], r->kv_bytes);
     audit_say_bytes(&cell[5], r->state_bytes);
-    say_count(&cell[6], r->able);
+    if (r->uncovered[0])
+        hop_text_add(&cell[6], "-");
+    else
+        say_count(&cell[6], r->able);
     if (r->own_able) hop_text_printf(&cell[6], ", %d*", r->own_able);
     if (r->unable) {
         hop_text_printf(&cell[7], "%d: ", r->unable);
@@ -208,6 +213,24 @@ static void text_row(hop_text *out, const char *const cell[COLUMNS])
     hop_text_add(out, "\n");
 }
 
+/* Why there is a dash where hops are counted: a line for each reason. */
+static void write_uncovered(hop_text *out, const table *t, const char *before)
+{
+    for (int i = 0; i < t->count; i++) {
+        const char *why = t->rows[i].uncovered, *comma = " ";
+        bool said = false;
+        for (int k = 0; k < i && !said; k++) said = strcmp(t->rows[k].uncovered, why) == 0;
+        if (!*why || said) continue;
+        hop_text_printf(out, "%s-: no theorem here says how many, where %s:", before, why);
+        for (int k = i; k < t->count; k++) {
+            if (strcmp(t->rows[k].uncovered, why) != 0) continue;
+            hop_text_printf(out, "%s%s", comma, t->rows[k].name);
+            comma = ", ";
+        }
+        hop_text_add(out, ".\n");
+    }
+}
+
 static void write_text(hop_text *out, const table *t)
 {
     const char *const heads[] = {"model",  "plan",     "layers",          "full",       "KV",
@@ -237,6 +260,7 @@ static void write_text(hop_text *out, const table *t)
         own = own || t->rows[i].own_able;
         deep = deep || (t->rows[i].full > SEARCHED && t->rows[i].full <= MOST_SEARCHED);
     }
+    write_uncovered(out, t, "hops yes ");
     if (own) hop_text_add(out, "*: at the sizes of its own task, a network of this program.\n");
     if (deep)
         hop_text_printf(
@@ -270,6 +294,7 @@ static void write_markdown(hop_text *out, const table *t)
     hop_text_add(out, "\nAt ");
     say_things(out, length_of(t), "token");
     hop_text_add(out, ".\n");
+    write_uncovered(out, t, "\nHops possible ");
 }
 
 /* In quotes, which are doubled. */
@@ -285,12 +310,12 @@ static void write_csv(hop_text *out, const table *t)
     hop_text_add(
         out, "model,model_type,plan,layers,full_layers,n,kv_bytes,state_bytes,hops_possible,"
              "hops_possible_at_own_sizes,hops_impossible,impossible_from_n,impossible_log10_n,impossible_by,"
-             "tables_held_up_to,tables_outgrow_states_at,tables_outgrow_log10_n,not_read\n");
+             "tables_held_up_to,tables_outgrow_states_at,tables_outgrow_log10_n,hops_not_counted,not_read\n");
     for (int i = 0; i < t->count; i++) {
         const hop_model_row *r = &t->rows[i];
         csv_text(out, r->name);
         if (r->refused[0]) {
-            hop_text_add(out, ",,,,,,,,,,,,,,,,,");
+            hop_text_add(out, ",,,,,,,,,,,,,,,,,,");
             csv_text(out, r->refused);
         } else {
             hop_text_add(out, ",");
@@ -300,7 +325,9 @@ static void write_csv(hop_text *out, const table *t)
             hop_text_printf(out, ",%lld,%lld,%lld,", (long long)r->layers, (long long)r->full,
                             (long long)length_of(t));
             if (r->kv_bytes >= 0) hop_text_printf(out, "%lld", (long long)r->kv_bytes);
-            hop_text_printf(out, ",%lld,%d,", (long long)r->state_bytes, r->able);
+            hop_text_printf(out, ",%lld,", (long long)r->state_bytes);
+            if (!r->uncovered[0]) hop_text_printf(out, "%d", r->able);
+            hop_text_add(out, ",");
             if (r->own_able) hop_text_printf(out, "%d", r->own_able);
             hop_text_add(out, ",");
             if (r->unable) hop_text_printf(out, "%d", r->unable);
@@ -310,6 +337,8 @@ static void write_csv(hop_text *out, const table *t)
             if (r->held) hop_text_printf(out, "%lld", (long long)r->held);
             hop_text_printf(out, ",%s,", r->outgrown);
             if (r->outgrown[0]) hop_text_printf(out, "%.6g", r->outgrown_log10);
+            hop_text_add(out, ",");
+            if (r->uncovered[0]) csv_text(out, r->uncovered);
             hop_text_add(out, ",");
         }
         hop_text_add(out, "\n");
@@ -342,7 +371,8 @@ static int print_table_json(const table *t)
         hop_json_known(&w, "context", r->context, r->context > 0);
         hop_json_known(&w, "kv_bytes", r->kv_bytes, r->kv_bytes >= 0);
         hop_json_integer(&w, "state_bytes", r->state_bytes);
-        hop_json_integer(&w, "hops_possible", r->able);
+        hop_json_known(&w, "hops_possible", r->able, !r->uncovered[0]);
+        text_or_null(&w, "hops_not_counted", r->uncovered);
         hop_json_known(&w, "hops_possible_at_own_sizes", r->own_able, r->own_able > 0);
         hop_json_known(&w, "hops_impossible", r->unable, r->unable > 0);
         text_or_null(&w, "impossible_from_n", r->unable_from);

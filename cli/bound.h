@@ -40,6 +40,9 @@ void bound_say_answer(hop_text *t, const bound_answer *b);
 bool bound_is_bounded(const hop_reach *r);
 /* The most hops that can be posed and are not proved impossible. */
 int bound_most_open(const hop_reach *r);
+/* From where states hold the table of a hop to where none fits them, as a factor of n; 0: one of the two is
+ * not known. */
+double bound_factor(const bound_answer *b);
 
 /* ---- what the symbols mean (bound_legend.c) ------------------------------------------------------ */
 

@@ -1,6 +1,8 @@
 /* What `bound --json` prints: one object for scripts. */
 #include "bound.h"
 
+#include <math.h>
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -115,6 +117,7 @@ static void write_reach(hop_json_writer *w, const bound_answer *b)
     hop_json_key(w, "tables_outgrow_states_at");
     put_number_text(w, b->outgrown[0] ? b->outgrown : NULL);
     hop_json_number(w, "tables_outgrow_log10_n", b->outgrown_log10);
+    hop_json_number(w, "tables_factor", bound_factor(b) > 0 ? bound_factor(b) : INFINITY);
     hop_json_end_object(w);
 }
 

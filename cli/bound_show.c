@@ -157,6 +157,11 @@ static void print_reason(hop_text *out, const char *label, const char *text)
 }
 
 /* --hops auto: what stands behind the first line. */
+double bound_factor(const bound_answer *b)
+{
+    return b->held && b->outgrown[0] ? pow(10, b->outgrown_log10) / (double)b->held : 0;
+}
+
 static void print_reach(hop_text *out, const bound_answer *b)
 {
     const hop_reach *r = &b->reach;
@@ -181,6 +186,9 @@ static void print_reach(hop_text *out, const bound_answer *b)
             "  states      from n = %s on no table of the prompt's length fits all of them together "
             "(P2): a hop needs a full layer\n",
             b->outgrown);
+    if (bound_factor(b) > 0)
+        hop_text_printf(out, "  states      between the two, a factor of %.3g, it is open\n",
+                        bound_factor(b));
 }
 
 /* What silence means for the question. */

@@ -187,7 +187,7 @@ const verb verb_bound = {
         "known: those of `build full`, `build hybrid` or `build mixed`, or, where the linear layer comes after the first full "
         "one, as docs/BOUNDS.md tells; heads, states, p and --d-model are counted, MLPs and tables are taken "
         "to be as large as these weights need. A hop costs a full layer (P1), or linear layers whose states hold its "
-        "table (P10): gdn, kda and deltanet layers share a table among them, a linear one holds it alone. Silent: it says nothing, which is no evidence. With --m and "
+        "table (P10): gdn, kda, deltanet and mamba2 layers share a table among them, a linear one holds it alone. Silent: it says nothing, which is no evidence. With --m and "
         "--fan these sizes alone are meant. With neither, impossible means from the n that is given on, "
         "possible up to the n that is given.\n\n"
         "The first line is the answer, in words; the last ones say what the symbols mean. Open: no theorem here "

@@ -27,7 +27,7 @@ static const opt SHAPE_OPTIONS[] = {
     {"pattern", 0, OPT_TEXT, AT(pattern), "P", .initial_help = "the smallest; random: required",
      .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
              "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is; hybrid: where full "
-             "layers are too few, states of gdn, kda and deltanet layers hold tables, which takes heads: --heads, --head-dim; "
+             "layers are too few, states of gdn, kda, deltanet and mamba2 layers hold tables, which takes heads: --heads, --head-dim; "
              "mixed: L+1 of F and L (linear attention), all L if not given"},
     {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20,
      .initial_help = "the smallest; random: 64; --like: 1024, or the model's if smaller",
@@ -128,11 +128,13 @@ static int check_options(const build_args *a, const hop_construct_kind *k)
 
 /* ---- the verb ------------------------------------------------------------------------------- */
 
-/* What the options ask for and what cannot be made of it is wrong usage; the rest is failure. */
-static int fail_built(const common_args *a, const hop_error *err)
+/* What the options ask for and what cannot be made of it is wrong usage; the rest, a file that cannot be read
+ * among it, is failure. */
+static int fail_built(const build_args *b, const hop_error *err)
 {
-    bool asked = err->status == HOP_EUNKNOWN || err->status == HOP_EDOMAIN || err->status == HOP_EFORMAT ||
-                 err->status == HOP_ERANGE;
+    const common_args *a = &b->common;
+    bool asked = err->status == HOP_EUNKNOWN || err->status == HOP_EDOMAIN || err->status == HOP_ERANGE ||
+                 (err->status == HOP_EFORMAT && !b->like.text);
     return asked ? fail(a, EXIT_USAGE, "%s", err->text) : fail_error(a, err);
 }
 
@@ -172,7 +174,7 @@ static int build(const build_args *a, const hop_construct_kind *k, const hop_tas
     hop_error err = {0};
     hop_text notes = {0};
     hop_status s = is_random(k) ? build_random(&m, a, task, &err) : construct(&m, a, k, task, &notes, &err);
-    int code = s != HOP_OK                                         ? fail_built(&a->common, &err)
+    int code = s != HOP_OK                                         ? fail_built(a, &err)
                : hop_model_save(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task, &notes)
                                                                    : fail_error(&a->common, &err);
     hop_model_free(m);

@@ -26,7 +26,7 @@ static const opt OPTIONS[] = {
     {"train", 0, OPT_FLAG, AT(train),
      .help = "train the plans above and below the line, too, for one hop and two: about 20 minutes on two cores; stopped, "
              "the same command goes on"},
-    {"train-steps", 0, OPT_INT, AT(train_steps), "N", NULL, 1, 1000000000, .initial_help = "1,000 to 2,500, by size",
+    {"train-steps", 0, OPT_INT, AT(train_steps), "N", NULL, 1, 1000000000, .initial_help = "1,000 to 4,000, by size",
      .help = "with --train: steps of each training, at most"},
     {"seeds", 0, OPT_INT, AT(seeds), "N", "3", 1, HOP_LEARNT_SEEDS, .help = "with --train: trainings of each plan and size"},
     {0},

@@ -180,8 +180,11 @@ static int cmd_plan(common_args *common)
                            .progress = &common->progress};
     hop_error err = {0};
     hop_plan *plans;
-    int count;
-    if (hop_plans_find(&plans, &count, &q, &err) != HOP_OK) {
+    int count, opened = pool_open(common, &q.pool);
+    if (opened != EXIT_DONE) return opened;
+    hop_status got = hop_plans_find(&plans, &count, &q, &err);
+    hop_pool_free(q.pool);
+    if (got != HOP_OK) {
         /* What a mixer refuses begins with its name, all else with the option's. */
         size_t name = strlen(q.mixer);
         bool by_mixer = strncmp(err.text, q.mixer, name) == 0 && err.text[name] == ':';
@@ -216,7 +219,7 @@ const verb verb_plan = {
         "flops. Each is proved (weights that do it are known: P1 and P10 of docs/BOUNDS.md), impossible (no weights do it "
         "at that length), or open; an open one says from which length on it is impossible, where that is known. "
         "The first lines say which plan is the cheapest that is proved, and why the next cheaper one is not.\n\n"
-        "A hop costs one full layer, or linear layers whose states hold its table: gdn, kda and deltanet layers share "
+        "A hop costs one full layer, or linear layers whose states hold its table: gdn, kda, deltanet and mamba2 layers share "
         "a table among as many of them as it takes. Without --layers the fewest such layers are found for each number "
         "of full ones: the exchange rate between the two.\n\n"
         "At one depth all plans with as many full layers cost the same, and their places matter in two ways. With as "

@@ -404,7 +404,7 @@ const verb verb_play = {
     .description =
         "Players hold consecutive segments of the prompt: L, .., 1, 0, -1 hold z_L, .., z_0 and w. A full "
         "layer is an epoch: the tokens of a later player send their queries to every earlier one, which "
-        "replies with its partial softmax, head_dim+2 numbers for each token and head, and keeps nothing. "
+        "replies with its partial softmax, value_dim+2 numbers for each token and head, and keeps nothing. "
         "Every other layer is a chain: its state passes from each player to the next. Every message is packed "
         "into bytes at the precision of --bits, and its bits are counted; queries apart, because they flow to "
         "players that forget them, and the lower bounds do not charge them.\n\n"

@@ -1,12 +1,13 @@
 /* hopbound sweep: many trainings, on one machine or over ranks, with their results in a database. */
-#include "cli.h"
+#include "learnt.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct sweep_args {
     common_args common;
-    opt_value output, jobs, keep, retry, part;
+    opt_value output, jobs, keep, retry, part, picture, show;
 } sweep_args;
 
 /* clang-format off */
@@ -20,6 +21,10 @@ static const opt OPTIONS[] = {
     {"retry", 0, OPT_FLAG, AT(retry), .help = "try again what failed"},
     {"part", 0, OPT_TEXT, AT(part), "K/N",
      .help = "only every N-th run, from the K-th on, K from 1 to N: for job arrays, each with a database of its own"},
+    {"picture", 0, OPT_TEXT, AT(picture), "FILE.svg",
+     .help = "draw accuracy against the size of the table, a curve a plan: before the first run and after the last"},
+    {"show", 0, OPT_FLAG, AT(show),
+     .help = "train nothing: say, and with --picture draw, what the database holds; also while a sweep runs"},
     {0},
 };
 /* clang-format on */
@@ -83,16 +88,73 @@ static int report(const sweep_args *a, const hop_sweep_result *r, double seconds
         hop_json_integer(&w, "skipped", r->skipped);
         hop_json_number(&w, "seconds", seconds);
         hop_json_string(&w, "database", a->output.text);
+        if (a->picture.text) hop_json_string(&w, "picture", a->picture.text);
         hop_json_end_object(&w);
         return print_json(&a->common, &w);
     }
     hop_text out = {0};
-    hop_text_printf(&out, "%lld runs: %lld done, %lld failed (%lld before); %s\n", (long long)r->runs,
-                    (long long)r->done, (long long)r->failed, (long long)r->skipped, a->output.text);
+    hop_text_printf(&out, "%lld runs: %lld done, %lld failed (%lld before); %s%s%s\n", (long long)r->runs,
+                    (long long)r->done, (long long)r->failed, (long long)r->skipped, a->output.text,
+                    a->picture.text ? ", " : "", a->picture.text ? a->picture.text : "");
     return print_text(&a->common, &out);
 }
 
+/* ---- what stands in the database -------------------------------------------------------------------- */
+
+/* Reads it and draws it. `fresh`: there may be none yet. On failure there are no rows. */
+static hop_status look(const sweep_args *a, const hop_recipe *list, int64_t count, bool fresh,
+                       sweep_rows *rows, hop_error *err)
+{
+    hop_sweep_outcome *outcomes = calloc((size_t)count + 1, sizeof *outcomes);
+    if (!outcomes) return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
+    bool there = !fresh || access(a->output.text, F_OK) == 0;
+    hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL, err);
+    if (s == HOP_OK) s = sweep_rows_make(rows, list, outcomes, count, err);
+    if (s == HOP_OK && a->picture.text) s = sweep_picture(rows, a->picture.text, err);
+    if (s != HOP_OK) sweep_rows_free(rows);
+    free(outcomes);
+    return s;
+}
+
+static int show(const sweep_args *a, const hop_recipe *list, int64_t count)
+{
+    sweep_rows rows = {0};
+    hop_error err = {0};
+    double began = hop_now();
+    if (look(a, list, count, false, &rows, &err) != HOP_OK) return fail_error(&a->common, &err);
+    const hop_sweep_result r = {rows.runs, rows.done, rows.failed, rows.done + rows.failed};
+    int code = report(a, &r, hop_now() - began);
+    if (code == EXIT_DONE) code = learnt_check(&a->common, rows.rows, rows.count);
+    sweep_rows_free(&rows);
+    return code;
+}
+
+/* What cannot be drawn should be known before hours of training. */
+static int draw_first(const sweep_args *a, const hop_recipe *list, int64_t count)
+{
+    sweep_rows rows = {0};
+    hop_error err = {0};
+    hop_status s = a->picture.text ? look(a, list, count, true, &rows, &err) : HOP_OK;
+    sweep_rows_free(&rows);
+    return s == HOP_OK ? EXIT_DONE : fail_error(&a->common, &err);
+}
+
 /* ---- the verb ---------------------------------------------------------------------------------------- */
+
+/* Rank 0, after `s` from the training: the rows are read even if nobody draws them, for P3's ceiling. */
+static int finish(const sweep_args *a, const hop_recipe *list, int64_t count, const hop_sweep_result *result,
+                  double began, hop_status s)
+{
+    const common_args *c = &a->common;
+    sweep_rows rows = {0};
+    hop_error err = {0};
+    if (look(a, list, count, true, &rows, &err) != HOP_OK) return fail_error(c, &err);
+    int code = s == HOP_OK ? report(a, result, hop_now() - began)
+                           : fail(c, EXIT_FAILED, "stopped: by a signal; the same command continues");
+    if (code == EXIT_DONE) code = learnt_check(c, rows.rows, rows.count);
+    sweep_rows_free(&rows);
+    return code;
+}
 
 static int sweep(const sweep_args *a, hop_transport *ranks, const hop_recipe *list, int64_t count,
                  hop_status *s)
@@ -111,10 +173,17 @@ static int sweep(const sweep_args *a, hop_transport *ranks, const hop_recipe *li
                                  .ended = say_ended,
                                  .ctx = (void *)(uintptr_t)a};
     *s = hop_sweep_run(list, count, &o, &result, &err);
-    if (*s == HOP_OK) return ranks->rank == 0 ? report(a, &result, hop_now() - began) : EXIT_DONE;
-    if (*s == HOP_ESTOPPED && ranks->rank > 0) return EXIT_FAILED; /* rank 0 says why */
-    if (*s == HOP_ESTOPPED) return fail(c, EXIT_FAILED, "stopped: by a signal; the same command continues");
-    return fail_error(c, &err);
+    if (*s != HOP_OK && *s != HOP_ESTOPPED) return fail_error(c, &err);
+    if (ranks->rank > 0) return *s == HOP_OK ? EXIT_DONE : EXIT_FAILED; /* rank 0 says why */
+    return finish(a, list, count, &result, began, *s);
+}
+
+/* Reads the runs and draws what stands, if that is asked for: what is wrong is known before the training. */
+static int prepare(const sweep_args *a, hop_recipe **list, int64_t *count, bool draws)
+{
+    int code = read_runs(a, list, count);
+    if (code == EXIT_DONE) code = take_part(a, *list, count);
+    return code == EXIT_DONE && draws ? draw_first(a, *list, *count) : code;
 }
 
 static int cmd_sweep(common_args *common)
@@ -130,13 +199,14 @@ static int cmd_sweep(common_args *common)
     ranks->stopped = terminal_stopped;
     if (ranks->rank > 0) terminal_mute();
     int64_t said = EXIT_DONE; /* what is wrong everywhere is said once */
-    if (ranks->rank == 0) said = read_runs(a, &list, &count);
-    if (ranks->rank == 0 && said == EXIT_DONE) said = take_part(a, list, &count);
+    if (ranks->rank == 0) said = prepare(a, &list, &count, !a->show.flag);
     if (ranks->broadcast(ranks, &said, &err) != HOP_OK) return fail_error(common, &err);
     int code = (int)said;
-    if (code == EXIT_DONE && ranks->rank > 0) code = read_runs(a, &list, &count);
-    if (code == EXIT_DONE && ranks->rank > 0) code = take_part(a, list, &count);
-    if (code == EXIT_DONE) code = sweep(a, ranks, list, count, &s);
+    if (code == EXIT_DONE && ranks->rank > 0) code = prepare(a, &list, &count, false);
+    if (code == EXIT_DONE && a->show.flag)
+        code = ranks->rank == 0 ? show(a, list, count) : EXIT_DONE;
+    else if (code == EXIT_DONE)
+        code = sweep(a, ranks, list, count, &s);
     free(list);
     hop_transport_close(ranks, s == HOP_ESTOPPED && terminal_stopped() ? HOP_TRANSPORT_LEAVE
                                : s == HOP_OK || s == HOP_ESTOPPED      ? 0
@@ -157,6 +227,8 @@ static const example EXAMPLES[] = {
      "Sixteen ranks train, rank 0 gives out runs and writes."},
     {"hopbound sweep grid.json --part 3/100 -o runs-3.db",
      "The third of a hundred jobs of an array."},
+    {"hopbound sweep grid.json -o runs.db --show --picture runs.svg",
+     "Draws what is done so far, and trains nothing."},
     {0},
 };
 const verb verb_sweep = {
@@ -164,14 +236,17 @@ const verb verb_sweep = {
     .summary = "trains many networks, a grid or a list, and keeps the results in a database",
     .operand = "FILE",
     .operand_help = "a JSON object: \"base\", a recipe as `train --config` takes it; \"grid\", an object of keys with "
-                    "lists of values; \"runs\", a list of recipes",
+                    "lists of values, or a list of such objects; \"runs\", a list of recipes",
     .description =
-        "A run is a recipe of `train`. The runs are all combinations of the grid's values, then those of the list, each "
+        "A run is a recipe of `train`. The runs are all combinations of each grid's values, then those of the list, each "
         "over what \"base\" says. The database has a row for every run, with its status (waiting, running, done, "
         "failed), and a row for every measurement, and can be read while it grows. A run that fails is a row with its "
         "reason, and the others go on.\n\n"
         "Started again, it skips runs that are done or failed and resumes those that were interrupted, to the bits that "
         "they would have had. Which runs there are is decided by FILE alone: runs may be added to it.\n\n"
+        "The picture has a chart for every task and number of hops, and a curve for every plan: the mean over the seeds, "
+        "with a bar from the worst to the best; chance; and P3's ceiling for networks of linear layers only. A run above "
+        "that ceiling by five standard deviations would be a bug: the sweep says so, and exits with 1.\n\n"
         "Under mpirun the ranks above 0 take runs from rank 0, which alone writes.",
     .groups = GROUPS,
     .examples = EXAMPLES,

@@ -256,6 +256,11 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
     return s;
 }
 
+static hop_status draw_learnt(hop_text *out, const hop_ladder_page *page)
+{
+    return hop_report_learnt_svg(out, page->learnt, page->learnt_count, "");
+}
+
 int ladder_show(const ladder *l)
 {
     const common_args *a = &l->args->common;
@@ -265,7 +270,7 @@ int ladder_show(const ladder *l)
     hop_status s = save_page(l, hop_report_ladder, "report.html", page, sizeof page, &err);
     if (s == HOP_OK) s = save_page(l, hop_report_ladder_svg, "ladder.svg", drawing, sizeof drawing, &err);
     if (s == HOP_OK && l->learnt_count)
-        s = save_page(l, hop_report_learnt_svg, "learnt.svg", drawing, sizeof drawing, &err);
+        s = save_page(l, draw_learnt, "learnt.svg", drawing, sizeof drawing, &err);
     if (s == HOP_OK) s = hop_path_join(data, sizeof data, l->args->output.text, "ladder.json", &err);
     if (s == HOP_OK) {
         write_json(&w, l, page);

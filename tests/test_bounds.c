@@ -59,6 +59,28 @@ static void an_architecture_is_read_off_a_configuration(void **state)
     hop_config_free(&c);
 }
 
+static void a_norm_of_keys_takes_one_of_their_numbers(void **state)
+{
+    (void)state;
+    const hop_arch_options o = {.number_bits = 32, .declared = true};
+    const struct {
+        int64_t head_dim, norm, key_dim;
+    } all[] = {{5, 0, 5}, {5, 1, 4}, {2, 1, 1}, {1, 0, 1}, {1, 1, 1}}; /* never 0: that is "as values" */
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_config c;
+        hop_arch a;
+        hop_config_init(&c);
+        c.d_model = 64, c.heads = c.kv_heads = 1, c.head_dim = all[i].head_dim;
+        assert_int_equal(hop_pattern_parse(&c.pattern, "full^2", "", NULL), HOP_OK);
+        assert_int_equal(hop_config_set(&c, -1, "full", "qk_norm", (double)all[i].norm, NULL), HOP_OK);
+        assert_int_equal(hop_config_set(&c, -1, "full", "value_dim", 9, NULL), HOP_OK);
+        assert_int_equal(hop_arch_new(&a, &c, &o, NULL), HOP_OK);
+        assert_int_equal(a.layers[0].key_dim, all[i].key_dim);
+        hop_arch_free(&a);
+        hop_config_free(&c);
+    }
+}
+
 /* ---- the published theorems ------------------------------------------------------------------ */
 
 static void t1_and_t2_speak_from_the_powers_that_they_state(void **state)
@@ -485,6 +507,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_architecture_is_read_off_a_configuration),
+        cmocka_unit_test(a_norm_of_keys_takes_one_of_their_numbers),
         cmocka_unit_test(t1_and_t2_speak_from_the_powers_that_they_state),
         cmocka_unit_test(t1_speaks_at_the_very_length),
         cmocka_unit_test(t2_counts_the_layers_of_every_gap),

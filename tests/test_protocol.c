@@ -236,6 +236,49 @@ static void a_cut_pass_is_the_ordinary_one_but_for_rounding(void **state)
     hop_model_free(m);
 }
 
+/* Keys and values of different widths, from a latent vector, normalised, turned in part, gated: the plain
+ * pass under cuts is the ordinary one, the game gives its bits, and replies have the values' width. */
+static void attention_with_all_its_options_plays_the_plain_pass(void **state)
+{
+    (void)state;
+    static const char *const options[][2] = {
+        {"qk_norm", "1"}, {"rope_dim", "4"}, {"gate", "1"}, {"latent", "11"}};
+    for (int64_t wide = 3; wide <= 9; wide += 6) { /* narrower and wider than keys of 6 */
+        hop_model *random = random_model("full gdn full", &USUAL), *m = NULL;
+        hop_config c;
+        hop_player who[HOP_MAX_PLAYERS];
+        hop_transport *t;
+        assert_int_equal(hop_config_copy(&c, hop_model_config(random), NULL), HOP_OK);
+        assert_int_equal(hop_config_set(&c, -1, "full", "value_dim", (double)wide, NULL), HOP_OK);
+        for (size_t i = 0; i < sizeof options / sizeof *options; i++)
+            assert_int_equal(hop_config_set(&c, -1, "full", options[i][0], atof(options[i][1]), NULL),
+                             HOP_OK);
+        assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
+        hop_model_init_weights(m, 7);
+        assert_int_equal(hop_players_even(who, 4, TOKENS, NULL), HOP_OK);
+        float *ordinary = plain_pass(m, NULL, 0, 0, TOKENS), *cut = plain_pass(m, who, 4, 32, TOKENS);
+        double error = 0, size = 0;
+        for (int k = 0; k < TOKENS * 24; k++) {
+            error = fmax(error, fabs((double)cut[k] - (double)ordinary[k]));
+            size = fmax(size, fabs((double)ordinary[k]));
+        }
+        assert_true(error <= 3e-5 * size); /* three layers, each within the mixers' law of 1e-5 */
+        assert_int_equal(hop_transport_in_process(&t, NULL), HOP_OK);
+        outcome o = play(m, who, 4, 16, t);
+        assert_true(o.identical);
+        for (int64_t i = 0; i < hop_transcript_edges(hop_game_transcript(o.game)); i++) {
+            hop_edge e = hop_transcript_edge(hop_game_transcript(o.game), i);
+            hop_edge_theory x = hop_edge_expected(m, who, &e, 16);
+            assert_true(e.bits == x.bits && (e.kind == HOP_EDGE_STATE || x.dim == wide));
+        }
+        hop_game_free(o.game);
+        hop_transport_close(t, 0);
+        hop_free(ordinary), hop_free(cut);
+        hop_config_free(&c);
+        hop_model_free(m), hop_model_free(random);
+    }
+}
+
 /* The referee's other measure: the ordinary pass shares neither fold nor step with the game. */
 static void logits_of_a_game_are_near_those_of_an_ordinary_pass(void **state)
 {
@@ -454,6 +497,7 @@ int main(void)
         cmocka_unit_test(a_hybrid_of_twelve_layers_plays_the_plain_pass_for_any_players),
         cmocka_unit_test(long_segments_play_the_plain_pass),
         cmocka_unit_test(a_cut_pass_is_the_ordinary_one_but_for_rounding),
+        cmocka_unit_test(attention_with_all_its_options_plays_the_plain_pass),
         cmocka_unit_test(logits_of_a_game_are_near_those_of_an_ordinary_pass),
         cmocka_unit_test(edges_carry_what_the_theory_says),
         cmocka_unit_test(layers_of_a_very_deep_network_share_edges),

@@ -633,6 +633,93 @@ static void where_a_network_fails_is_drawn_beside_the_one_that_works(void **stat
     free(s);
 }
 
+/* ---- what was learnt ----------------------------------------------------------------------------- */
+
+static hop_learnt learnt_row(int curve, const char *pattern, int64_t entries, double mean)
+{
+    hop_learnt r = {.curve = curve, .hops = 2, .seeds = 3, .entries = entries, .tokens = entries + 6};
+    r.side = curve % 2 ? HOP_LEARNT_BELOW : HOP_LEARNT_ABOVE, r.d_model = 64, r.steps = 4000;
+    r.mean = mean, r.least = mean * 0.9, r.most = mean, r.chance = 1.0 / (double)entries, r.ceiling = NAN;
+    snprintf(r.pattern, sizeof r.pattern, "%s", pattern);
+    snprintf(r.mixer, sizeof r.mixer, "mixer%d", curve);
+    snprintf(r.sizes, sizeof r.sizes, "m %d", (int)entries);
+    return r;
+}
+
+static hop_text render_learnt(const hop_learnt *rows, int64_t count)
+{
+    hop_text t = {0};
+    assert_int_equal(hop_report_learnt_svg(&t, rows, count, "7 runs < 8."), HOP_OK);
+    assert_balanced(t.s);
+    assert_has(&t, "7 runs &lt; 8.");
+    return t;
+}
+
+/* All curves end at one accuracy, the worst case, wherever that is. */
+static void names_of_curves_keep_off_each_other_and_in_the_chart(void **state)
+{
+    (void)state;
+    for (int plans = 1; plans <= 24; plans++)
+        for (double end = 0; end <= 1; end += 0.5) {
+            hop_learnt rows[24];
+            double height = 0, last = 0;
+            for (int i = 0; i < plans; i++) rows[i] = learnt_row(i, "L F F", 8, end);
+            hop_text t = render_learnt(rows, plans);
+            assert_int_equal(count(&t, " curve\">"), plans);
+            assert_int_equal(sscanf(strstr(t.s, "viewBox=\"0 0 "), "viewBox=\"0 0 %*f %lf", &height), 1);
+            const char *p = t.s;
+            for (int i = 0; i < plans; i++) {
+                double x, y;
+                p = strstr(p, "<text class=\"name\"");
+                assert_non_null(p);
+                assert_int_equal(sscanf(p++, "<text class=\"name\" x=\"%lf\" y=\"%lf\"", &x, &y), 2);
+                assert_true(i == 0 || fabs(last - y) >= 14.9); /* a line; written with one decimal */
+                assert_true(y > 10 && y < height - 60);
+                last = y;
+            }
+            hop_text_free(&t);
+        }
+}
+
+static void a_curve_of_any_row_is_drawn_or_said_to_be_missing(void **state)
+{
+    (void)state;
+    hop_learnt rows[40];
+    for (int i = 0; i < 40; i++) rows[i] = learnt_row(i / 2, "F<&F", i % 2 ? 8 : 1000, 0.5);
+    hop_text t = render_learnt(rows, 40);
+    assert_int_equal(count(&t, " curve\">"), 20);
+    assert_lacks(&t, "more plans");
+    assert_has(&t, "F&lt;&amp;F mixer3");
+    assert_true(strstr(t.s, ">8</text>") < strstr(t.s, ">1,000</text>")); /* whatever the rows' order */
+    hop_text_free(&t);
+    for (int i = 0; i < 40; i++) rows[i].curve = i;
+    t = render_learnt(rows, 40);
+    assert_has(&t, "There are more plans or sizes than are drawn here.");
+    hop_text_free(&t);
+    for (int i = 0; i < 40; i++) rows[i].curve = 0, rows[i].entries = i + 1;
+    t = render_learnt(rows, 40);
+    assert_has(&t, "There are more plans or sizes than are drawn here.");
+    hop_text_free(&t);
+    t = render_learnt(NULL, 0);
+    assert_int_equal(count(&t, " curve\">"), 0);
+    hop_text_free(&t);
+}
+
+static void a_ceiling_is_drawn_where_it_is_below_one_and_a_gap_where_a_size_is_missing(void **state)
+{
+    (void)state;
+    hop_learnt rows[] = {learnt_row(0, "L L", 8, 0.5), learnt_row(0, "L L", 32, 0.25),
+                         learnt_row(1, "F", 16, 1)};
+    hop_text t = render_learnt(rows, 3);
+    assert_int_equal(count(&t, ">P3</text>"), 0);
+    assert_int_equal(count(&t, "class=\"v-pen\""), 3 + 1); /* a bar a row, and a line over the gap */
+    hop_text_free(&t);
+    rows[0].ceiling = 1, rows[1].ceiling = 0.75;
+    t = render_learnt(rows, 3);
+    assert_int_equal(count(&t, ">P3</text>"), 1);
+    hop_text_free(&t);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -656,6 +743,9 @@ int main(void)
         cmocka_unit_test(a_page_of_nothing_is_a_page),
         cmocka_unit_test(absurd_rungs_are_not_drawn_but_listed),
         cmocka_unit_test(the_same_numbers_give_the_same_bytes),
+        cmocka_unit_test(names_of_curves_keep_off_each_other_and_in_the_chart),
+        cmocka_unit_test(a_curve_of_any_row_is_drawn_or_said_to_be_missing),
+        cmocka_unit_test(a_ceiling_is_drawn_where_it_is_below_one_and_a_gap_where_a_size_is_missing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -196,6 +196,61 @@ static void what_cannot_be_built_is_said_with_the_reason(void **state)
     }
 }
 
+/* What is short, and by how much. */
+static void what_a_hop_lacks_is_named_with_its_number(void **state)
+{
+    static const sizes wide = {2, 256, {2}}, three = {3, 64, {2, 2}};
+    const struct {
+        const sizes *size;
+        shape s;
+        const char *why;
+    } all[] = {
+        {&three,
+         {"layers", "full", "F^3", RMS, GLU, 1, 1, 0, 0, false, {{0}}},
+         "hop 3 looks into 256 entries, and no layer is left"},
+        {&three,
+         {"entries", "hybrid", "gdn^4", RMS, GLU, 2, 2, 8, 0, false, {{0}}},
+         "hop 1 looks into 64 entries, and what is left is 3 linear with room for 48 (16 short: 2 heads of "
+         "8)"},
+        {&three,
+         {"a value", "hybrid", "F gdn^2", RMS, GLU, 1, 1, 9, 0, false, {{"gdn", "value_dim", 11}}},
+         "what is left is 2 linear with values of 11 numbers (an entry takes 12)"},
+        {&three,
+         {"tables", "hybrid", "F gla^2", RMS, GLU, 1, 1, 64, 0, false, {{0}}},
+         "what is left is 2 linear (gla states hold no table)"},
+        {&three,
+         {"idle", "hybrid", "gla^3 F", RMS, GLU, 1, 1, 64, 0, false, {{0}}},
+         "no layer is left; 2 linear are idle (gla states hold no table)"},
+        {&wide,
+         {"carrier", "hybrid", "mamba2 F F", RMS, GLU, 1, 1, 10, 0, false, {{0}}},
+         "layer 0 cannot bring the first number: mamba2: a head's value needs 16 numbers, and has 10"},
+        {&wide,
+         {"window", "full", "W F", RMS, GLU, 1, 1, 10, 0, false, {{"window", "window", 9}}},
+         "hop 1 looks into 256 entries, and no layer is left"},
+        {&wide,
+         {"windows", "full", "F W^2", RMS, GLU, 1, 1, 10, 0, false, {{"window", "window", 9}}},
+         "what is left is 2 that see fewer than 770 tokens"},
+        {&wide,
+         {"nothing", "full", "W^2", RMS, GLU, 1, 1, 10, 0, false, {{"window", "window", 9}}},
+         "no layer brings the first number to the last token: 2 that see fewer than 770 tokens"},
+        {&wide,
+         {"narrow", "hybrid", "F^2", RMS, GLU, 1, 1, 8, 0, false, {{0}}},
+         "what is left is layer 1: a look-up needs 9 numbers of a head; 8 are there"},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        hop_model *m = NULL;
+        hop_config c;
+        hop_error err = {0};
+        hop_task t = composition(all[i].size);
+        assert_int_equal(shape_of(&all[i].s, &c), HOP_OK);
+        hop_status got = hop_construct(&m, all[i].s.kind, &t, &(hop_construct_options){.shape = &c}, &err);
+        if (got != HOP_EDOMAIN || m || !strstr(err.text, all[i].why))
+            fail_msg("%s: \"%s\"", all[i].s.name, err.text);
+        hop_config_free(&c);
+    }
+}
+
 /* ---- what is not right is not proved ----------------------------------------------------------------- */
 
 static hop_model *small_one(const char *name, subject *s)
@@ -322,6 +377,7 @@ int main(void)
         cmocka_unit_test(every_linear_mixer_makes_its_part_behind_a_norm),
         cmocka_unit_test(a_long_one_is_proved),
         cmocka_unit_test(what_cannot_be_built_is_said_with_the_reason),
+        cmocka_unit_test(what_a_hop_lacks_is_named_with_its_number),
         cmocka_unit_test(a_silent_layer_that_overflows_is_not_proved),
         cmocka_unit_test(a_silent_layer_may_compute_what_it_likes),
         cmocka_unit_test(a_norm_without_its_constant_is_proved_only_if_right),

@@ -47,7 +47,7 @@ static hop__set *draw_set(hop__memory *m, hop_rng *rng, int64_t heads, int64_t d
         for (int64_t c = 0; c < width; c++) {
             double middle = size * hop_rng_normal(rng);
             for (int64_t r = 0; r < t->rows; r++)
-                if (!none[c / dim]) t->row[r * width + c] = middle + apart * size * hop_rng_normal(rng);
+                if (!none[c / dim]) *hop__term_cell(t, r, c) = middle + apart * size * hop_rng_normal(rng);
         }
     }
     hop__set_tidy(m, s);
@@ -66,7 +66,7 @@ static double middle_of(const hop__set *s, const vector *v, int64_t c)
         const hop__term *u = &s->term[t];
         int64_t row = 0;
         for (int k = 0; k < u->vars; k++) row = row * u->classes[k] + u->of[k][v->value[u->var[k]]];
-        x += u->row[row * s->width + c];
+        x += hop__term_at(u, row, c);
     }
     return x;
 }

@@ -259,13 +259,15 @@ static hop_error refused(const char *member)
     return err;
 }
 
-/* "00" is layer 0 to a reader of numbers; a gate of full attention is one to whoever has it. */
+/* "00" is layer 0 to a reader of numbers; an option that a mixer has not here may be one elsewhere. */
 static void options_that_the_checker_would_pass_over_are_refused(void **state)
 {
     (void)state;
     assert_non_null(strstr(refused("\"layer_options\": {\"00\": {\"scale\": 2}}").text, "00"));
     assert_non_null(strstr(refused("\"mixer_options\": {\"fool\": {\"scale\": 2}}").text, "fool"));
-    assert_non_null(strstr(refused("\"mixer_options\": {\"full\": {\"gate\": 1}}").text, "gate"));
+    assert_non_null(strstr(refused("\"mixer_options\": {\"full\": {\"steps\": 2}}").text, "steps"));
+    assert_non_null(
+        strstr(refused("\"mixer_options\": {\"full\": {\"rope_dim\": 1000}}").text, "do not fit"));
     assert_non_null(strstr(refused("\"layer_options\": {\"0\": {\"norm\": 1}}").text, "norm"));
 }
 

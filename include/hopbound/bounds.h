@@ -178,6 +178,7 @@ typedef struct hop_plan_question {
     int64_t number_bits,
         cache_bits;               /* of a number in the accumulator and in states; of one in the KV cache */
     const hop_progress *progress; /* may be NULL */
+    hop_pool *pool;               /* of threads, which change no result; NULL: this one alone */
 } hop_plan_question;
 
 typedef struct hop_plan {

@@ -61,9 +61,11 @@ typedef struct hop_hf_linear {
     char kind[24];    /* "mamba2", "gated_deltanet", ..; "": no layer has a state */
     int64_t shape[3]; /* heads, key, value; all 0: no recurrent state */
     int64_t recurrent_elems, conv_elems;
-    int64_t key_rows; /* delta rules behind a convolution: numbers in the keys of all key heads, by which the
-                         state can be read as a table; 0: not known to be */
-    int64_t window;   /* a short convolution alone: the tokens it sees; else 0 */
+    int64_t
+        key_rows; /* delta rules and Mamba-2 behind a convolution: numbers in the keys of all heads that have
+                     keys of their own, by which the state can be read as a table; 0: not known to be */
+    int64_t row_numbers;  /* .. and numbers in a value */
+    int64_t window;       /* a short convolution alone: the tokens it sees; else 0 */
     char state_dtype[16]; /* of the recurrent state */
     char declared_by[40]; /* the key that says so; "": assumed */
 } hop_hf_linear;

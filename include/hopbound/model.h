@@ -230,7 +230,7 @@ hop_status hop_split_embed(hop_split *s, const int32_t *tokens, hop_error *err);
 void hop_split_enter(hop_split *s, int64_t layer);
 bool hop_split_is_full(const hop_split *s);         /* the layer at hand */
 int64_t hop_split_query_floats(const hop_split *s); /* of a row in a full layer: heads * head_dim */
-int64_t hop_split_reply_floats(const hop_split *s); /* heads * (head_dim + 2) */
+int64_t hop_split_reply_floats(const hop_split *s); /* heads * (value_dim + 2) */
 /* Numbers that cross the cut where `segment` begins, any segment of the sequence, in a layer that is not
  * full.
  */

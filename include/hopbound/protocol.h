@@ -12,7 +12,7 @@
  *     hop_game_free(g); hop_transport_close(t, 0);
  *
  * A full layer is an epoch: each player sends the queries of its tokens to every earlier player, which
- * replies with partial softmaxes (kernels.h: head_dim + 2 numbers for each token and head) and keeps nothing
+ * replies with partial softmaxes (kernels.h: value_dim + 2 numbers for each token and head) and keeps nothing
  * of what it was asked. Every other layer is a chain: its state passes from each player to the next. Numbers
  * travel packed, at `bits` bits each.
  *

@@ -165,17 +165,32 @@ typedef struct hop_stairs {
 
 #define HOP_LEARNT_SEEDS 16
 
+/* Which side of the line a plan is on, by its layers alone. */
+typedef enum hop_learnt_side {
+    HOP_LEARNT_OPEN,  /* there is none: another task than function composition */
+    HOP_LEARNT_ABOVE, /* as many full layers as hops, and one more or a linear one that P1 has a use for */
+    HOP_LEARNT_BELOW, /* fewer */
+} hop_learnt_side;
+
 /* A plan at one size of the task, trained from several seeds. */
 typedef struct hop_learnt {
-    int hops, seeds;
-    char pattern[32], mixer[24], sizes[64]; /* mixer: what L stands for; "" */
-    int64_t tokens, entries;                /* of a prompt; of the largest table */
-    int64_t d_model, steps;
-    double accuracy[HOP_LEARNT_SEEDS], mean, least, most;
-    double chance, ceiling; /* ceiling: P3's; NaN: there is none */
-    double seconds;         /* of all seeds together */
-    bool above;             /* some seed is above the ceiling: a bug */
+    int curve;                              /* rows of one number are the same plan, at several sizes */
+    int hops, seeds;                        /* hops 0: the task has none */
+    char task[24];                          /* its name; "": function composition */
+    char pattern[64], mixer[24], sizes[96]; /* mixer: what L stands for; "" */
+    char more[64];                          /* what else tells it from plans with the same layers; "" */
+    hop_learnt_side side;
+    int64_t tokens, entries; /* of a prompt; of the largest table, 0: there are no tables */
+    int64_t d_model, steps;  /* steps: at most */
+    double accuracy[HOP_LEARNT_SEEDS], mean, least, most; /* accuracy: of the first seeds */
+    double chance, ceiling;                               /* ceiling: P3's; NaN: there is none */
+    double seconds;                                       /* of all seeds together */
+    bool above;                                           /* some seed is above the ceiling: a bug */
 } hop_learnt;
+
+/* The drawing (an <svg> element): a chart for every task and number of hops, a curve a plan, the table grows
+ * to the right. `note`: a sentence of the caller's below it; "". HOP_ENOMEM or HOP_OK. */
+hop_status hop_report_learnt_svg(hop_text *out, const hop_learnt *rows, int64_t count, const char *note);
 
 /* ---- the page ------------------------------------------------------------------------------ */
 
@@ -190,7 +205,7 @@ typedef struct hop_ladder_page {
     int64_t fall_count;
     const hop_walk *walk; /* NULL: no such section; so for the next two */
     const hop_map *map;
-    const hop_learnt *learnt; /* row by row: a plan's sizes in rising order */
+    const hop_learnt *learnt;
     int64_t learnt_count;
     const hop_stairs *stairs;
     int64_t stairs_count;
@@ -202,7 +217,6 @@ typedef struct hop_ladder_page {
 
 /* The drawing alone (an <svg> element), and the page. HOP_ENOMEM or HOP_OK. */
 hop_status hop_report_ladder_svg(hop_text *out, const hop_ladder_page *page);
-hop_status hop_report_learnt_svg(hop_text *out, const hop_ladder_page *page); /* what was learnt */
 hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page);
 
 /* ---- models side by side --------------------------------------------------------------------- */
@@ -214,6 +228,7 @@ typedef struct hop_model_row {
     int64_t context;               /* 0: not known */
     int64_t kv_bytes, state_bytes; /* kv: -1: not known */
     int able;                      /* hops possible at the length */
+    char uncovered[80];            /* why no theorem says how many; "": one does */
     int own_able; /* hops of its own task that are possible at that task's sizes; 0: no task */
     int unable;   /* so many are impossible from unable_from on; 0: nothing is known */
     char unable_from[32], unable_by[8];

@@ -24,8 +24,9 @@ extern "C" {
 #define HOP_MAX_SWEEP 1000000 /* runs */
 
 /* {"base": {..}, "grid": {"key": [..], ..}, "runs": [{..}, ..]}: recipes' keys. The runs are all combinations
- * of the grid's values, the last key's varying fastest, then those of the list, each over what "base" says.
- * HOP_EFORMAT names the run and the key. *list is the caller's, to free(). */
+ * of the grid's values, the last key's varying fastest, or those of a list of grids, one after the other,
+ * then those of the list, each over what "base" says. HOP_EFORMAT names the run and the key. *list is the
+ * caller's, to free(). */
 hop_status hop_sweep_read(hop_recipe **list, int64_t *count, const hop_json *root, hop_error *err);
 
 typedef struct hop_sweep_options {
@@ -50,6 +51,21 @@ bool hop_sweep_available(void); /* built with SQLite */
  * is none of ours. On ranks above 0 the result is empty. */
 hop_status hop_sweep_run(const hop_recipe *list, int64_t count, const hop_sweep_options *o,
                          hop_sweep_result *result, hop_error *err);
+
+/* What a database holds of a run. */
+typedef struct hop_sweep_outcome {
+    uint64_t recipe;   /* XXH64 of the recipe's text, which names its directory */
+    bool done, failed; /* neither: it waits, or is running, or the database does not know it */
+    bool measured;     /* it ended with a last measurement: `last`; a failed run may have one, too */
+    hop_measure last;
+} hop_sweep_outcome;
+
+/* Reads the outcomes of `count` runs into out[count]; also while another process writes. No row is changed.
+ * `database` NULL: there is none yet, and all runs wait.
+ * HOP_EIO: there is no such database; HOP_EFORMAT: it is none of ours; HOP_EUNKNOWN: built without SQLite;
+ * HOP_ENOMEM. */
+hop_status hop_sweep_look(hop_sweep_outcome *out, const hop_recipe *list, int64_t count, const char *database,
+                          hop_error *err);
 
 #ifdef __cplusplus
 }

@@ -44,7 +44,8 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
                             .number_bits = o->number_bits};
     if (ops->kind == HOP_MIXER_FULL) {
         out->kind = HOP_LAYER_FULL;
-        out->key_dim = m.head_dim - (m.option[HOP_OPTION_qk_norm] > 0); /* a norm takes a constant */
+        /* A norm takes a constant; 0 would mean values' width, and a look-up takes two numbers at least. */
+        out->key_dim = m.head_dim - (m.option[HOP_OPTION_qk_norm] > 0 && m.head_dim > 1);
     } else if (ops->kind == HOP_MIXER_RECURRENT || ops->kind == HOP_MIXER_WINDOW) {
         int64_t written = written_by(ops, &m, out->dim);
         if (written != out->heads * out->dim) out->heads = written, out->dim = 1;

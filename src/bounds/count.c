@@ -20,7 +20,7 @@ double hop__least_root(double a, double c, double d, double k, double least)
     if (rest < 1e300) {
         double y = 1 + rest;
         for (int i = 0; i < 60; i++) {
-            double step = (y * log(y) - rest) / (log(y) + 1);
+            double ln = log(y), step = (y * ln - rest) / (ln + 1);
             y -= step;
             if (step <= 1e-16 * y) break;
         }

@@ -8,8 +8,8 @@
  * of B numbers (or one number an entry, where no full layer serves), and a residual stream with room for the
  * one-hot parts of an address;
  * - `build hybrid --pattern` (section 5.8): layers whose keys pass a SiLU, so that codes become one-hot
- * there: gdn, kda, deltanet with their convolutions. Rows of all heads count, and several layers may hold one
- * table.
+ * there: gdn, kda, deltanet and mamba2 with their convolutions. Rows of all heads that have keys of their own
+ * count, and several layers may hold one table.
  *
  * Served as early as can be: tables grow from hop to hop, so a layer that can do a hop can do all before it,
  * and to leave one out never helps. */
@@ -316,7 +316,7 @@ void hop__p10(hop__case *c, hop_bound *b)
     fmpz_clear(rows);
     if (!hop__suppose(
             c, b, any,
-            "a linear layer whose keys can be one-hot: behind a SiLU (gdn, kda, deltanet, with their "
+            "a linear layer whose keys can be one-hot: behind a SiLU (gdn, kda, deltanet, mamba2, with their "
             "convolutions), or linear attention with a product of maps"))
         return;
     demand d;

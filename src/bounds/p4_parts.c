@@ -5,6 +5,15 @@
 
 #include <math.h>
 
+/* Is every n_1 that serves so large that the prompt is longer than p->limit? The least one is a root, which
+ * takes ten logarithms; this takes two, and most points that are tried are too long. By 1e-9 on the safe side
+ * of rounding: what is not told here is found out there. */
+static bool too_long(const hop__ground *g, const hop__point *p, double values, double each, double once)
+{
+    double m = p->sizes[0], most = (exp2(p->limit) - 2 - m) / (g->tail * m) * (1 + 1e-9);
+    return most < 1e300 && (most < 2 || most * (values * log2(m * most) - each) < once * (1 - 1e-9));
+}
+
 static double height(const hop__ground *g, hop__point *p)
 {
     double *z = p->z, M = g->reply, before = g->state[0], after = g->state[1];
@@ -22,6 +31,7 @@ static double height(const hop__ground *g, hop__point *p)
         return log2((g->sizes[1] * starts * M + once) /
                     (g->sizes[1] * values * log2(g->sizes[0] * g->sizes[1])));
     p->sizes[0] = fmax(2, hop__product(starts, q));
+    if (too_long(g, p, values, starts * M, once)) return INFINITY;
     p->sizes[1] = hop__least_root(values, p->sizes[0], starts * M, once, 2);
     return isfinite(p->sizes[1]) ? hop__log2_length(g, p, 2) : HOP__NOWHERE * (1 + M / (q * phi));
 }

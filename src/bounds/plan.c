@@ -14,6 +14,7 @@
 #include <hopbound/model.h>
 
 #include <math.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -26,6 +27,16 @@ typedef struct planner {
     int count, room;
     hop_error *err;
 } planner;
+
+/* Plans are judged side by side: a search for sizes takes a tenth of a second, and knows of no other. */
+typedef struct jury {
+    const planner *s;
+    struct verdict {
+        hop_status status;
+        hop_error err;
+    } * verdicts; /* [s->count] */
+    atomic_bool stopped;
+} jury;
 
 /* ---- what a layer costs -------------------------------------------------------------------------- */
 
@@ -126,10 +137,10 @@ static void judge(hop_plan *p, const hop_bounds *b)
         say_open(p->why, sizeof p->why, says(b, "P1"), says(b, "P10"));
 }
 
-static hop_status ask(hop_plan *p, const hop_arch *arch, const planner *s)
+static hop_status ask(hop_plan *p, const hop_arch *arch, const planner *s, const hop_progress *progress)
 {
     hop_question q = {
-        .arch = arch, .hops = s->q->hops, .n = s->q->n, .progress = s->q->progress, .searched = SEARCHED};
+        .arch = arch, .hops = s->q->hops, .n = s->q->n, .progress = progress, .searched = SEARCHED};
     hop_bounds *b = NULL;
     hop_status got = hop_bounds_new(&b, &q, s->err);
     if (got == HOP_OK) {
@@ -144,21 +155,55 @@ static hop_status ask(hop_plan *p, const hop_arch *arch, const planner *s)
     return got;
 }
 
+/* What it costs; it is judged later. */
 static hop_status add_plan(planner *s, const char *pattern, int64_t layers, int64_t full)
 {
     hop_config c;
-    hop_arch arch = {0};
     hop_plan p = {.layers = layers, .full = full};
-    const hop_arch_options as = {.number_bits = s->q->number_bits, .declared = true};
     if (s->count == s->room) return hop_fail(s->err, HOP_ERANGE, "too many plans");
     hop_status got = config_of(&c, s, pattern);
     for (int64_t i = 0; got == HOP_OK && i < layers; i++) got = add_cost(&p, &c, i, s);
-    if (got == HOP_OK) got = hop_arch_new(&arch, &c, &as, s->err);
-    if (got == HOP_OK) got = ask(&p, &arch, s);
     if (got == HOP_OK && !(p.pattern = strdup(pattern))) got = hop_fail(s->err, HOP_ENOMEM, "out of memory");
     if (got == HOP_OK) s->plans[s->count++] = p;
+    hop_config_free(&c);
+    return got;
+}
+
+static hop_status judge_plan(hop_plan *p, const planner *s, const hop_progress *progress)
+{
+    hop_config c;
+    hop_arch arch = {0};
+    const hop_arch_options as = {.number_bits = s->q->number_bits, .declared = true};
+    hop_status got = config_of(&c, s, p->pattern);
+    if (got == HOP_OK) got = hop_arch_new(&arch, &c, &as, s->err);
+    if (got == HOP_OK) got = ask(p, &arch, s, progress);
     hop_arch_free(&arch);
     hop_config_free(&c);
+    return got;
+}
+
+/* Progress is told by the thread that called. */
+static void judge_task(void *ctx, int64_t task, int worker)
+{
+    jury *j = ctx;
+    planner own = *j->s;
+    struct verdict *v = &j->verdicts[task];
+    own.err = &v->err;
+    if (!j->stopped) v->status = judge_plan(&own.plans[task], &own, worker ? NULL : own.q->progress);
+    if (v->status == HOP_ESTOPPED) j->stopped = true;
+    if (worker) flint_cleanup(); /* what numbers keep for a thread */
+}
+
+/* The first error is the one of the first plan, whatever the threads. */
+static hop_status judge_all(planner *s)
+{
+    jury j = {.s = s, .verdicts = calloc((size_t)s->count + 1, sizeof *j.verdicts)};
+    hop_status got = HOP_OK;
+    if (!j.verdicts) return hop_fail(s->err, HOP_ENOMEM, "out of memory");
+    hop_pool_run(s->q->pool, s->count, judge_task, &j);
+    for (int i = 0; got == HOP_OK && i < s->count; i++)
+        if ((got = j.verdicts[i].status) != HOP_OK && s->err) *s->err = j.verdicts[i].err;
+    free(j.verdicts);
     return got;
 }
 
@@ -333,6 +378,7 @@ hop_status hop_plans_find(hop_plan **out, int *count, const hop_plan_question *q
     s.plans = calloc((size_t)s.room, sizeof *s.plans);
     if (!s.plans) return hop_fail(err, HOP_ENOMEM, "out of memory");
     got = add_all(&s);
+    if (got == HOP_OK) got = judge_all(&s);
     qsort(s.plans, (size_t)s.count, sizeof *s.plans, by_cost);
     if (got == HOP_OK)
         *out = s.plans, *count = s.count;

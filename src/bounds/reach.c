@@ -55,7 +55,8 @@ static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64
         hop_text_add(
             out,
             "no hop is proved possible: P1 takes a full layer, and P10 states that hold whole tables behind "
-            "one-hot keys, which is known of gdn, kda and deltanet, and of linear attention with a product "
+            "one-hot keys, which is known of gdn, kda, deltanet and mamba2, and of linear attention with a "
+            "product "
             "of maps");
     else
         hop_text_add(out, "no hop is proved possible: that takes two full layers, or one and a linear one");

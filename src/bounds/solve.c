@@ -14,6 +14,15 @@
 
 #define SEARCHED 1 /* P6 of more full layers begins beyond 10^18 tokens, where nothing is asked */
 
+/* What theorems said: passes and directions come by the same values again. A place each by their hash; what
+ * another one takes is asked once more. */
+#define KEPT 256
+typedef struct kept {
+    int theorem;
+    int64_t value;
+    hop__opinion of; /* id NULL: nothing yet */
+} kept;
+
 typedef struct solver {
     const hop_solve_question *q;
     hop_error *err;
@@ -21,6 +30,7 @@ typedef struct solver {
     char by[8]; /* who gave the last verdict that was looked for */
     double
         excess; /* of the last one that was asked: log10 of the n it speaks from, less that of the n asked */
+    kept kept[KEPT];
 } solver;
 
 static const struct unknown {
@@ -69,13 +79,14 @@ static hop_status arch_at(hop_arch *arch, const hop_solve_question *q, int64_t v
     return s;
 }
 
-/* Does this theorem give this answer at the value? */
-static bool says(solver *v, hop_answer answer, int theorem, int64_t value)
+/* What the theorem says at the value. */
+static hop__opinion ask(solver *v, int theorem, int64_t value)
 {
     hop_arch arch = {0};
     hop__opinion of = {0};
-    v->excess = NAN;
-    if (v->status != HOP_OK || !hop__speaks_of(theorem, answer)) return false;
+    kept *k =
+        &v->kept[((uint64_t)value * 0x9e3779b97f4a7c15u + (uint64_t)theorem * 0xc2b2ae3d27d4eb4fu) >> 56];
+    if (k->of.id && k->theorem == theorem && k->value == value) return k->of;
     bool length = v->q->unknown == HOP_UNKNOWN_N;
     hop_question q = {.arch = &arch,
                       .hops = v->q->hops,
@@ -87,10 +98,19 @@ static bool says(solver *v, hop_answer answer, int theorem, int64_t value)
     v->status = arch_at(&arch, v->q, value, v->err);
     if (v->status == HOP_OK) v->status = hop__ask_one(&of, &q, theorem, v->err);
     hop_arch_free(&arch);
-    if (v->status != HOP_OK || of.answer == HOP_ANSWER_POSSIBLE || !q.n)
-        v->excess = NAN;
-    else
-        v->excess = of.log10_n - log10((double)q.n);
+    if (v->status == HOP_OK) *k = (kept){theorem, value, of};
+    return of;
+}
+
+/* Does this theorem give this answer at the value? */
+static bool says(solver *v, hop_answer answer, int theorem, int64_t value)
+{
+    v->excess = NAN;
+    if (v->status != HOP_OK || !hop__speaks_of(theorem, answer)) return false;
+    hop__opinion of = ask(v, theorem, value);
+    int64_t n = v->q->unknown == HOP_UNKNOWN_N ? value : v->q->n;
+    if (v->status == HOP_OK && of.answer != HOP_ANSWER_POSSIBLE && n)
+        v->excess = of.log10_n - log10((double)n);
     bool found = v->status == HOP_OK && of.answer == answer;
     if (found) snprintf(v->by, sizeof v->by, "%s", of.id);
     return found;
@@ -129,15 +149,18 @@ typedef struct place {
 } place;
 
 /* Where the n from which the theorem speaks would be the n asked, if its logarithm were a line over that of
- * the value; else, and every third time, halfway. */
+ * the value. Every third time thrice as far from the nearer end, so that the farther one comes near, too;
+ * every sixth time, and where there is no line, halfway. */
 static int64_t guess(place good, place bad, int turn)
 {
     int64_t low = (good.value < bad.value ? good : bad).value,
             high = (good.value < bad.value ? bad : good).value;
-    if (turn % 3 == 2 || !(good.excess <= 0 && bad.excess > 0 && isfinite(bad.excess)))
+    if (turn % 6 == 5 || !(good.excess <= 0 && bad.excess > 0 && isfinite(bad.excess)))
         return between(low, high);
     double x = log2((double)good.value + 1), y = log2((double)bad.value + 1),
-           z = exp2(x + (y - x) * good.excess / (good.excess - bad.excess)) - 1;
+           part = good.excess / (good.excess - bad.excess);
+    if (turn % 3 == 2) part = part < 0.5 ? fmin(0.5, 3 * part) : fmax(0.5, 3 * part - 2);
+    double z = exp2(x + (y - x) * part) - 1;
     return z <= (double)low + 1 ? low + 1 : z >= (double)high - 1 ? high - 1 : (int64_t)z;
 }
 

@@ -4,24 +4,29 @@
 
 typedef struct heads {
     hop__pass *p;
-    int64_t dim, lane; /* numbers before the head's own in a row of keys or values */
-    int64_t stride;    /* of keys and values */
+    int64_t dim, wide;    /* numbers of a key, of a value */
+    int64_t group, count; /* of keys and values: which one the head reads, and how many there are */
     double scale;
     const double *k, *v, *far_k, *far_v; /* far: as a later segment holds them */
     double *weights;                     /* [tokens] */
     bool *seen;                          /* [tokens] */
     double *scores;                      /* of blocks */
-    double *work, *sizes;                /* [3 (dim + 2)], [dim] */
-    uint64_t *marks;                     /* [dim] */
+    double *work, *sizes;                /* [dim + 2 (wide + 2)], [wide] */
+    uint64_t *marks;                     /* [wide] */
     int64_t terms;                       /* of a sum */
 } heads;
 
 /* ---- which keys a query sees --------------------------------------------------------------------- */
 
-/* Key or value row j, as the segment that begins at `start` holds it. */
-static const double *row_of(const heads *h, const double *near, const double *far, int64_t j, int64_t start)
+/* The key and the value of token j, as the segment that begins at `start` holds them. */
+static const double *key_at(const heads *h, int64_t j, int64_t start)
 {
-    return (j < start ? far : near) + j * h->stride + h->lane;
+    return (j < start ? h->far_k : h->k) + (j * h->count + h->group) * h->dim;
+}
+
+static const double *value_at(const heads *h, int64_t j, int64_t start)
+{
+    return (j < start ? h->far_v : h->v) + (j * h->count + h->group) * h->wide;
 }
 
 /* What the query thinks of block b: q·summary, with the scale's sign. */
@@ -33,9 +38,9 @@ static double liking(const heads *h, const double *q, int64_t head, int64_t b, i
     for (int64_t e = 0; e < h->dim; e++) {
         double sum = 0;
         for (int64_t j = 0; !o[HOP__summary] && j < B; j++)
-            sum = hop__keep(p, sum + row_of(h, h->k, h->far_k, b * B + j, start)[e]);
+            sum = hop__keep(p, sum + key_at(h, b * B + j, start)[e]);
         if (o[HOP__summary])
-            summary[e] = row_of(h, h->k, h->far_k, b * B + head % B, start)[e];
+            summary[e] = key_at(h, b * B + head % B, start)[e];
         else
             summary[e] = hop__to_significant(hop__keep(p, sum / (double)B), bits);
     }
@@ -80,7 +85,7 @@ static void sums_begin(heads *h, double *o, int64_t n)
 
 static void sums_add(heads *h, double *o, double weight, const double *v)
 {
-    for (int64_t e = 0; e < h->dim; e++) {
+    for (int64_t e = 0; e < h->wide; e++) {
         double x = weight * v[e];
         o[e] += x, h->sizes[e] += fabs(x), h->marks[e] = hop__mark(h->marks[e], x);
     }
@@ -109,18 +114,18 @@ static void attend(heads *h, const double *q, int64_t start, int64_t end, double
     double top = -INFINITY, *w = h->weights;
     for (int64_t j = 0; j < end; j++) {
         if (!h->seen[j]) continue;
-        double s = hop__dot(p, q, 1, row_of(h, h->k, h->far_k, j, start), 1, h->dim, 0);
+        double s = hop__dot(p, q, 1, key_at(h, j, start), 1, h->dim, 0);
         w[j] = hop__to_significant(hop__keep(p, h->scale * s), bits);
         if (!(w[j] <= top)) top = w[j];
     }
     for (int64_t j = 0; j < end; j++) w[j] = h->seen[j] ? hop__to_significant(power(p, w[j] - top), bits) : 0;
     double sum = hop__dot(p, w, 1, &one, 0, end, 0);
-    sums_begin(h, o, h->dim);
+    sums_begin(h, o, h->wide);
     for (int64_t j = 0; j < end; j++) {
         double share = w[j] == 0 ? 0 : hop__to_significant(hop__keep(p, w[j] / sum), bits);
-        if (share != 0) sums_add(h, o, share, row_of(h, h->v, h->far_v, j, start));
+        if (share != 0) sums_add(h, o, share, value_at(h, j, start));
     }
-    sums_end(h, o, h->dim);
+    sums_end(h, o, h->wide);
 }
 
 /* (largest score, sum of weights, weighted values) of q over the keys from .. to - 1. */
@@ -130,17 +135,16 @@ static void partial(heads *h, const double *q, int64_t from, int64_t to, double 
     const double one = 1;
     out[0] = -INFINITY;
     for (int64_t j = from; j < to; j++) {
-        h->weights[j] =
-            hop__keep(p, h->scale * hop__dot(p, q, 1, h->k + j * h->stride + h->lane, 1, h->dim, 0));
+        h->weights[j] = hop__keep(p, h->scale * hop__dot(p, q, 1, key_at(h, j, 0), 1, h->dim, 0));
         if (!(h->weights[j] <= out[0])) out[0] = h->weights[j];
     }
-    sums_begin(h, out + 2, h->dim);
+    sums_begin(h, out + 2, h->wide);
     for (int64_t j = from; j < to; j++) {
         double w = h->weights[j] = power(p, h->weights[j] - out[0]);
-        if (w != 0) sums_add(h, out + 2, w, h->v + j * h->stride + h->lane);
+        if (w != 0) sums_add(h, out + 2, w, value_at(h, j, 0));
     }
     out[1] = hop__dot(p, h->weights + from, 1, &one, 0, to - from, 0);
-    sums_end(h, out + 2, h->dim);
+    sums_end(h, out + 2, h->wide);
 }
 
 /* As a message has it: the largest score is rounded first, the sums are taken relative to that. */
@@ -150,7 +154,7 @@ static void round_partial(const heads *h, double *x, int64_t bits)
     double top = x[0], by;
     x[0] = hop__to_float_bits(top, bits);
     by = power(p, fmax(-60, fmin(60, top - x[0])));
-    for (int64_t e = 1; bits < 32 && e < h->dim + 2; e++)
+    for (int64_t e = 1; bits < 32 && e < h->wide + 2; e++)
         x[e] = hop__to_float_bits(hop__keep(p, x[e] * by), bits);
 }
 
@@ -159,7 +163,7 @@ static void fold(const heads *h, double *x, const double *y)
     const hop__pass *p = h->p;
     double top = fmax(x[0], y[0]), a = power(p, x[0] - top), b = power(p, y[0] - top);
     x[0] = top;
-    for (int64_t e = 1; e < h->dim + 2; e++)
+    for (int64_t e = 1; e < h->wide + 2; e++)
         x[e] = hop__keep(p, hop__keep(p, x[e] * a) + hop__keep(p, y[e] * b));
 }
 
@@ -168,7 +172,7 @@ static void fold(const heads *h, double *x, const double *y)
 static void attend_cut(heads *h, const double *q, int64_t t, double *o)
 {
     const hop_rounding *a = h->p->arith;
-    double *mine = h->work, *reply = mine + h->dim + 2, *sent = reply + h->dim + 2;
+    double *mine = h->work, *reply = mine + h->wide + 2, *sent = reply + h->wide + 2;
     int64_t start = hop__segment_start(h->p, t);
     for (int64_t e = 0; e < h->dim; e++) sent[e] = hop__to_float_bits(q[e], a->message_bits);
     partial(h, q, start, t + 1, mine);
@@ -180,7 +184,7 @@ static void attend_cut(heads *h, const double *q, int64_t t, double *o)
         round_partial(h, reply, a->message_bits);
         fold(h, mine, reply);
     }
-    for (int64_t e = 0; e < h->dim; e++) o[e] = hop__keep(h->p, mine[2 + e] / mine[1]);
+    for (int64_t e = 0; e < h->wide; e++) o[e] = hop__keep(h->p, mine[2 + e] / mine[1]);
 }
 
 /* ---- the layer ----------------------------------------------------------------------------------- */
@@ -192,26 +196,51 @@ static double *far_rows(hop__pass *p, const double *x, int64_t n)
     return y;
 }
 
-const double *hop__mix_attention(hop__pass *p, const double *x)
+/* Queries or keys: their norm, a weight for all heads, then their rotation. */
+static double *turned(hop__pass *p, double *x, int64_t groups, const char *norm)
 {
     const hop__layer *l = p->layer;
-    const int64_t T = p->tokens, H = l->heads, d = l->head_dim, kw = l->kv_heads * d;
+    int64_t d = l->head_dim, turns = l->option[HOP__rope_dim] ? l->option[HOP__rope_dim] : d;
+    if (l->option[HOP__qk_norm]) x = hop__rms_groups(p, x, groups, d, norm);
+    return l->theta > 0 ? hop__rotate(p, x, groups, d, turns, l->theta) : x;
+}
+
+/* Keys and values are made of the layer's input, or of a few numbers of it behind a norm. */
+static void keys_and_values(hop__pass *p, const double *x, double **k, double **v)
+{
+    const hop__layer *l = p->layer;
+    int64_t latent = l->option[HOP__latent], in = latent ? latent : p->net->d;
+    int64_t kw = l->kv_heads * l->head_dim, vw = l->kv_heads * l->option[HOP__value_dim];
+    if (latent)
+        x = hop__rms_groups(p, hop__project(p, x, "kv_a_proj.weight", latent), 1, latent, "kv_a_norm.weight");
+    const double *wk = hop__mixer_tensor(p, "k_proj.weight", kw, in),
+                 *wv = hop__mixer_tensor(p, "v_proj.weight", vw, in);
+    *k = turned(p, hop__affine(p, x, p->tokens, in, wk, in, NULL, kw), l->kv_heads, "k_norm.weight");
+    *v = hop__affine(p, x, p->tokens, in, wv, in, NULL, vw);
+}
+
+/* Every head's sums of values, [tokens, heads, value_dim]. */
+static double *attended(hop__pass *p, const double *x)
+{
+    const hop__layer *l = p->layer;
+    const int64_t T = p->tokens, H = l->heads, G = l->kv_heads, d = l->head_dim,
+                  wide = l->option[HOP__value_dim];
     bool full = strcmp(l->mixer->name, "full") == 0, cut = p->arith->message_bits != 0;
-    double *q = hop__project(p, x, "q_proj.weight", H * d), *k = hop__project(p, x, "k_proj.weight", kw);
-    double *v = hop__project(p, x, "v_proj.weight", kw), *o = hop__rows(p, T * H * d);
-    if (l->theta > 0) q = hop__rotate(p, q, H, d, l->theta), k = hop__rotate(p, k, l->kv_heads, d, l->theta);
-    heads h = {.p = p, .dim = d, .stride = kw, .k = k, .v = v, .far_k = k, .far_v = v};
-    if (cut && !full) h.far_k = far_rows(p, k, T * kw), h.far_v = far_rows(p, v, T * kw);
+    double *q = turned(p, hop__project(p, x, "q_proj.weight", H * d), H, "q_norm.weight"), *k, *v;
+    keys_and_values(p, x, &k, &v);
+    double *o = hop__rows(p, T * H * wide);
+    heads h = {.p = p, .dim = d, .wide = wide, .count = G, .k = k, .v = v, .far_k = k, .far_v = v};
+    if (cut && !full) h.far_k = far_rows(p, k, T * G * d), h.far_v = far_rows(p, v, T * G * wide);
     h.scale = hop__layer_scale(p, 1 / sqrt((double)d));
     h.weights = hop__rows(p, T), h.scores = hop__rows(p, T), h.seen = (bool *)hop__rows(p, T);
-    h.work = hop__rows(p, 3 * (d + 2)), h.sizes = hop__rows(p, d);
-    h.marks = (uint64_t *)hop__rows(p, d);
+    h.work = hop__rows(p, d + 2 * (wide + 2)), h.sizes = hop__rows(p, wide);
+    h.marks = (uint64_t *)hop__rows(p, wide);
     if (p->failed != HOP_OK) return NULL;
     for (int64_t t = p->only < 0 ? 0 : p->only; t < (p->only < 0 ? T : p->only + 1); t++)
         for (int64_t head = 0; head < H; head++) {
             const double *row = q + (t * H + head) * d;
-            double *to = o + (t * H + head) * d;
-            h.lane = head / (H / l->kv_heads) * d;
+            double *to = o + (t * H + head) * wide;
+            h.group = head / (H / G);
             if (cut && full) {
                 attend_cut(&h, row, t, to);
                 continue;
@@ -220,6 +249,18 @@ const double *hop__mix_attention(hop__pass *p, const double *x)
             choose_keys(&h, row, head, t, start);
             attend(&h, row, start, p->net->bidirectional ? T : t + 1, to);
         }
-    const double *w = hop__mixer_tensor(p, "o_proj.weight", p->net->d, H * d);
-    return hop__affine(p, hop__done(p, o, T * H * d), T, H * d, w, H * d, NULL, p->net->d);
+    return hop__done(p, o, T * H * wide);
+}
+
+const double *hop__mix_attention(hop__pass *p, const double *x)
+{
+    const hop__layer *l = p->layer;
+    const int64_t T = p->tokens, width = l->heads * l->option[HOP__value_dim];
+    double *o = attended(p, x);
+    if (l->option[HOP__gate]) {
+        double *z = hop__apply(p, hop__project(p, x, "g_proj.weight", width), T * width, hop__sigmoid);
+        o = hop__multiply(p, o, z, T * width);
+    }
+    const double *w = hop__mixer_tensor(p, "o_proj.weight", p->net->d, width);
+    return hop__affine(p, o, T, width, w, width, NULL, p->net->d);
 }

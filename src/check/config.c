@@ -11,9 +11,21 @@
 
 #define BY_WIDTH HOP__BY_WIDTH
 static const hop__mixer MIXERS[] = {
-    {"full", false, hop__mix_attention, {0}, ""},
-    {"window", false, hop__mix_attention, {[HOP__window] = 512}, "window"},
-    {"sparse", false, hop__mix_attention, {[HOP__block] = 64, [HOP__topk] = 16}, "block topk summary"},
+    {"full",
+     false,
+     hop__mix_attention,
+     {[HOP__value_dim] = BY_WIDTH},
+     "value_dim rope_dim qk_norm gate latent"},
+    {"window",
+     false,
+     hop__mix_attention,
+     {[HOP__window] = 512, [HOP__value_dim] = BY_WIDTH},
+     "window value_dim rope_dim qk_norm gate"},
+    {"sparse",
+     false,
+     hop__mix_attention,
+     {[HOP__block] = 64, [HOP__topk] = 16, [HOP__value_dim] = BY_WIDTH},
+     "block topk summary"},
     {"linear",
      true,
      hop__mix_linear,
@@ -201,7 +213,7 @@ hop_status hop__layer_ready(hop__layer *l, const hop_truth *n, hop_error *err)
         if (l->mixer->defaults[positive[i]] != 0 && o[positive[i]] < 1)
             return hop_fail(err, HOP_EFORMAT, "%s: %s is 0", l->mixer->name, OPTION_NAMES[positive[i]]);
     bool blocks = strcmp(l->mixer->name, "rglru") != 0 || o[HOP__inner] % l->heads == 0;
-    if (!blocks || (o[HOP__groups] > 0 && l->heads % o[HOP__groups]) ||
+    if (!blocks || o[HOP__rope_dim] > l->head_dim || (o[HOP__groups] > 0 && l->heads % o[HOP__groups]) ||
         (n->bidirectional && l->mixer->defaults[HOP__window]) ||
         (n->bidirectional && l->mixer->defaults[HOP__block]))
         return hop_fail(err, HOP_EFORMAT, "%s: sizes that do not fit", l->mixer->name);

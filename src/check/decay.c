@@ -142,7 +142,7 @@ const double *hop__mix_retnet(hop__pass *p, const double *x)
     double theta = l->theta > 0 ? l->theta : 10000;
     double *q = shorted(p, x, "q_proj.weight", "q_conv1d.weight", H * K);
     double *k = shorted(p, x, "k_proj.weight", "k_conv1d.weight", H * K);
-    if (l->option[HOP__rope]) q = hop__rotate(p, q, H, K, theta), k = hop__rotate(p, k, H, K, theta);
+    if (l->option[HOP__rope]) q = hop__rotate(p, q, H, K, K, theta), k = hop__rotate(p, k, H, K, K, theta);
     return decay_and_gate(p, x, q, k, constant_gates(p, H, retnet_gate), 1);
 }
 

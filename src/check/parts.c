@@ -211,26 +211,31 @@ double *hop__normalise_rows(hop__pass *p, const double *x, const double *w, cons
     return hop__done(p, y, n * dim);
 }
 
-/* RMSNorm of each group, with one weight for all; nothing without the option `norm`. */
-double *hop__rms_heads(hop__pass *p, double *o, int64_t groups, int64_t dim, const char *name)
+/* RMSNorm of each group, with one weight for all. */
+double *hop__rms_groups(hop__pass *p, const double *x, int64_t groups, int64_t dim, const char *name)
 {
-    if (!p->layer->option[HOP__norm]) return o;
     const hop__norm_shape z = {.rows = p->tokens, .groups = groups, .dim = dim, .eps = 1e-5, .shared = true};
     const double *w = hop__mixer_tensor(p, name, dim, 0);
-    return hop__normalise_rows(p, o, w, NULL, &z);
+    return hop__normalise_rows(p, x, w, NULL, &z);
 }
 
-/* Rotates pairs (e, e + dim/2) of each group by position · theta^(-2e/dim). */
-double *hop__rotate(hop__pass *p, const double *x, int64_t groups, int64_t dim, double theta)
+/* The same; nothing without the option `norm`. */
+double *hop__rms_heads(hop__pass *p, double *o, int64_t groups, int64_t dim, const char *name)
 {
-    int64_t n = p->tokens * groups, half = dim / 2;
+    return p->layer->option[HOP__norm] ? hop__rms_groups(p, o, groups, dim, name) : o;
+}
+
+/* Rotates pairs (e, e + turned/2) of each group by position · theta^(-2e/turned). */
+double *hop__rotate(hop__pass *p, const double *x, int64_t groups, int64_t dim, int64_t turned, double theta)
+{
+    int64_t n = p->tokens * groups, half = turned / 2;
     double *y = hop__rows(p, n * dim);
     for (int64_t g = 0; y && g < n; g++) {
-        if (dim % 2) y[(g + 1) * dim - 1] = x[(g + 1) * dim - 1];
+        for (int64_t e = 2 * half; e < dim; e++) y[g * dim + e] = x[g * dim + e];
         for (int64_t e = 0; e < half; e++) {
             const double *from = x + g * dim + e;
             double *to = y + g * dim + e;
-            double angle = (double)(g / groups) * pow(theta, -2.0 * (double)e / (double)dim);
+            double angle = (double)(g / groups) * pow(theta, -2.0 * (double)e / (double)turned);
             const double c = hop__keep(p, cos(angle)), s = hop__keep(p, sin(angle));
             const double turn[2] = {c, -s}, pair[2] = {from[0], from[half]}, other[2] = {s, c};
             to[0] = hop__dot(p, turn, 1, pair, 1, 2, 0);

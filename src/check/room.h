@@ -19,18 +19,19 @@
 
 /* ---- networks ------------------------------------------------------------------------------------ */
 
-#define HOP__OPTION_LIST(X)                                                                           \
-    X(value_dim)                                                                                      \
-    X(conv)                                                                                           \
-    X(gate)                                                                                           \
-    X(norm)                                                                                           \
-    X(norm_groups)                                                                                    \
-    X(rope)                                                                                           \
-    X(normalise)                                                                                      \
-    X(feature)                                                                                        \
-    X(window)                                                                                         \
-    X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) X(rank) X(steps) \
-        X(negative)
+#define HOP__OPTION_LIST(X)                                                                              \
+    X(value_dim)                                                                                         \
+    X(conv)                                                                                              \
+    X(gate)                                                                                              \
+    X(norm)                                                                                              \
+    X(norm_groups)                                                                                       \
+    X(rope)                                                                                              \
+    X(normalise)                                                                                         \
+    X(feature)                                                                                           \
+    X(window)                                                                                            \
+    X(block)                                                                                             \
+    X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) X(rank) X(steps) X(negative) \
+        X(rope_dim) X(qk_norm) X(latent)
 
 typedef enum hop__option {
 #define HOP__OPTION_ENUM(name) HOP__##name,
@@ -101,8 +102,8 @@ typedef enum hop__how {
     HOP__FLOAT,  /* the nearest float32 number */
     HOP__SHAKEN  /* moved by as much as float32 arithmetic might, in whatever order it sums; numbers that no
                     order rounds stay; sums that some order takes out of its range are no numbers. By how much
-                    depends on the number and the pass's seed alone: equal  operations have equal results, as on
-                    a machine */
+                    depends on the number and the pass's seed alone: equal  operations have equal results, as
+                    on  a machine */
 } hop__how;
 
 typedef struct hop__pass {
@@ -178,7 +179,8 @@ double *hop__columns(hop__pass *p, const double *x, int64_t all, int64_t first, 
 /* With SiLU; `name` NULL, or option conv 0: x itself. */
 double *hop__convolve(hop__pass *p, double *x, int64_t width, const char *name, const char *bias, bool silu);
 double *hop__unit(hop__pass *p, const double *x, int64_t groups, int64_t dim);
-double *hop__rotate(hop__pass *p, const double *x, int64_t groups, int64_t dim, double theta);
+/* RoPE on the first `turned` numbers of each group. */
+double *hop__rotate(hop__pass *p, const double *x, int64_t groups, int64_t dim, int64_t turned, double theta);
 /* weight, bias: [dim] when `shared`, else [groups, dim]; bias may be NULL. */
 typedef struct hop__norm_shape {
     int64_t rows, groups, dim;
@@ -188,6 +190,7 @@ typedef struct hop__norm_shape {
 double *hop__normalise_rows(hop__pass *p, const double *x, const double *w, const double *bias,
                             const hop__norm_shape *z);
 double *hop__rms_heads(hop__pass *p, double *o, int64_t groups, int64_t dim, const char *name);
+double *hop__rms_groups(hop__pass *p, const double *x, int64_t groups, int64_t dim, const char *name);
 double *hop__rate(hop__pass *p, const double *x, int64_t groups, int64_t dim, const double *a_log);
 
 /* ---- recur.c ------------------------------------------------------------------------------------- */

@@ -24,7 +24,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define MOST_ENTRIES 2048 /* of a table that a state holds */
+#define MOST_ENTRIES 2048      /* of a table that a state holds */
+#define MOST_WIDTH   (1 << 20) /* of the stream */
 
 typedef struct places {
     hop__fields f; /* who, at, val, dig; its reg is not used */
@@ -66,7 +67,7 @@ static bool places_init(places *p, const hop_funccomp *t)
         }
         p->hot_i[e] = (int)at, at += inner(t, e);
         p->ind[e] = (int)at, at += inner(t, e);
-        if (at > 1 << 20) return false;
+        if (at > MOST_WIDTH) return false;
         if (2 * inner(t, e) > p->hidden) p->hidden = 2 * inner(t, e);
     }
     p->d_model = at;
@@ -200,6 +201,17 @@ static hop_status read_pattern(places *p, const char *text, int hops, hop_text *
     return s;
 }
 
+static hop_status check_tables(const places *p, const hop_funccomp *t, hop_error *err)
+{
+    for (int e = 1; e <= t->hops; e++)
+        if (p->linear[e] && t->size[e - 1] > MOST_ENTRIES)
+            return hop_fail(err, HOP_EDOMAIN,
+                            "mixed: layer %d is linear, and its table has %lld entries; more than %d are not "
+                            "made: keys are one-hot, and their maps matrices of as many rows and columns",
+                            e, (long long)t->size[e - 1], MOST_ENTRIES);
+    return HOP_OK;
+}
+
 static hop_status set_sizes(hop_config *c, const places *p, hop_error *err)
 {
     const struct {
@@ -239,13 +251,9 @@ hop_status hop__construct_mixed(hop_model **out, const hop_task *task, const hop
     char all[32];
     snprintf(all, sizeof all, "linear^%d", t->hops + 1);
     hop_status s = read_pattern(&p, o->pattern ? o->pattern : all, t->hops, &pattern, err);
-    bool fits = s == HOP_OK && places_init(&p, t);
-    for (int e = 1; fits && e <= t->hops; e++) fits = !p.linear[e] || t->size[e - 1] <= MOST_ENTRIES;
-    if (s == HOP_OK && !fits)
-        s = hop_fail(err, HOP_EDOMAIN,
-                     "mixed: a linear layer's table of more than %d entries: its keys are one-hot, and "
-                     "their maps matrices of as many rows and columns",
-                     MOST_ENTRIES);
+    if (s == HOP_OK) s = check_tables(&p, t, err);
+    if (s == HOP_OK && !places_init(&p, t))
+        s = hop_fail(err, HOP_EDOMAIN, "mixed: one-hot fields wider than %d numbers", MOST_WIDTH);
     if (s == HOP_OK) s = hop__construct_config(&c, pattern.s, task, "{\"kind\": \"mixed\"}", err);
     hop_text_free(&pattern);
     if (s != HOP_OK) return s;

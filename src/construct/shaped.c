@@ -165,13 +165,16 @@ hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const h
         hop_status room = sees_all(c, i, task->length) ? hop__stream_room(c, s, task, i, done, err) : HOP_OK;
         if (room != HOP_OK) return room; /* they are enough, and too narrow */
     }
-    return hop_fail(
+    hop_text lacks = {0};
+    hop__stream_short(&lacks, c, s, task, duty, done);
+    hop_fail(
         err, HOP_EDOMAIN,
-        "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first, "
-        "or states that hold the tables; the pattern has %lld that attend and %lld linear, which make "
-        "%d hop%s",
+        "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first, or "
+        "states that hold tables; the pattern has %lld that attend and %lld linear, which make %d hop%s; %s",
         hops, hops + 1, hops, (long long)full, (long long)linear, done > 1 ? done - 1 : 0,
-        done == 2 ? "" : "s");
+        done == 2 ? "" : "s", lacks.s && !lacks.failed ? lacks.s : "");
+    hop_text_free(&lacks);
+    return HOP_EDOMAIN;
 }
 
 /* ---- the whole ------------------------------------------------------------------------------------ */

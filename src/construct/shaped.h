@@ -34,9 +34,12 @@ typedef struct hop__duty {
  */
 hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
                               hop__duty *duty, hop_error *err);
+/* short.c: adds to `t` what the layers lack for look-up e, the first that `duty` leaves undone. */
+void hop__stream_short(hop_text *t, const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                       const hop__duty *duty, int e);
 /* Look-up e in full-attention layer `layer`. HOP_EDOMAIN: its heads have no room for it. */
-hop_status hop__stream_room(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t layer,
-                            int e, hop_error *err);
+hop_status hop__stream_room(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                            int64_t layer, int e, hop_error *err);
 hop_status hop__stream_look_up(hop_model *m, const hop__stream *s, const hop_funccomp *task, int64_t layer,
                                int e, hop_error *err);
 
@@ -45,7 +48,8 @@ hop_status hop__stream_look_up(hop_model *m, const hop__stream *s, const hop_fun
  */
 bool hop__linear_can_dress(const char *mixer);
 hop_status hop__linear_ready(hop_config *c, const hop__fields *f, int64_t layer, hop_error *err);
-/* Is there room for a code of so many bits? */
+/* Is there room for a code of so many bits? HOP_EDOMAIN: no. */
+hop_status hop__linear_room(const hop_config *c, int bits, int64_t layer, hop_error *err);
 bool hop__linear_carries(const hop_config *c, int bits, int64_t layer);
 /* Do bits arrive as ±1, or only with the right sign? */
 bool hop__linear_is_exact(const hop_config *c, int64_t layer);

@@ -221,30 +221,33 @@ static int64_t value_need(const hop_mixer_ops *ops, const hop_mixer_config *c, i
     return (ops->pairs || has(c, HOP_OPTION_conv) ? 2 : 1) * (int64_t)bits;
 }
 
-bool hop__linear_carries(const hop_config *c, int bits, int64_t layer)
-{
-    const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
-    const hop__wiring *w = ops ? hop__wiring_of(ops->name) : NULL;
-    hop_mixer_config own;
-    if (!w || !w->dressed) return w != NULL;
-    return hop_config_mixer(c, ops, layer, &own, NULL) == HOP_OK &&
-           value_width(&own) >= value_need(ops, &own, bits);
-}
-
-hop_status hop__linear_ready(hop_config *c, const hop__fields *f, int64_t layer, hop_error *err)
+hop_status hop__linear_room(const hop_config *c, int bits, int64_t layer, hop_error *err)
 {
     const char *mixer = hop_pattern_mixer(&c->pattern, layer);
     const hop__wiring *w = hop__wiring_of(mixer);
     const hop_mixer_ops *ops = hop_mixer_find(mixer);
     hop_mixer_config own;
     if (!ops || !w) return hop_fail(err, HOP_EDOMAIN, "%.40s: is not a linear mixer", mixer);
-    if (!w->dressed) return hop__linear_sizes(c, layer, ops, f, w, err);
+    if (!w->dressed) return HOP_OK; /* it gets sizes of its own */
     hop_status s = hop_config_mixer(c, ops, layer, &own, err);
     if (s != HOP_OK) return s;
-    int64_t need = value_need(ops, &own, f->bits);
+    int64_t need = value_need(ops, &own, bits);
     if (value_width(&own) >= need) return HOP_OK;
     return hop_fail(err, HOP_EDOMAIN, "%s: a head's value needs %lld numbers, and has %lld", mixer,
                     (long long)need, (long long)value_width(&own));
+}
+
+bool hop__linear_carries(const hop_config *c, int bits, int64_t layer)
+{
+    return hop__linear_room(c, bits, layer, NULL) == HOP_OK;
+}
+
+hop_status hop__linear_ready(hop_config *c, const hop__fields *f, int64_t layer, hop_error *err)
+{
+    const char *mixer = hop_pattern_mixer(&c->pattern, layer);
+    const hop__wiring *w = hop__wiring_of(mixer);
+    hop_status s = hop__linear_room(c, f->bits, layer, err);
+    return s == HOP_OK && !w->dressed ? hop__linear_sizes(c, layer, hop_mixer_find(mixer), f, w, err) : s;
 }
 
 hop__site hop__site_at(hop_model *m, const hop__fields *f, int64_t layer)

@@ -35,7 +35,7 @@ void hop__hf_linear_expanded(hop__hf *r)
     if (shared < 1) shared = 1;
     hop__hf_state(r, e->kind, (const int64_t[3]){heads / shared, keys / heads, values / heads},
                   convs(r, e->conv, keys + (keys + values) / shared));
-    if (e->conv && shared == 1) hop__hf_table(r, heads, keys / heads);
+    if (e->conv && shared == 1) hop__hf_table(r, heads, keys / heads, values / heads);
 }
 
 /* gated_deltanet, gated_deltaproduct, comba, kda */
@@ -56,7 +56,7 @@ void hop__hf_linear_fla_gdn(hop__hf *r)
                   (const int64_t[3]){nv, dk, dv},
                   convs(r, true, keys + hop__hf_mul(r, steps, keys + values)));
     if (kda || hop__hf_named(" gated_deltanet gated_delta_net ", r->plan->model_type))
-        hop__hf_table(r, heads, dk);
+        hop__hf_table(r, heads, dk, dv);
 }
 
 void hop__hf_linear_hgrn(hop__hf *r)

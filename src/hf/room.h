@@ -111,8 +111,9 @@ int64_t hop__hf_hidden_if_known(hop__hf *r); /* else 0, and no failure */
 int64_t hop__hf_heads(hop__hf *r);
 /* heads x key x value numbers, and `conv` behind short convolutions. */
 void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t conv);
-/* .. which can be read as a table by so many keys in each of these heads, if they are convolved. */
-void hop__hf_table(hop__hf *r, int64_t heads, int64_t keys);
+/* .. which can be read as a table by so many keys in each of these heads, if they are convolved; values:
+ * numbers of a row. */
+void hop__hf_table(hop__hf *r, int64_t heads, int64_t keys, int64_t values);
 /* a*b of sizes; a failure when absurd. */
 int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b);
 

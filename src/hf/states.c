@@ -26,10 +26,11 @@ void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t
         hop__hf_fail(r, HOP_EDOMAIN, "sizes: a state of %s without a number", kind);
 }
 
-void hop__hf_table(hop__hf *r, int64_t heads, int64_t keys)
+void hop__hf_table(hop__hf *r, int64_t heads, int64_t keys, int64_t values)
 {
     hop_hf_linear *l = &r->plan->linear;
     l->key_rows = l->conv_elems > 0 ? hop__hf_mul(r, heads, keys) : 0;
+    l->row_numbers = l->key_rows > 0 ? values : 0;
 }
 
 /* `channels` through a convolution of as many taps as the key says. */
@@ -45,7 +46,7 @@ static void gated_delta(hop__hf *r, int64_t nk, int64_t nv, int64_t dk, int64_t 
     int64_t channels = 2 * hop__hf_mul(r, nk, dk) + hop__hf_mul(r, nv, dv);
     hop__hf_state(r, "gated_deltanet", (const int64_t[3]){nv, dk, dv},
                   conv(r, "linear_conv_kernel_dim", channels));
-    hop__hf_table(r, nk, dk);
+    hop__hf_table(r, nk, dk, dv);
 }
 
 void hop__hf_linear_gdn(hop__hf *r)
@@ -70,7 +71,7 @@ static void kda(hop__hf *r, int64_t heads, int64_t dim, const char *conv_key)
 {
     hop__hf_state(r, "kda", (const int64_t[3]){heads, dim, dim},
                   conv(r, conv_key, hop__hf_mul(r, 3 * heads, dim)));
-    hop__hf_table(r, heads, dim);
+    hop__hf_table(r, heads, dim, dim);
 }
 
 /* In a part of its own, or, where the file was saved again, beside the other keys. The defaults are
@@ -192,6 +193,8 @@ static void mamba2(hop__hf *r, const char *family)
             groups = hop__hf_size(r, k->groups, k->assume.groups);
     hop__hf_state(r, "mamba2", (const int64_t[3]){heads, dim, state},
                   conv(r, k->conv, inner + 2 * hop__hf_mul(r, groups, state)));
+    if (!hop__hf_named(" falcon_h1 ", family))
+        hop__hf_table(r, groups, state, dim); /* it has no norm there */
     if (inner < 1 || heads * dim != inner)
         hop__hf_fail(r, HOP_EDOMAIN, "%s: %lld heads of %lld are not the %lld inner channels", k->dim,
                      (long long)heads, (long long)dim, (long long)inner);

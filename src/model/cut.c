@@ -21,8 +21,10 @@ static void measure(hop__cut_sizes *z, const hop__plan *p, int64_t tokens, int t
     hop_attn a = hop_attention_shape(&p->list, tokens, tokens, false);
     at_least(&z->step, hop_list_scratch(&p->list, 1, tokens, 1));
     at_least(&z->q, (size_t)(c->heads * c->head_dim));
-    at_least(&z->kv, (size_t)(c->kv_heads * c->head_dim));
-    at_least(&z->partials, (size_t)(c->heads * (c->head_dim + 2)));
+    at_least(&z->k, (size_t)(c->kv_heads * c->head_dim));
+    at_least(&z->v, (size_t)(c->kv_heads * hop__value_dim(c)));
+    at_least(&z->o, (size_t)(c->heads * hop__value_dim(c)));
+    at_least(&z->partials, (size_t)(c->heads * (hop__value_dim(c) + 2)));
     at_least(&z->attention, hop_attn_scratch(&a, threads));
 }
 
@@ -62,7 +64,7 @@ hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, in
     hop_status s = hop__cut_valid(m, at, err);
     if (s != HOP_OK) return s;
     hop__cut_sizes z = hop__cut_measure(m, tokens, hop_pool_threads(pool));
-    size_t rows = (size_t)tokens, row = 3 * z.q + 2 * z.kv + 2 * z.partials;
+    size_t rows = (size_t)tokens, row = 2 * z.q + z.o + z.k + z.v + 2 * z.partials;
     int64_t *starts = hop_alloc(sizeof *starts * (size_t)at->count);
     float *p = hop_alloc(sizeof(float) * (rows * row + z.attention + z.state + 1));
     c->at = (hop_cuts){.starts = starts, .count = at->count, .bits = at->bits, .kept = at->kept};
@@ -72,7 +74,7 @@ hop_status hop__cut_open(hop__cut *c, const hop_model *m, const hop_cuts *at, in
     memcpy(starts, at->starts, sizeof *starts * (size_t)at->count);
     float **const part[] = {&c->q,        &c->sent,  &c->o,    &c->k,    &c->v,
                             &c->partials, &c->reply, &c->work, &c->state};
-    const size_t size[] = {rows * z.q,        rows * z.q,        rows * z.q,  rows * z.kv, rows * z.kv,
+    const size_t size[] = {rows * z.q,        rows * z.q,        rows * z.o,  rows * z.k, rows * z.v,
                            rows * z.partials, rows * z.partials, z.attention, z.state};
     for (size_t i = 0; i < sizeof part / sizeof part[0]; p += size[i], i++) *part[i] = p;
     return hop_arena_reserve(&c->step, z.step + 1, err);
@@ -101,9 +103,10 @@ static void look(const hop__cut *c, const hop_list *list, const hop_mixer_config
     int64_t row = c->at.starts[j], rows = end_of(c, j, count) - row;
     int64_t key = c->at.starts[i], keys = end_of(c, i, count) - key;
     int64_t qw = mixer->heads * mixer->head_dim, kw = mixer->kv_heads * mixer->head_dim;
+    int64_t vw = mixer->kv_heads * hop__value_dim(mixer);
     hop_attn a = hop_attention_shape(list, keys, rows, i == j);
     hop_attn_partial(i == j ? c->partials : c->reply, (i == j ? c->q : c->sent) + row * qw, c->k + key * kw,
-                     c->v + key * kw, &a, c->work, c->pool);
+                     c->v + key * vw, &a, c->work, c->pool);
 }
 
 static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y,
@@ -121,14 +124,14 @@ static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *m
         look(c, l->list, mixer, (const int64_t[]){j, j}, count);
         for (int64_t i = 0; i < j; i++) {
             look(c, l->list, mixer, (const int64_t[]){j, i}, count);
-            hop_partial_round(c->reply, heads, mixer->head_dim, c->at.bits);
-            hop_partial_fold(c->partials, c->reply, heads, mixer->head_dim);
+            hop_partial_round(c->reply, heads, hop__value_dim(mixer), c->at.bits);
+            hop_partial_fold(c->partials, c->reply, heads, hop__value_dim(mixer));
         }
         io.y = y + first * mixer->d_model;
         io.x = x + first * mixer->d_model;
         io.tokens = n;
         c->step.used = 0;
-        hop_partial_close(c->o, c->partials, heads, mixer->head_dim);
+        hop_partial_close(c->o, c->partials, heads, hop__value_dim(mixer));
         hop_attention_output(c->o, l->list, mixer, l->mixer, &io);
     }
 }

@@ -137,9 +137,15 @@ hop_status hop__check_token(const hop_model *m, int32_t token, int64_t position,
 /* cut.c: the layers of a pass over a sequence that is cut into segments. */
 
 /* The most that any layer takes, in floats, for sequences of `tokens`. */
+/* Numbers of a value of attention, whose keys have head_dim. */
+static inline int64_t hop__value_dim(const hop_mixer_config *c)
+{
+    return c->option[HOP_OPTION_value_dim] > 0 ? c->option[HOP_OPTION_value_dim] : c->head_dim;
+}
+
 typedef struct hop__cut_sizes {
-    size_t q, kv, partials; /* of a row of a full layer */
-    size_t attention;       /* hop_attn_partial's scratch */
+    size_t q, k, v, o, partials; /* of a row of a full layer */
+    size_t attention;            /* hop_attn_partial's scratch */
     size_t state;
     size_t step; /* bytes of the mixers' scratch */
 } hop__cut_sizes;

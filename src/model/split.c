@@ -56,10 +56,10 @@ static hop_status allocate(hop_split *s, hop_error *err)
                            rows * d,
                            m->layout->config.norm == HOP_NORM_NONE ? 0 : rows * d,
                            rows * z.q,
-                           rows * z.kv,
-                           rows * z.kv,
+                           rows * z.k,
+                           rows * z.v,
                            rows * z.partials,
-                           longest * z.q,
+                           longest * z.o,
                            z.attention,
                            (size_t)threads * hop__finish_floats(m, ROWS)};
     size_t total = 1;
@@ -68,7 +68,7 @@ static hop_status allocate(hop_split *s, hop_error *err)
     if (!p) return hop_fail(err, HOP_ENOMEM, "cannot hold %zu tokens", rows);
     for (size_t i = 0; i < sizeof size / sizeof size[0]; p += size[i], i++) *part[i] = p;
     s->most_state = z.state;
-    s->most_reply = z.partials;
+    s->most_reply = z.partials > z.q ? z.partials : z.q; /* queries, too: values may be narrower */
     return hop_arena_reserve(&s->step, z.step + 1, err);
 }
 
@@ -146,6 +146,11 @@ static int64_t key_width(const hop_split *s)
     return s->mixer.kv_heads * s->mixer.head_dim;
 }
 
+static int64_t value_width(const hop_split *s)
+{
+    return s->mixer.kv_heads * hop__value_dim(&s->mixer);
+}
+
 bool hop_split_is_full(const hop_split *s)
 {
     return hop__is_full(s->layer->ops);
@@ -158,7 +163,7 @@ int64_t hop_split_query_floats(const hop_split *s)
 
 int64_t hop_split_reply_floats(const hop_split *s)
 {
-    return s->mixer.heads * (s->mixer.head_dim + 2);
+    return s->mixer.heads * (hop__value_dim(&s->mixer) + 2);
 }
 
 int64_t hop_split_state_floats(const hop_split *s, int64_t segment)
@@ -181,14 +186,14 @@ static void look(hop_split *s, int64_t segment, float *partials, const float *qu
 {
     hop_attn a = hop_attention_shape(s->layer->list, rows_of(s, segment), rows, own);
     hop_attn_partial(partials, queries, s->k + at(s, segment, key_width(s)),
-                     s->v + at(s, segment, key_width(s)), &a, s->work, s->pool);
+                     s->v + at(s, segment, value_width(s)), &a, s->work, s->pool);
 }
 
 static void enter_full(hop_split *s, int64_t segment, const float *x)
 {
-    int64_t rows = rows_of(s, segment), kw = key_width(s);
+    int64_t rows = rows_of(s, segment), kw = key_width(s), vw = value_width(s);
     float *q = s->q + at(s, segment, query_width(s));
-    const hop_attention_rows to = {q, s->k + at(s, segment, kw), s->v + at(s, segment, kw)};
+    const hop_attention_rows to = {q, s->k + at(s, segment, kw), s->v + at(s, segment, vw)};
     hop_mixer_io io = {.x = x, .tokens = rows, .scratch = &s->step, .pool = s->pool};
     io.position = start_of(s, segment);
     s->step.used = 0;
@@ -223,14 +228,14 @@ const float *hop_split_queries(const hop_split *s, int64_t segment, int64_t row)
 void hop_split_reply(hop_split *s, int64_t segment, float *partials, const float *queries, int64_t rows)
 {
     look(s, segment, partials, queries, rows, false);
-    hop_partial_round(partials, rows * s->mixer.heads, s->mixer.head_dim, s->cuts.bits);
+    hop_partial_round(partials, rows * s->mixer.heads, hop__value_dim(&s->mixer), s->cuts.bits);
 }
 
 void hop_split_fold(hop_split *s, int64_t segment, int64_t row, const float *partials, int64_t rows)
 {
     int64_t width = hop_split_reply_floats(s);
     hop_partial_fold(s->partials + at(s, segment, width) + row * width, partials, rows * s->mixer.heads,
-                     s->mixer.head_dim);
+                     hop__value_dim(&s->mixer));
 }
 
 void hop_split_step(hop_split *s, int64_t segment, float *state)
@@ -271,7 +276,7 @@ void hop_split_leave(hop_split *s, int64_t segment)
             .y = job.y, .x = input(s, segment), .tokens = job.rows, .scratch = &s->step, .pool = s->pool};
         s->step.used = 0;
         hop_partial_close(s->o, s->partials + at(s, segment, width), job.rows * s->mixer.heads,
-                          s->mixer.head_dim);
+                          hop__value_dim(&s->mixer));
         hop_attention_output(s->o, s->layer->list, &s->mixer, s->layer->mixer, &io);
     }
     hop_pool_run(s->pool, (job.rows + ROWS - 1) / ROWS, finish_rows, &job);

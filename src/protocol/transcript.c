@@ -155,7 +155,8 @@ hop_edge_theory hop_edge_expected(const hop_model *m, const hop_player *players,
         } else {
             x.tokens = players[e->to].tokens;
             x.heads = c.heads;
-            x.dim = c.head_dim;
+            x.dim = c.head_dim; /* of values, which may have a width of their own */
+            if (c.option[HOP_OPTION_value_dim] > 0) x.dim = c.option[HOP_OPTION_value_dim];
             x.bits += x.tokens * x.heads * (x.dim + 2) * bits;
         }
     }

@@ -65,9 +65,10 @@ typedef struct scores {
     int64_t *worst;  /* [tiles]: the case with the smallest gap */
 } scores;
 
-static void to_float(float *to, const double *mid, const double *row, int64_t dim)
+/* mid plus row r of a term; either may be NULL. */
+static void to_float(float *to, const double *mid, const hop__term *t, int64_t r, int64_t dim)
 {
-    for (int64_t c = 0; c < dim; c++) to[c] = (float)((mid ? mid[c] : 0) + (row ? row[c] : 0));
+    for (int64_t c = 0; c < dim; c++) to[c] = (float)((mid ? mid[c] : 0) + (t ? hop__term_at(t, r, c) : 0));
 }
 
 static bool keys_of(hop__memory *m, keys *k, const hop__class *c, const hop__set *x)
@@ -80,13 +81,12 @@ static bool keys_of(hop__memory *m, keys *k, const hop__class *c, const hop__set
     k->other = hop__take(m, k->others * x->width, sizeof(float));
     if (m->status != HOP_OK) return false;
     for (int64_t r = 0; r < k->places.rows; r++)
-        to_float(k->row + r * x->width, x->mid, k->places.term ? k->places.term->row + r * x->width : NULL,
-                 x->width);
+        to_float(k->row + r * x->width, x->mid, k->places.term, r, x->width);
     int64_t at = 0;
     for (int t = 0; t < x->terms; t++) {
         if (&x->term[t] == k->places.term) continue;
         for (int64_t r = 0; r < x->term[t].rows; r++)
-            to_float(k->other + at++ * x->width, NULL, x->term[t].row + r * x->width, x->width);
+            to_float(k->other + at++ * x->width, NULL, &x->term[t], r, x->width);
         k->ends[k->terms++] = at;
     }
     return true;
@@ -310,8 +310,7 @@ static hop__sight find_sight(const head *h, double *gap, int64_t *cases)
         if (h->k[p] && (m->status != HOP_OK || !keys_of(m, &s.keys[p], &h->w->facts.class[p], h -> k[p])))
             return none;
     if (m->status != HOP_OK) return none;
-    for (int64_t i = 0; i < s.cases; i++)
-        to_float(rows + i * s.dim, q->mid, t ? t->row + i * s.dim : NULL, s.dim);
+    for (int64_t i = 0; i < s.cases; i++) to_float(rows + i * s.dim, q->mid, t, i, s.dim);
     s.q = rows;
     s.scale = (float)h->op->scale;
     s.slack = h->slack;

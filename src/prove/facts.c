@@ -139,27 +139,28 @@ hop__sight hop__facts_sight(hop__memory *m, const hop__facts *f, int a, const ho
 /* ---- what it sees there ------------------------------------------------------------------------ */
 
 /* A term over POS of the class seen, which a looks at by the address (w_b, R(b)): over these two instead. */
-static bool address_term(hop__memory *m, const hop__facts *f, int b, const hop__set *x, const hop__term *t,
-                         hop__set *y)
+static bool address_term(hop__memory *m, const hop__facts *f, int b, const hop__term *t, hop__set *y)
 {
     const hop_funccomp *k = f->task;
     int64_t digits = b > 0 ? k->fan[b] : 1, values = reached(k, b);
-    if (t->vars != 1 || digits * values > HOP__MOST_ROWS || digits * values * x->width > HOP__MOST_CELLS)
+    if (t->vars != 1 || digits * values > HOP__MOST_ROWS || digits * values * t->count > HOP__MOST_CELLS)
         return false;
     int32_t *w = hop__take(m, k->queries, sizeof *w), *r = hop__take(m, values, sizeof *r);
-    double *row = hop__take(m, digits * values * x->width, sizeof *row);
+    double *cell = hop__take(m, digits * values * t->count, sizeof *cell);
     if (m->status != HOP_OK) return false;
     for (int64_t i = 0; i < k->queries; i++) w[i] = b > 0 ? (int32_t)hop_funccomp_digit(k, i, b) : 0;
     for (int64_t i = 0; i < values; i++) r[i] = (int32_t)i;
     for (int64_t i = 0; i < digits * values; i++)
-        memcpy(row + i * x->width, t->row + t->of[0][i] * x->width, sizeof(double) * (size_t)x->width);
+        memcpy(cell + i * t->count, hop__term_row(t, t->of[0][i]), sizeof *cell * (size_t)t->count);
     y->term[y->terms++] = (hop__term){.vars = 2,
                                       .var = {HOP__W, HOP__R0 + b},
                                       .values = {k->queries, values},
                                       .classes = {digits, values},
                                       .of = {w, r},
                                       .rows = digits * values,
-                                      .row = row};
+                                      .first = t->first,
+                                      .count = t->count,
+                                      .cell = cell};
     return true;
 }
 
@@ -182,7 +183,7 @@ hop__set *hop__facts_seen(hop__memory *m, const hop__facts *f, int a, hop__sight
         if (fine) continue;
         if (!hop__set_reserve(m, y, y->terms + 1)) return NULL;
         hop__term *u = &y->term[t];
-        if (!(s.rule == HOP__RULE_ADDRESS && u->var[0] == HOP__POS && address_term(m, f, s.b, y, u, y))) {
+        if (!(s.rule == HOP__RULE_ADDRESS && u->var[0] == HOP__POS && address_term(m, f, s.b, u, y))) {
             hop__set_drop_term(y, t--);
             continue;
         }

@@ -27,16 +27,14 @@ static hop__set *token_set(proof *p, const hop__class *c)
         if (c->made->vars == 0) {
             for (int64_t e = 0; e < p->d; e++) s->mid[e] = p->tokens[c->tokens[0] * p->d + e];
         } else {
-            s->term[0] = *c->made;
-            s->term[0].row = hop__take(m, c->made->rows * p->d, sizeof(double));
-            s->terms = 1;
-            for (int64_t i = 0; s->term[0].row && i < c->made->rows * p->d; i++)
-                s->term[0].row[i] = p->tokens[c->tokens[i / p->d] * p->d + i % p->d];
+            hop__term *t = hop__set_term_over(m, s, c->made, 0, p->d);
+            for (int64_t i = 0; t && i < t->rows * p->d; i++)
+                t->cell[i] = p->tokens[c->tokens[i / p->d] * p->d + i % p->d];
         }
     } else {
         int var = c->player < 0 ? HOP__W : HOP__R0 + c->player;
         hop__term *t = hop__set_add_term(m, s, var, hop__facts_values(&p->walk.facts, c, var), NULL, 0);
-        for (int64_t i = 0; t && i < t->rows * p->d; i++) t->row[i] = p->tokens[i];
+        for (int64_t i = 0; t && i < t->rows * p->d; i++) t->cell[i] = p->tokens[i];
     }
     hop__set_tidy(m, s);
     return m->status == HOP_OK ? s : NULL;
@@ -47,7 +45,7 @@ static hop__set *position_set(proof *p, const hop__class *c)
     hop__memory *m = &p->start;
     hop__set *s = hop__set_new(m, p->d);
     hop__term *t = s && p->positions ? hop__set_add_term(m, s, HOP__POS, c->count, NULL, 0) : NULL;
-    for (int64_t i = 0; t && i < t->rows * p->d; i++) t->row[i] = p->positions[c->start * p->d + i];
+    for (int64_t i = 0; t && i < t->rows * p->d; i++) t->cell[i] = p->positions[c->start * p->d + i];
     hop__set_tidy(m, s);
     return m->status == HOP_OK ? s : NULL;
 }
@@ -94,7 +92,7 @@ static bool append(proof *p, const hop__readout *r)
         return false;
     }
     *t = r->term;
-    t->row = NULL;
+    t->cell = NULL;
     memcpy(tokens, r->token, sizeof *tokens * (size_t)(t->vars ? t->rows : 1));
     for (int k = 0; k < t->vars; k++) {
         int32_t *of = hop__take(m, t->values[k], sizeof *of);

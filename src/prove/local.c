@@ -403,7 +403,7 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     }
     case HOP_OP_CONV: l.past = past_of(w, a, x->in[0]); break;
     case HOP_OP_SKIP:
-        if (hop__skips_nothing(op, l.w)) return hop__set_columns(m, in[0], 0, op->width);
+        if (hop__skips_nothing(op, l.w)) return hop__set_copy(m, in[0]);
         break;
     default: break;
     }

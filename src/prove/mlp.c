@@ -81,18 +81,18 @@ static void rest_ranges(const mlp *p, column *k, int deciding)
 
 /* A straight line for every unit, given row r of the deciding term: how far they may be off together. *clip:
  * how far the nearest argument is from changing sides. */
-static double choose_lines(column *k, const double *zrow, double *clip)
+static double choose_lines(column *k, const hop__term *z, int64_t r, double *clip)
 {
     double error = 0;
     for (int64_t u = 0; u < k->units; u++) {
-        ival z = ival_add(k->rest[u], ival_point(zrow ? zrow[k->unit[u]] : 0));
-        double dead = fmax(z.hi, 0),
-               live = fmax(-z.lo, 0); /* the ReLU is in [0, dead] and in z + [0, live] */
+        ival a = ival_add(k->rest[u], ival_point(z ? hop__term_at(z, r, k->unit[u]) : 0));
+        double dead = fmax(a.hi, 0),
+               live = fmax(-a.lo, 0); /* the ReLU is in [0, dead] and in a + [0, live] */
         k->on[u] = live <= dead;
         k->middle[u] = 0.5 * fmin(dead, live);
         error += fabs(k->gain[u]) * k->middle[u] * (1 + 1e-15);
-        if (z.lo != z.hi) *clip = ival_least(*clip, z.lo > 0 ? z.lo : z.hi < 0 ? -z.hi : -fmin(dead, live));
-        if (!(z.hi >= z.lo)) error = INFINITY;
+        if (a.lo != a.hi) *clip = ival_least(*clip, a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : -fmin(dead, live));
+        if (!(a.hi >= a.lo)) error = INFINITY;
     }
     return error;
 }
@@ -103,7 +103,7 @@ static double deciding_error(const mlp *p, column *k, int t)
     double most = 0, clip = INFINITY;
     rest_ranges(p, k, t);
     for (int64_t r = 0; r < (t < 0 ? 1 : p->z->term[t].rows); r++)
-        most = ival_most(most, choose_lines(k, t < 0 ? NULL : p->z->term[t].row + r * p->hidden, &clip));
+        most = ival_most(most, choose_lines(k, t < 0 ? NULL : &p->z->term[t], r, &clip));
     return most;
 }
 
@@ -157,15 +157,15 @@ static void deciding_rows(const mlp *p, column *k, int deciding, hop__set *y)
     const hop__term *x = deciding >= 0 ? &p->x->term[deciding] : NULL, *z = x ? &p->z->term[deciding] : NULL;
     double widest = 0, clip = INFINITY; /* widest: box of the patterns seen */
     for (int64_t r = 0; r < (x ? x->rows : 1); r++) {
-        const double *zrow = z ? z->row + r * p->hidden : NULL;
-        double error = choose_lines(k, zrow, &clip), sum = x ? x->row[r * p->d + k->c] : 0;
+        double error = choose_lines(k, z, r, &clip), sum = x ? hop__term_at(x, r, k->c) : 0;
         for (int64_t u = 0; u < k->units; u++)
             sum += k->gain[u] *
-                   (k->middle[u] + (k->on[u] ? p->z->mid[k->unit[u]] + (zrow ? zrow[k->unit[u]] : 0) : 0));
+                   (k->middle[u] +
+                    (k->on[u] ? p->z->mid[k->unit[u]] + (z ? hop__term_at(z, r, k->unit[u]) : 0) : 0));
         if (!known_pattern(k)) widest = ival_most(widest, through_box(p, k));
         k->box = ival_most(k->box, error);
         if (x)
-            y->term[deciding].row[r * p->d + k->c] = sum;
+            *hop__term_cell(&y->term[deciding], r, k->c) = sum;
         else
             y->mid[k->c] = sum;
     }
@@ -180,10 +180,11 @@ static void other_rows(const mlp *p, column *k, int deciding, hop__set *y)
     for (int t = 0; t < p->x->terms; t++) {
         const hop__term *x = &p->x->term[t];
         for (int64_t i = 0; t != deciding && i < k->support; i++) {
+            if (!hop__term_fills(x, k->from[i])) continue;
             double mean = 0.5 * (k->most[i] + k->least[i]), half = k->most[i] - mean, most = 0;
             for (int64_t r = 0; r < x->rows; r++) {
-                double v = x->row[r * p->d + k->from[i]];
-                y->term[t].row[r * p->d + k->c] += mean * v;
+                double v = hop__term_at(x, r, k->from[i]);
+                *hop__term_cell(&y->term[t], r, k->c) += mean * v;
                 most = fmax(most, fabs(v));
             }
             k->box += (half + 0x1p-50 * fabs(mean)) * most * (half > 0);
@@ -273,12 +274,12 @@ static void one_input(const mlp *p, column *k, int64_t input, hop__set *y)
     rest = ival_widen(rest, x->rad[input]);
     const hop__term *d = deciding >= 0 ? &x->term[deciding] : NULL;
     for (int64_t r = 0; r < (d ? d->rows : 1); r++) {
-        ival v = d ? ival_add(rest, ival_point(d->row[r * p->d + input])) : rest,
+        ival v = d ? ival_add(rest, ival_point(hop__term_at(d, r, input))) : rest,
              all = result_over(p, k, input, v);
         double mid = ival_is_point(all) ? all.lo : ival_mid(all);
         k->box = ival_most(k->box, ival_rad(all));
         if (d)
-            y->term[deciding].row[r * p->d + k->c] = mid;
+            *hop__term_cell(&y->term[deciding], r, k->c) = mid;
         else
             y->mid[k->c] = mid;
         if (!(all.hi >= all.lo)) k->box = INFINITY;
@@ -337,11 +338,7 @@ static hop__set *relu_mlp(const mlp *p)
     hop__set *raw = hop__set_new(m, p->d);
     if (!raw || !column_room(m, &k, p->d, p->hidden) || !hop__set_reserve(m, raw, p->x->terms)) return NULL;
     /* The same terms as x's, row for row. */
-    for (int t = 0; t < p->x->terms; t++) {
-        raw->term[t] = p->x->term[t];
-        raw->term[t].row = hop__take(m, p->x->term[t].rows * p->d, sizeof(double));
-    }
-    raw->terms = p->x->terms;
+    for (int t = 0; t < p->x->terms; t++) hop__set_term_over(m, raw, &p->x->term[t], 0, p->d);
     for (int64_t c = 0; m->status == HOP_OK && c < p->d; c++) {
         column_start(&k, p, c);
         int64_t input = only_input(p, &k);

@@ -135,19 +135,40 @@ static hop__set *scaled(hop__memory *m, const hop__set *x, const norm_arg *a, co
     }
     for (int t = 0; t < x->terms; t++)
         for (int64_t r = 0; r < x->term[t].rows; r++)
-            for (int64_t c = 0; c < x->width; c++)
-                y->term[t].row[r * x->width + c] = x->term[t].row[r * x->width + c] * by[c];
+            for (int64_t c = x->term[t].first; c < x->term[t].first + x->term[t].count; c++)
+                *hop__term_cell(&y->term[t], r, c) = hop__term_at(&x->term[t], r, c) * by[c];
     hop__set_tidy(m, y);
     return m->status == HOP_OK ? y : NULL;
+}
+
+/* Does no group of columns depend on two tables? */
+static bool one_table_a_group(const hop__set *x, int64_t dim)
+{
+    for (int t = 1; t < x->terms; t++)
+        for (int i = 0; i < t; i++) {
+            const hop__term *a = &x->term[i], *b = &x->term[t];
+            if (a->first / dim <= (b->first + b->count - 1) / dim &&
+                b->first / dim <= (a->first + a->count - 1) / dim)
+                return false;
+        }
+    return true;
+}
+
+static double row_by_row_work(const hop__set *x, int64_t groups, int64_t dim)
+{
+    double work = 0;
+    if (x->terms < 2)
+        return (double)groups * (double)dim * (double)dim * (double)(x->terms ? x->term[0].rows : 1);
+    for (int t = 0; t < x->terms; t++)
+        work += (double)x->term[t].rows * (double)x->term[t].count * (double)dim;
+    return work;
 }
 
 /* NULL, and no status: row by row is better. */
 static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t groups, const norm_arg *a,
                                  bool l2)
 {
-    double rows = x->terms ? (double)x->term[0].rows : 1;
-    if (a->centred || a->bias ||
-        (x->terms < 2 && (double)groups * (double)a->dim * (double)a->dim * rows < 4e6))
+    if (a->centred || a->bias || (one_table_a_group(x, a->dim) && row_by_row_work(x, groups, a->dim) < 4e6))
         return NULL;
     ival *range = hop__take(m, x->width, sizeof *range), *factor = hop__take(m, groups, sizeof *factor);
     if (m->status != HOP_OK) return NULL;

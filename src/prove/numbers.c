@@ -3,14 +3,19 @@
 
 #include <hopbound/kernels.h>
 
+#include <string.h>
+
 int hop__low_bit(double x)
 {
-    int exponent;
+    uint64_t bits;
     if (x == 0) return HOP__ANY_GRID;
     if (!isfinite(x)) return HOP__NO_GRID;
-    double mantissa = frexp(x, &exponent); /* x = mantissa 2^exponent; 53 bits */
-    int64_t whole = (int64_t)(fabs(mantissa) * 0x1p53);
-    return exponent - 53 + __builtin_ctzll((unsigned long long)whole);
+    memcpy(&bits, &x, sizeof bits);
+    int exponent = (int)(bits >> 52 & 0x7ff);
+    uint64_t fraction =
+        bits & ((1ull << 52) - 1); /* x = fraction 2^(exponent - 1075), but for the hidden bit */
+    if (exponent == 0) return __builtin_ctzll(fraction) - 1074;
+    return exponent - 1075 + __builtin_ctzll(fraction | 1ull << 52);
 }
 
 bool hop__exact_sum(int grid, double mag)

@@ -99,7 +99,8 @@ bool hop__leading_token(hop__walk *w, hop__memory *m, const hop__set *x, hop__re
     j.token = hop__take(m, j.cases, sizeof *j.token), j.margin = hop__take(m, tiles, sizeof *j.margin);
     if (m->status != HOP_OK) return false;
     for (int64_t i = 0; i < j.cases * dim; i++)
-        rows[i] = (float)(joined->mid[i % dim] + (joined->terms ? joined->term[0].row[i] : 0));
+        rows[i] = (float)(joined->mid[i % dim] +
+                          (joined->terms ? hop__term_at(&joined->term[0], i / dim, i % dim) : 0));
     for (int64_t i = 0; i < j.vocab * dim; i++) heads[i] = head->data[i / dim * x->width + column[i % dim]];
     j.x = rows, j.head = heads, j.slack = logit_slack(m, joined, heads, j.vocab, w->bits);
     hop_pool_run(w->pool, tiles, read_tile, &j);

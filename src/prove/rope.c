@@ -59,10 +59,10 @@ static double length_of(double a, double b)
     return sqrt(a * a + b * b) * (1 + 0x1p-48);
 }
 
-static double most_of(const hop__set *x, const hop__term *u, int64_t c)
+static double most_of(const hop__term *u, int64_t c)
 {
     double most = 0;
-    for (int64_t r = 0; r < u->rows; r++) most = ival_most(most, fabs(u->row[r * x->width + c]));
+    for (int64_t r = 0; r < u->rows; r++) most = ival_most(most, fabs(hop__term_at(u, r, c)));
     return most;
 }
 
@@ -77,8 +77,10 @@ static void turn_one(turn *t)
 {
     hop__set *y = t->y;
     for (int k = 0; k < t->x->terms; k++) {
-        hop__term *v = hop__set_term_like(t->m, y, &t->x->term[k]);
-        if (v) memcpy(v->row, t->x->term[k].row, sizeof(double) * (size_t)(v->rows * y->width));
+        hop__term *v = hop__set_term_over(t->m, y, &t->x->term[k], 0, y->width);
+        for (int64_t r = 0; v && r < v->rows; r++)
+            for (int64_t c = 0; c < y->width; c++)
+                *hop__term_cell(v, r, c) = hop__term_at(&t->x->term[k], r, c);
     }
     for (int64_t i = 0; t->m->status == HOP_OK && i < y->width; i++) {
         int64_t j = partner(t->op, i);
@@ -88,7 +90,7 @@ static void turn_one(turn *t)
         rotate(&y->mid[i], &y->mid[j], angle);
         for (int k = 0; k < y->terms; k++)
             for (int64_t r = 0; r < y->term[k].rows; r++)
-                rotate(&y->term[k].row[r * y->width + i], &y->term[k].row[r * y->width + j], angle);
+                rotate(hop__term_cell(&y->term[k], r, i), hop__term_cell(&y->term[k], r, j), angle);
         y->rad[i] = ival_up((co * ri + si * rj) * (1 + 0x1p-40) + own);
         y->rad[j] = ival_up((si * ri + co * rj) * (1 + 0x1p-40) + own);
     }
@@ -104,11 +106,11 @@ static void turn_others(turn *t)
         if (by_position(u)) continue;
         hop__term *v = hop__set_term_like(t->m, t->y, u);
         for (int64_t r = 0; v && r < u->rows; r++)
-            for (int64_t c = 0; c < t->y->width; c++)
-                if (!is_turned(t->op, c)) v->row[r * t->y->width + c] = u->row[r * t->y->width + c];
+            for (int64_t c = u->first; c < u->first + u->count; c++)
+                if (!is_turned(t->op, c)) *hop__term_cell(v, r, c) = hop__term_at(u, r, c);
         for (int64_t i = 0; v && i < t->y->width; i++) {
             int64_t j = partner(t->op, i);
-            double more = j < 0 ? 0 : length_of(most_of(t->x, u, i), most_of(t->x, u, j));
+            double more = j < 0 ? 0 : length_of(most_of(u, i), most_of(u, j));
             if (more != 0) t->y->rad[i] += more, t->y->rad[j] += more;
         }
     }
@@ -126,7 +128,8 @@ static hop__term *rows_of_positions(turn *t)
     for (int k = 0; v && k < t->x->terms; k++) {
         const hop__term *u = &t->x->term[k];
         for (int64_t p = 0; by_position(u) && p < count; p++)
-            for (int64_t c = 0; c < width; c++) v->row[p * width + c] += u->row[u->of[0][p] * width + c];
+            for (int64_t c = u->first; c < u->first + u->count; c++)
+                *hop__term_cell(v, p, c) += hop__term_at(u, u->of[0][p], c);
     }
     for (int64_t c = 0; v && tables > 1 && c < width; c++) t->y->rad[c] += 0x1p-48 * t->x->mag[c];
     return v;
@@ -145,7 +148,7 @@ static void turn_many(turn *t)
         double length = length_of(t->x->mag[i], t->x->mag[j]), by = speed(t->op, i % t->op->dim);
         double box = length_of(t->x->rad[i], t->x->rad[j]) + lost(length, t->last * by);
         for (int64_t p = 0; v && p < t->class->count; p++) {
-            double *row = v->row + p * y->width;
+            double *row = hop__term_row(v, p); /* of all columns */
             row[i] += t->x->mid[i], row[j] += t->x->mid[j];
             rotate(&row[i], &row[j], (double)(t->class->start + p) * by);
         }
@@ -163,11 +166,11 @@ static void turn_blindly(turn *t)
         if (j >= 0) box_pair(t, i, j, length_of(t->x->mag[i], t->x->mag[j]));
     }
     for (int k = 0; t->m->status == HOP_OK && k < t->x->terms; k++) {
-        hop__term *v = hop__set_term_like(t->m, t->y, &t->x->term[k]);
+        const hop__term *u = &t->x->term[k];
+        hop__term *v = hop__set_term_like(t->m, t->y, u);
         for (int64_t r = 0; v && r < v->rows; r++)
-            for (int64_t c = 0; c < t->y->width; c++)
-                if (!is_turned(t->op, c))
-                    v->row[r * t->y->width + c] = t->x->term[k].row[r * t->y->width + c];
+            for (int64_t c = u->first; c < u->first + u->count; c++)
+                if (!is_turned(t->op, c)) *hop__term_cell(v, r, c) = hop__term_at(u, r, c);
     }
 }
 

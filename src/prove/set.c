@@ -38,16 +38,22 @@ bool hop__set_reserve(hop__memory *m, hop__set *s, int terms)
     return true;
 }
 
-/* One more term with these variables and classes; rows zero. */
-hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like)
+hop__term *hop__set_term_over(hop__memory *m, hop__set *s, const hop__term *like, int64_t first,
+                              int64_t count)
 {
     if (!hop__set_reserve(m, s, s->terms + 1)) return NULL;
     hop__term t = *like;
     t.rows = hop__term_product(&t);
-    t.row = hop__take(m, t.rows * s->width, sizeof(double));
-    if (!t.row) return NULL;
+    t.first = first, t.count = count;
+    t.cell = hop__take(m, t.rows * count, sizeof(double));
+    if (!t.cell) return NULL;
     s->term[s->terms] = t;
     return &s->term[s->terms++];
+}
+
+hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like)
+{
+    return hop__set_term_over(m, s, like, like->first, like->count);
 }
 
 hop__term *hop__set_add_term(hop__memory *m, hop__set *s, int var, int64_t values, const int32_t *of,
@@ -61,13 +67,20 @@ hop__term *hop__set_add_term(hop__memory *m, hop__set *s, int var, int64_t value
         classes = values;
     }
     hop__term t = {.vars = 1, .var = {var}, .values = {values}, .classes = {classes}, .of = {of}};
-    return m->status == HOP_OK ? hop__set_term_like(m, s, &t) : NULL;
+    return m->status == HOP_OK ? hop__set_term_over(m, s, &t, 0, s->width) : NULL;
 }
 
 int64_t hop__term_class(const hop__term *t, int k, int64_t row)
 {
     for (int i = t->vars - 1; i > k; i--) row /= t->classes[i];
     return row % t->classes[k];
+}
+
+void hop__term_copy_slice(double *to, const hop__term *t, int k, int64_t c)
+{
+    int64_t run = hop__term_step(t, k) * t->count;
+    for (int64_t i = 0; i < hop__term_runs(t, k); i++)
+        memcpy(to + i * run, hop__term_run(t, k, c, i), sizeof(double) * (size_t)run);
 }
 
 void hop__term_forget(hop__term *t, int k)
@@ -107,7 +120,7 @@ hop__set *hop__set_settled(hop__memory *m, hop__set *x)
 {
     bool any = false;
     for (int64_t c = 0; x && c < x->width; c++) any = any || x->rel[c] != 0;
-    hop__set *y = any ? hop__set_columns(m, x, 0, x->width) : x;
+    hop__set *y = any ? hop__set_copy(m, x) : x;
     for (int64_t c = 0; any && y && c < y->width; c++) settle_column(y, c);
     if (any) hop__set_tidy(m, y);
     return m->status == HOP_OK ? y : NULL;
@@ -133,12 +146,9 @@ void hop__set_fix(hop__memory *m, hop__set *s, int var, int64_t value)
             hop__term *u = &s->term[t], old = *u;
             if (u->var[k] != var) continue;
             int64_t c = old.of[k][value], rest = old.rows / old.classes[k];
-            double *row = hop__take(m, rest * s->width, sizeof *row);
-            if (!row) return;
-            for (int64_t i = 0; i < rest; i++)
-                memcpy(row + i * s->width, old.row + hop__term_slice(&old, k, c, i) * s->width,
-                       sizeof(double) * (size_t)s->width);
-            u->rows = rest, u->row = row;
+            u->rows = rest, u->cell = hop__take(m, rest * u->count, sizeof(double));
+            if (!u->cell) return;
+            hop__term_copy_slice(u->cell, &old, k, c);
             hop__term_forget(u, k);
         }
     hop__set_tidy(m, s);

@@ -20,7 +20,7 @@
 #include <limits.h>
 
 #define HOP__TERM_VARS  4
-#define HOP__MOST_TERMS 128
+#define HOP__MOST_TERMS 512
 #define HOP__MOST_ROWS  ((int64_t)1 << 22)
 #define HOP__MOST_CELLS ((int64_t)1 << 26) /* of a table */
 #define HOP__NO_GRID    INT_MIN
@@ -34,7 +34,8 @@ typedef struct hop__term {
     int64_t classes[HOP__TERM_VARS];   /* values that the rows tell apart */
     const int32_t *of[HOP__TERM_VARS]; /* class of each value */
     int64_t rows;                      /* product of the classes, the last variable running fastest */
-    double *row;                       /* [rows, width] */
+    int64_t first, count;              /* columns that it fills, one after the other; 0 in all others .. */
+    double *cell;                      /* .. [rows, count]: see hop__term_at */
     bool mixture;                      /* not one of the rows but any weighted mean of them */
 } hop__term;
 
@@ -51,22 +52,55 @@ typedef struct hop__set {
     hop__term *term; /* [room] */
 } hop__set;
 
+/* Does a term fill column c? */
+static inline bool hop__term_fills(const hop__term *t, int64_t c)
+{
+    return c >= t->first && c - t->first < t->count;
+}
+
+/* Row r, from column t->first on: t->count numbers. */
+static inline double *hop__term_row(const hop__term *t, int64_t r)
+{
+    return t->cell + r * t->count;
+}
+
+/* What row r has in column c, whichever that is. */
+static inline double hop__term_at(const hop__term *t, int64_t r, int64_t c)
+{
+    return hop__term_fills(t, c) ? t->cell[r * t->count + c - t->first] : 0;
+}
+
+/* Where that is kept; column c must be one that the term fills. */
+static inline double *hop__term_cell(hop__term *t, int64_t r, int64_t c)
+{
+    return &t->cell[r * t->count + c - t->first];
+}
+
 hop__set *hop__set_new(hop__memory *m, int64_t width); /* zero */
 void hop__set_unbound(hop__set *s); /* forgets least and most: whoever changes mid, rad or rows must */
 /* Room for `terms` terms at least; HOP_EDOMAIN beyond HOP__MOST_TERMS. */
 bool hop__set_reserve(hop__memory *m, hop__set *s, int terms);
-/* A table over one variable; of NULL: every value has its own row. Returned rows are to be filled; then
- * hop__set_tidy. */
+/* A table over one variable and all columns; of NULL: every value has its own row. Returned rows are to be
+ * filled; then hop__set_tidy. */
 hop__term *hop__set_add_term(hop__memory *m, hop__set *s, int var, int64_t values, const int32_t *of,
                              int64_t classes);
-/* One more term with these variables and classes; rows zero. */
+/* One more term with these variables and classes, which fills columns first .. first + count - 1, with zeros
+ * as yet; the same with the columns of `like`. */
+hop__term *hop__set_term_over(hop__memory *m, hop__set *s, const hop__term *like, int64_t first,
+                              int64_t count);
 hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like);
 /* Equal rows become one, what does not vary goes to mid, terms over the same variables are added up; mag and
- * grid are computed. Every set is tidied by what makes it. */
+ * grid are computed. Every set is tidied by what makes it. Terms over the same variables that have no column
+ * in common stay apart where one table would be much larger than the two: what the heads of a state read is
+ * a small table each, and together one with a row for every case of every head. */
 void hop__set_tidy(hop__memory *m, hop__set *s);
+/* All terms over the same variables become one, where they are not too large for that. */
+void hop__set_join_alike(hop__memory *m, hop__set *s);
 
 /* Sets share the classes of values (hop__term.of) with those they were made from: this makes it own them. */
 void hop__set_own(hop__memory *m, hop__set *s);
+hop__set *hop__set_copy(hop__memory *m, const hop__set *x); /* of a set that has been tidied */
+/* Terms over the same variables are one in what is taken. */
 hop__set *hop__set_columns(hop__memory *m, const hop__set *x, int64_t from, int64_t width);
 hop__set *hop__set_gather(hop__memory *m, const hop__set *x, const int64_t *column, int64_t width);
 hop__set *hop__set_beside(hop__memory *m, const hop__set *const *sets,

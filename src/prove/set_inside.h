@@ -19,14 +19,24 @@ static inline int64_t hop__term_step(const hop__term *t, int k)
     return step;
 }
 
-/* The i-th of the rows of class c of variable k. */
-static inline int64_t hop__term_slice(const hop__term *t, int k, int64_t c, int64_t i)
+/* Rows of class c of variable k lie in runs of hop__term_step rows: this many .. */
+static inline int64_t hop__term_runs(const hop__term *t, int k)
 {
-    int64_t step = hop__term_step(t, k);
-    return (i / step * t->classes[k] + c) * step + i % step;
+    return t->rows / (t->classes[k] * hop__term_step(t, k));
 }
 
-/* set.c: the k-th variable, which has one class, is none. */
+/* .. of which this is the i-th. */
+static inline double *hop__term_run(const hop__term *t, int k, int64_t c, int64_t i)
+{
+    return hop__term_row(t, (i * t->classes[k] + c) * hop__term_step(t, k));
+}
+
+/* Tables beyond this are worth some thought before they are made. */
+#define HOP__LARGE_CELLS (1 << 20)
+
+/* set.c: all these rows, in order. */
+void hop__term_copy_slice(double *to, const hop__term *t, int k, int64_t c);
+/* The k-th variable, which has one class, is none. */
 void hop__term_forget(hop__term *t, int k);
 void hop__set_remove_term(hop__set *s, int t);
 /* mid[c] += x, what is lost goes to the box. */
@@ -37,10 +47,19 @@ bool hop__term_same_vars(const hop__term *a, const hop__term *b);
 /* Puts terms a < b of s in place of a as one; false when that would be too large. */
 bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b);
 /* The variables of two terms; where both know one, its classes are told apart as finely as either does;
- * false: too large with rows of `width`. rows_within: for every row of `fine` the row of `coarse`, whose
- * variables are among fine's and no finer. */
-bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b, int64_t width);
+ * false: too many rows. Without cells. joint: false also if these would be too many. rows_within: for every
+ * row of `fine` the row of `coarse`, whose variables are among fine's and no finer. */
+bool hop__term_cases(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
+bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
+/* Are two terms over the same variables better one, namely this one? See hop__set_tidy. */
+bool hop__term_pays(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
+/* The same of terms of sets that are put beside each other: also where rows are the same, and lie close. */
+bool hop__term_continues(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
 int32_t *hop__term_rows_within(hop__memory *m, const hop__term *fine, const hop__term *coarse);
+
+/* set_columns.c: x, which lies in memory `own`, as a copy in m; what went wrong there has gone wrong here.
+ * Clears `own`. */
+hop__set *hop__set_from(hop__memory *m, const hop__set *x, hop__memory *own);
 
 /* set_range.c */
 /* What is left of x between least and most. */

@@ -1,129 +1,8 @@
-/* What linear maps and other functions make of a set. */
+/* What functions other than linear maps make of a set: block by block of columns, and of the table that a
+ * block depends on row by row. */
 #include "set_inside.h"
 
-#include <hopbound/kernels.h>
-
 #include <string.h>
-
-/* ---- linear maps --------------------------------------------------------------------------- */
-
-/* The weights of one row that meet anything but zeros. */
-typedef struct sparse_row {
-    int64_t count;
-    int64_t *col;
-    double *w;
-    double mag, rad; /* rad: without rel */
-    bool relative;   /* some column has rel */
-    int grid;
-} sparse_row;
-
-static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int64_t i)
-{
-    double bias = w->bias ? w->bias[i] : 0;
-    r->count = 0, r->mag = fabs(bias), r->rad = 0, r->relative = false, r->grid = hop__low_bit(bias);
-    for (int64_t j = 0; j < w->in; j++) {
-        double v = w->w[i * w->row_step + j * w->col_step];
-        if (!isfinite(v)) r->mag = INFINITY;
-        if (v == 0 || x->mag[j] == 0) continue;
-        r->col[r->count] = j, r->w[r->count++] = v;
-        r->mag += fabs(v) * x->mag[j];
-        r->rad += fabs(v) * x->rad[j];
-        r->relative = r->relative || x->rel[j] > 0;
-        int low = hop__low_bit(v);
-        if (x->grid[j] == HOP__NO_GRID)
-            r->grid = HOP__NO_GRID;
-        else if (r->grid != HOP__NO_GRID && low + x->grid[j] < r->grid)
-            r->grid = low + x->grid[j];
-    }
-    r->mag *= 1 + 0x1p-40, r->rad *= 1 + 0x1p-40;
-}
-
-/* What rel adds up to: with one table, in the row where that is most; else whatever the rows are. */
-static double relative_part(const sparse_row *r, const hop__set *x)
-{
-    double most = 0;
-    const hop__term *t = x->terms ? &x->term[0] : NULL;
-    for (int64_t k = 0; k < (t && x->terms == 1 ? t->rows : 1); k++) {
-        double sum = 0;
-        for (int64_t n = 0; n < r->count; n++) {
-            int64_t j = r->col[n];
-            double m = x->terms > 1 ? x->mag[j] : fabs(x->mid[j] + (t ? t->row[k * x->width + j] : 0));
-            sum += fabs(r->w[n]) * x->rel[j] * m;
-        }
-        most = ival_most(most, sum);
-    }
-    return most * (1 + 0x1p-40);
-}
-
-/* Columns of x that some weight meets. */
-static bool *met(hop__memory *m, const hop__set *x, const hop__matrix *w)
-{
-    bool *used = hop__take(m, w->in, sizeof *used);
-    for (int64_t i = 0; used && i < w->out; i++)
-        for (int64_t j = 0; j < w->in; j++)
-            if (w->w[i * w->row_step + j * w->col_step] != 0) used[j] = x->mag[j] != 0;
-    return used;
-}
-
-static bool term_meets(const hop__set *x, const hop__term *t, const bool *used)
-{
-    for (int64_t i = 0; i < t->rows; i++)
-        for (int64_t j = 0; j < x->width; j++)
-            if (used[j] && t->row[i * x->width + j] != 0) return true;
-    return false;
-}
-
-/* x without the terms that no weight meets; x itself if there is none. What is left of x is not changed. */
-static const hop__set *without_unmet(hop__memory *m, const hop__set *x, const hop__matrix *w)
-{
-    const bool *used = x->terms ? met(m, x, w) : NULL;
-    hop__set *y = used ? hop__take(m, 1, sizeof *y) : NULL;
-    if (!y) return x;
-    *y = *x;
-    y->term = hop__take(m, x->terms, sizeof *y->term);
-    y->terms = 0, y->room = x->terms;
-    for (int t = 0; y->term && t < x->terms; t++)
-        if (term_meets(x, &x->term[t], used)) y->term[y->terms++] = x->term[t];
-    return y->term && y->terms < x->terms ? y : x;
-}
-
-hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w, double *lost)
-{
-    hop__set *y = hop__set_new(m, w.out);
-    sparse_row r = {.col = hop__take(m, w.in, sizeof(int64_t)), .w = hop__take(m, w.in, sizeof(double))};
-    for (int t = 0; y && t < x->terms; t++) hop__set_term_like(m, y, &x->term[t]);
-    if (m->status != HOP_OK) return NULL;
-    for (int64_t i = 0; i < w.out; i++) {
-        take_row(&r, x, &w, i);
-        if (r.relative) r.rad = (r.rad + relative_part(&r, x)) * (1 + 0x1p-40);
-        if (!(r.mag < HOP__LARGEST) || r.count > HOP__MOST_SUM) m->overflow = true;
-        double sum = w.bias ? w.bias[i] : 0;
-        for (int64_t n = 0; n < r.count; n++) sum += r.w[n] * x->mid[r.col[n]];
-        y->mid[i] = sum;
-        for (int t = 0; t < x->terms; t++)
-            for (int64_t k = 0; r.count && k < x->term[t].rows; k++) {
-                const double *from = x->term[t].row + k * x->width;
-                double s = 0;
-                for (int64_t n = 0; n < r.count; n++) s += r.w[n] * from[r.col[n]];
-                y->term[t].row[k * w.out + i] = s;
-            }
-        /* float32 in any order, the same sums here in double, and products below the normal numbers. */
-        double k = (double)r.count + 1, own = 0;
-        if (r.mag > 0 && !hop__exact_sum(r.grid, r.mag))
-            own = (HOP_DOT_ERROR(k) + (k + 8) * 0x1p-51) * r.mag + (k + 4) * 0x1p-149;
-        if (own + r.rad > 0) y->rad[i] = ival_up(r.rad + own);
-        if (lost) lost[i] = own;
-    }
-    hop__set_measure(m, y);
-    return y;
-}
-
-hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w)
-{
-    hop__set *y = hop__set_linear_rows(m, without_unmet(m, x, &w), w, NULL);
-    hop__set_tidy(m, y);
-    return m->status == HOP_OK ? y : NULL;
-}
 
 /* ---- fewer bits ---------------------------------------------------------------------------- */
 
@@ -141,7 +20,7 @@ bool hop__cut_exact(int bits, int grid, double mag)
 hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits)
 {
     if (bits <= 0 || !x) return x;
-    hop__set *y = hop__set_columns(m, x, 0, x->width);
+    hop__set *y = hop__set_copy(m, x);
     for (int64_t c = 0; y && c < y->width; c++)
         if (!hop__cut_exact(bits, x->grid[c], x->mag[c])) {
             y->rad[c] = ival_up(y->rad[c] + hop__cut_error(bits, x->mag[c]));
@@ -153,12 +32,21 @@ hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits)
 
 /* ---- other maps ---------------------------------------------------------------------------- */
 
-static bool term_in_block(const hop__set *x, int t, int64_t from, int64_t count)
+/* filled[t][c]: is term t's column c, counted from its first, other than 0 anywhere? */
+static bool *filled_columns(hop__memory *m, const hop__term *t)
 {
-    const hop__term *u = &x->term[t];
-    for (int64_t r = 0; r < u->rows; r++)
-        for (int64_t c = from; c < from + count; c++)
-            if (u->row[r * x->width + c] != 0) return true;
+    bool *filled = hop__take(m, t->count, sizeof *filled);
+    int64_t left = t->count;
+    for (int64_t r = 0; filled && left && r < t->rows; r++)
+        for (int64_t i = 0; i < t->count; i++)
+            if (!filled[i] && hop__term_row(t, r)[i] != 0) filled[i] = true, left--;
+    return filled;
+}
+
+static bool term_in_block(const hop__term *t, const bool *filled, int64_t from, int64_t count)
+{
+    for (int64_t c = from; c < from + count; c++)
+        if (hop__term_fills(t, c) && filled[c - t->first]) return true;
     return false;
 }
 
@@ -167,26 +55,31 @@ static bool term_in_block(const hop__set *x, int t, int64_t from, int64_t count)
 static hop__set *one_term_a_block(hop__memory *m, const hop__set *x, const hop__blocks *b, int *block)
 {
     hop__set *s = (hop__set *)x; /* a copy only when something is joined */
-    bool refused[HOP__MOST_TERMS][HOP__MOST_TERMS] = {{0}};
+    int terms = x->terms;
+    bool **filled = hop__take(m, terms, sizeof *filled),
+         *refused = hop__take(m, terms * terms, sizeof *refused);
+    for (int t = 0; filled && t < terms; t++) filled[t] = filled_columns(m, &x->term[t]);
     for (int64_t i = 0; s && m->status == HOP_OK && i < b->count; i++) {
         block[i] = -1;
         for (int t = 0; t < s->terms; t++) {
-            if (!term_in_block(s, t, i * b->in, b->in)) continue;
+            if (!term_in_block(&s->term[t], filled[t], i * b->in, b->in)) continue;
             if (s->term[t].mixture || block[i] == -2) {
                 block[i] = -2;
             } else if (block[i] < 0) {
                 block[i] = t;
             } else if (s == x) {
-                s = hop__set_columns(m, x, 0, x->width);
+                s = hop__set_copy(m, x);
                 i = -1;
                 break;
-            } else if (!refused[block[i]][t] && hop__set_join_two(m, s, block[i], t)) {
-                memset(refused, 0, sizeof refused);
+            } else if (!refused[block[i] * terms + t] && hop__set_join_two(m, s, block[i], t)) {
+                memset(refused, 0, sizeof *refused * (size_t)(terms * terms));
+                filled[block[i]] = filled_columns(m, &s->term[block[i]]);
+                for (int k = t; k < s->terms; k++) filled[k] = filled[k + 1];
                 i = -1; /* terms have moved: look again */
                 break;
             } else {
                 if (m->status != HOP_OK) return NULL;
-                refused[block[i]][t] = true;
+                refused[block[i] * terms + t] = true;
                 block[i] = -2;
             }
         }
@@ -194,17 +87,32 @@ static hop__set *one_term_a_block(hop__memory *m, const hop__set *x, const hop__
     return m->status == HOP_OK ? s : NULL;
 }
 
-static void map_block(const hop__set *s, const hop__blocks *b, int64_t i, const hop__term *t, int64_t row,
-                      ival *in, ival *out)
+/* Rows that have the same numbers in a block have the same results: the rows met last, by their numbers. */
+enum { REMEMBERED = 1024 };
+
+static uint64_t block_hash(const double *x, int64_t n)
 {
-    for (int64_t e = 0; e < b->in; e++) {
-        int64_t c = i * b->in + e;
-        ival v = ival_point(s->mid[c]);
-        if (t) v = ival_add(v, ival_point(t->row[row * s->width + c]));
-        if (s->rel[c] > 0) v = ival_widen(v, ival_up(s->rel[c] * ival_mag(v)));
-        in[e] = hop__set_within(s, c, ival_widen(v, s->rad[c]));
+    uint64_t h = 0;
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        h = (h ^ bits) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 32;
     }
-    b->fn(b->arg, i, in, out);
+    return h;
+}
+
+/* A row before r that has row r's numbers in columns lo .. hi - 1, or -1: none is remembered, but r is now.
+ */
+static int64_t same_row(const hop__term *t, int64_t r, int64_t lo, int64_t hi, int32_t *last)
+{
+    const double *x = hop__term_row(t, r) + (lo - t->first);
+    int32_t *slot = &last[block_hash(x, hi - lo) % REMEMBERED];
+    int64_t before = *slot - 1;
+    *slot = (int32_t)(r + 1);
+    if (before < 0) return -1;
+    return memcmp(hop__term_row(t, before) + (lo - t->first), x, sizeof *x * (size_t)(hi - lo)) == 0 ? before
+                                                                                                     : -1;
 }
 
 /* What the rows of a column may be off, as rad, or, where numbers that are next to nothing are known far
@@ -236,40 +144,97 @@ static void widen_bounds(hop__set *y, int64_t c, ival x)
     y->least[c] = ival_least(y->least[c], x.lo), y->most[c] = ival_most(y->most[c], x.hi);
 }
 
-static hop__set *map(hop__memory *m, const hop__set *x, hop__blocks b, bool relative)
+static void put_box(hop__set *y, int64_t c, ival x)
+{
+    y->mid[c] = ival_is_point(x) ? x.lo : ival_mid(x);
+    y->rad[c] = ival_rad(x);
+    widen_bounds(y, c, x);
+}
+
+/* Room for one block. */
+typedef struct mapping {
+    int64_t first; /* number of the first block, as fn is told it */
+    ival *in, *out;
+    spread *off;
+    int32_t *last; /* [REMEMBERED] */
+} mapping;
+
+static void map_block(const hop__set *s, const hop__blocks *b, int64_t i, const hop__term *t, int64_t row,
+                      mapping *room)
+{
+    for (int64_t e = 0; e < b->in; e++) {
+        int64_t c = i * b->in + e;
+        ival v = ival_point(s->mid[c]);
+        if (t) v = ival_add(v, ival_point(hop__term_at(t, row, c)));
+        if (s->rel[c] > 0) v = ival_widen(v, ival_up(s->rel[c] * ival_mag(v)));
+        room->in[e] = hop__set_within(s, c, ival_widen(v, s->rad[c]));
+    }
+    b->fn(b->arg, room->first + i, room->in, room->out);
+}
+
+/* Every row of term t, on which alone block i depends. */
+static void map_table(const hop__set *s, const hop__blocks *b, int64_t i, int t, hop__set *y, mapping *room)
+{
+    const hop__term *u = &s->term[t];
+    hop__term *v = &y->term[t];
+    int64_t lo = i * b->in > u->first ? i * b->in : u->first,
+            hi = (i + 1) * b->in < u->first + u->count ? (i + 1) * b->in : u->first + u->count;
+    memset(room->off, 0, sizeof *room->off * (size_t)b->out);
+    memset(room->last, 0, sizeof *room->last * REMEMBERED);
+    for (int64_t r = 0; r < u->rows; r++) {
+        int64_t before = same_row(u, r, lo, hi, room->last);
+        double *to = hop__term_cell(v, r, i * b->out);
+        if (before >= 0) {
+            memcpy(to, hop__term_cell(v, before, i * b->out), sizeof *to * (size_t)b->out);
+            continue;
+        }
+        map_block(s, b, i, u, r, room);
+        for (int64_t e = 0; e < b->out; e++) {
+            ival x = room->out[e];
+            to[e] = ival_is_point(x) ? x.lo : ival_mid(x);
+            add_spread(&room->off[e], to[e], ival_rad(x));
+            widen_bounds(y, i * b->out + e, x);
+        }
+    }
+}
+
+/* Terms of y like those of s, over the results of the blocks that depend on them. */
+static void add_block_terms(hop__memory *m, hop__set *y, const hop__set *s, const hop__blocks *b,
+                            const int *block)
+{
+    for (int t = 0; t < s->terms; t++) {
+        int64_t lo = 0, hi = b->count;
+        while (lo < hi && block[lo] != t) lo++;
+        while (lo < hi && block[hi - 1] != t) hi--;
+        hop__set_term_over(m, y, &s->term[t], lo * b->out, (hi - lo) * b->out);
+    }
+}
+
+/* `first`: the number of its first block, where x is a piece. */
+static hop__set *map_whole(hop__memory *m, const hop__set *x, hop__blocks b, int64_t first, bool relative)
 {
     int *block = hop__take(m, b.count, sizeof *block);
-    ival *in = hop__take(m, b.in, sizeof *in), *out = hop__take(m, b.out, sizeof *out);
-    spread *off = hop__take(m, b.out, sizeof *off);
+    mapping room = {.in = hop__take(m, b.in, sizeof(ival)), .out = hop__take(m, b.out, sizeof(ival))};
+    room.first = first, room.off = hop__take(m, b.out, sizeof *room.off);
+    room.last = hop__take(m, REMEMBERED, sizeof *room.last);
     if (m->status != HOP_OK) return NULL;
     hop__set *s = one_term_a_block(m, x, &b, block), *y = s ? hop__set_new(m, b.count * b.out) : NULL;
-    for (int t = 0; y && t < s->terms; t++) hop__set_term_like(m, y, &s->term[t]);
+    if (y) add_block_terms(m, y, s, &b, block);
     if (m->status != HOP_OK) return NULL;
     for (int64_t c = 0; c < y->width; c++) y->least[c] = INFINITY, y->most[c] = -INFINITY;
     for (int64_t i = 0; i < b.count; i++) {
-        if (block[i] == -2) {
-            for (int64_t e = 0; e < b.in; e++) in[e] = hop__set_range(s, i * b.in + e);
-            b.fn(b.arg, i, in, out);
-        } else if (block[i] == -1) {
-            map_block(s, &b, i, NULL, 0, in, out);
+        if (block[i] >= 0) {
+            map_table(s, &b, i, block[i], y, &room);
+            for (int64_t e = 0; e < b.out; e++) set_spread(y, i * b.out + e, room.off[e], relative);
+            continue;
         }
-        for (int64_t e = 0; block[i] < 0 && e < b.out; e++) {
-            y->mid[i * b.out + e] = ival_is_point(out[e]) ? out[e].lo : ival_mid(out[e]);
-            y->rad[i * b.out + e] = ival_rad(out[e]);
-            widen_bounds(y, i * b.out + e, out[e]);
+        if (block[i] == -1) {
+            map_block(s, &b, i, NULL, 0, &room);
+        } else {
+            for (int64_t e = 0; e < b.in; e++) room.in[e] = hop__set_range(s, i * b.in + e);
+            b.fn(b.arg, first + i, room.in, room.out);
         }
-        memset(off, 0, sizeof *off * (size_t)b.out);
-        for (int64_t r = 0; block[i] >= 0 && r < s->term[block[i]].rows; r++) {
-            map_block(s, &b, i, &s->term[block[i]], r, in, out);
-            for (int64_t e = 0; e < b.out; e++) {
-                int64_t c = i * b.out + e;
-                double value = ival_is_point(out[e]) ? out[e].lo : ival_mid(out[e]);
-                y->term[block[i]].row[r * y->width + c] = value;
-                add_spread(&off[e], value, ival_rad(out[e]));
-                widen_bounds(y, c, out[e]);
-            }
-        }
-        for (int64_t e = 0; block[i] >= 0 && e < b.out; e++) set_spread(y, i * b.out + e, off[e], relative);
+        for (int64_t e = 0; e < b.out; e++) put_box(y, i * b.out + e, room.out[e]);
     }
     for (int64_t c = 0; c < y->width; c++)
         if (!isfinite(y->rad[c]) || !isfinite(y->mid[c])) m->overflow = true;
@@ -277,12 +242,58 @@ static hop__set *map(hop__memory *m, const hop__set *x, hop__blocks b, bool rela
     return m->status == HOP_OK ? y : NULL;
 }
 
+/* Columns that are mapped together where tables are large. Few columns tell fewer rows apart than all do: of
+ * the queries of a state's heads each head meets its own part. */
+enum { PIECE = 64 };
+
+/* Cells of one table over all that x's depend on, at the least. */
+static double joint_cells(const hop__set *x)
+{
+    double rows = 1;
+    for (int t = 0; t < x->terms; t++)
+        for (int k = 0; k < x->term[t].vars; k++) {
+            int64_t most = 1; /* counted at the first term that knows the variable */
+            bool known = false;
+            for (int u = 0; u < x->terms; u++)
+                for (int i = 0; i < x->term[u].vars; i++) {
+                    if (x->term[u].var[i] != x->term[t].var[k]) continue;
+                    known = known || u < t;
+                    most = x->term[u].classes[i] > most ? x->term[u].classes[i] : most;
+                }
+            if (!known) rows *= (double)most;
+        }
+    return rows * (double)x->width;
+}
+
+/* Piece by piece: what one takes on the way is given back before the next. */
+static hop__set *map_pieces(hop__memory *m, const hop__set *x, const hop__blocks *b, bool relative)
+{
+    int64_t each = b->in < PIECE ? PIECE / b->in : 1, pieces = (b->count + each - 1) / each;
+    hop__set **part = hop__take(m, pieces, sizeof *part);
+    hop__memory own = {0};
+    for (int64_t p = 0; m->status == HOP_OK && p < pieces; p++) {
+        hop__blocks of = *b;
+        of.count = b->count - p * each < each ? b->count - p * each : each;
+        hop__set *in = hop__set_columns(&own, x, p * each * b->in, of.count * b->in),
+                 *out = in ? map_whole(&own, in, of, p * each, relative) : NULL;
+        part[p] = hop__set_from(m, out, &own);
+    }
+    hop__memory_free(&own);
+    return m->status == HOP_OK ? hop__set_beside(m, (const hop__set *const *)part, (int)pieces) : NULL;
+}
+
+static hop__set *map(hop__memory *m, const hop__set *x, const hop__blocks *b, bool relative)
+{
+    bool large = x->width > PIECE && b->count > 1 && joint_cells(x) > HOP__LARGE_CELLS;
+    return large ? map_pieces(m, x, b, relative) : map_whole(m, x, *b, 0, relative);
+}
+
 hop__set *hop__set_map(hop__memory *m, const hop__set *x, hop__blocks b)
 {
-    return map(m, x, b, false);
+    return map(m, x, &b, false);
 }
 
 hop__set *hop__set_map_relative(hop__memory *m, const hop__set *x, hop__blocks b)
 {
-    return map(m, x, b, true);
+    return map(m, x, &b, true);
 }

@@ -9,9 +9,10 @@ ival hop__set_within(const hop__set *s, int64_t c, ival x)
 
 ival hop__set_term_range(const hop__set *s, int t, int64_t c)
 {
+    const hop__term *u = &s->term[t];
     ival x = {INFINITY, -INFINITY};
-    for (int64_t r = 0; r < s->term[t].rows; r++)
-        x = ival_hull(x, ival_point(s->term[t].row[r * s->width + c]));
+    if (!hop__term_fills(u, c)) return ival_point(0);
+    for (int64_t r = 0; r < u->rows; r++) x = ival_hull(x, ival_point(hop__term_at(u, r, c)));
     return x;
 }
 
@@ -33,16 +34,17 @@ ival hop__set_range(const hop__set *s, int64_t c)
 void hop__set_ranges(const hop__set *s, ival *out)
 {
     enum { AT_ONCE = 256 };
-    for (int64_t from = 0; from < s->width; from += AT_ONCE) {
-        int64_t n = s->width - from < AT_ONCE ? s->width - from : AT_ONCE;
-        for (int64_t c = 0; c < n; c++) out[from + c] = ival_point(s->mid[from + c]);
-        for (int t = 0; t < s->terms; t++) {
-            ival x[AT_ONCE];
-            for (int64_t c = 0; c < n; c++) x[c] = (ival){INFINITY, -INFINITY};
-            for (int64_t r = 0; r < s->term[t].rows; r++)
-                for (int64_t c = 0; c < n; c++)
-                    x[c] = ival_hull(x[c], ival_point(s->term[t].row[r * s->width + from + c]));
-            for (int64_t c = 0; c < n; c++) out[from + c] = ival_add(out[from + c], x[c]);
+    for (int64_t c = 0; c < s->width; c++) out[c] = ival_point(s->mid[c]);
+    for (int t = 0; t < s->terms; t++) {
+        const hop__term *u = &s->term[t];
+        for (int64_t from = 0; from < u->count; from += AT_ONCE) {
+            ival x[AT_ONCE], *to = out + u->first + from;
+            int64_t n = u->count - from < AT_ONCE ? u->count - from : AT_ONCE;
+            for (int64_t i = 0; i < n; i++) x[i] = (ival){INFINITY, -INFINITY};
+            for (int64_t r = 0; r < u->rows; r++)
+                for (int64_t i = 0; i < n; i++)
+                    x[i] = ival_hull(x[i], ival_point(hop__term_row(u, r)[from + i]));
+            for (int64_t i = 0; i < n; i++) to[i] = ival_add(to[i], x[i]);
         }
     }
     for (int64_t c = 0; c < s->width; c++) out[c] = hop__set_within(s, c, around(s, c, out[c]));

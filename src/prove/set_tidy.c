@@ -6,32 +6,35 @@
 
 /* ---- equal rows ---------------------------------------------------------------------------- */
 
-static uint64_t slice_hash(const hop__term *t, int k, int64_t c, int64_t width)
+static uint64_t run_hash(uint64_t h, const double *x, int64_t n)
 {
-    uint64_t h = 1469598103934665603u;
-    for (int64_t i = 0; i < t->rows / t->classes[k]; i++) {
-        const double *r = t->row + hop__term_slice(t, k, c, i) * width;
-        for (int64_t e = 0; e < width; e++) {
-            uint64_t bits;
-            memcpy(&bits, &r[e], sizeof bits);
-            h = (h ^ bits) * 1099511628211u;
-            h ^= h >> 29;
-        }
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        h = (h ^ bits) * 1099511628211u;
+        h ^= h >> 29;
     }
     return h;
 }
 
-static bool same_slice(const hop__term *t, int k, int64_t a, int64_t b, int64_t width)
+static uint64_t slice_hash(const hop__term *t, int k, int64_t c)
 {
-    for (int64_t i = 0; i < t->rows / t->classes[k]; i++)
-        if (memcmp(t->row + hop__term_slice(t, k, a, i) * width, t->row + hop__term_slice(t, k, b, i) * width,
-                   sizeof(double) * (size_t)width) != 0)
-            return false;
+    uint64_t h = 1469598103934665603u;
+    int64_t run = hop__term_step(t, k) * t->count;
+    for (int64_t i = 0; i < hop__term_runs(t, k); i++) h = run_hash(h, hop__term_run(t, k, c, i), run);
+    return h;
+}
+
+static bool same_slice(const hop__term *t, int k, int64_t a, int64_t b)
+{
+    size_t run = sizeof(double) * (size_t)(hop__term_step(t, k) * t->count);
+    for (int64_t i = 0; i < hop__term_runs(t, k); i++)
+        if (memcmp(hop__term_run(t, k, a, i), hop__term_run(t, k, b, i), run) != 0) return false;
     return true;
 }
 
 /* Classes of variable k whose rows are equal become one. */
-static void merge_classes(hop__memory *m, hop__term *t, int k, int64_t width)
+static void merge_classes(hop__memory *m, hop__term *t, int k)
 {
     int64_t n = t->classes[k], size = 16, kept = 0;
     while (size < 2 * n) size *= 2;
@@ -39,9 +42,8 @@ static void merge_classes(hop__memory *m, hop__term *t, int k, int64_t width)
     int32_t *first = hop__take(m, n, sizeof *first);
     if (m->status != HOP_OK) return;
     for (int64_t c = 0; c < n; c++) {
-        uint64_t at = slice_hash(t, k, c, width) & (uint64_t)(size - 1);
-        while (table[at] && !same_slice(t, k, first[table[at] - 1], c, width))
-            at = (at + 1) & (uint64_t)(size - 1);
+        uint64_t at = slice_hash(t, k, c) & (uint64_t)(size - 1);
+        while (table[at] && !same_slice(t, k, first[table[at] - 1], c)) at = (at + 1) & (uint64_t)(size - 1);
         if (!table[at]) {
             first[kept] = (int32_t)c;
             table[at] = (int32_t)++kept;
@@ -50,56 +52,77 @@ static void merge_classes(hop__memory *m, hop__term *t, int k, int64_t width)
     }
     if (kept == n) return;
     int32_t *of = hop__take(m, t->values[k], sizeof *of);
-    int64_t rest = t->rows / n;
-    double *row = hop__take(m, rest * kept * width, sizeof *row);
     if (m->status != HOP_OK) return;
     for (int64_t v = 0; v < t->values[k]; v++) of[v] = to[t->of[k][v]];
     hop__term old = *t;
-    t->classes[k] = kept, t->rows = rest * kept, t->row = row, t->of[k] = of;
-    for (int64_t c = 0; c < kept; c++)
-        for (int64_t i = 0; i < rest; i++)
-            memcpy(row + hop__term_slice(t, k, c, i) * width,
-                   old.row + hop__term_slice(&old, k, first[c], i) * width, sizeof(double) * (size_t)width);
+    t->classes[k] = kept, t->rows = old.rows / n * kept, t->of[k] = of;
+    /* In place: first[c] >= c, so that no run is written over before it has been moved. */
+    size_t run = sizeof(double) * (size_t)(hop__term_step(t, k) * t->count);
+    for (int64_t i = 0; i < hop__term_runs(t, k); i++)
+        for (int64_t c = 0; c < kept; c++)
+            memmove(hop__term_run(t, k, c, i), hop__term_run(&old, k, first[c], i), run);
 }
 
-/* Columns in which a term does not vary belong to mid. */
-static void settle_columns(hop__set *s, hop__term *t)
+/* ---- columns that do not vary -------------------------------------------------------------- */
+
+/* No -0, so that equal rows have equal bits; and of the columns only those from the first to the last one
+ * that is not all 0. */
+static void trim(hop__term *t)
 {
-    for (int64_t c = 0; c < s->width; c++) {
-        double first = t->row[c];
+    int64_t lo = t->count, hi = -1;
+    for (int64_t r = 0; r < t->rows; r++) {
+        double *row = hop__term_row(t, r);
+        for (int64_t i = 0; i < t->count; i++) row[i] += 0.0;
+        for (int64_t i = 0; i < lo; i++)
+            if (row[i] != 0) lo = i;
+        for (int64_t i = t->count - 1; i > hi; i--)
+            if (row[i] != 0) hi = i;
+    }
+    int64_t count = hi < lo ? 0 : hi - lo + 1;
+    if (count == t->count) return;
+    for (int64_t r = 0; r < t->rows; r++)
+        memmove(t->cell + r * count, t->cell + r * t->count + (count ? lo : 0),
+                sizeof(double) * (size_t)count);
+    t->first += count ? lo : 0, t->count = count;
+}
+
+/* Columns in which a term does not vary belong to mid. Is there one? */
+static bool settle_columns(hop__set *s, hop__term *t)
+{
+    bool any = false;
+    for (int64_t c = t->first; c < t->first + t->count; c++) {
+        double first = *hop__term_cell(t, 0, c);
         int64_t r = 0;
         if (first == 0) continue;
-        while (r < t->rows && t->row[r * s->width + c] == first) r++;
-        if (r < t->rows) continue;
+        while (r < t->rows && *hop__term_cell(t, r, c) == first) r++;
+        if (r < t->rows && t->rows > 1) continue;
         hop__set_add_mid(s, c, first);
-        for (r = 0; r < t->rows; r++) t->row[r * s->width + c] = 0;
+        for (r = 0; r < t->rows; r++) *hop__term_cell(t, r, c) = 0;
+        any = true;
     }
+    return any;
 }
 
 /* ---- mag and grid -------------------------------------------------------------------------- */
 
-/* A term's part in what is known of columns from .. from + n - 1: row by row, as they lie. */
-static void measure_term(const hop__set *s, const hop__term *u, int64_t from, int64_t n)
+/* A term's part in what is known of the columns: row by row, as they lie; most [count]: room. */
+static void measure_term(const hop__set *s, const hop__term *u, double *most)
 {
-    enum { AT_ONCE = 256 };
-    double most[AT_ONCE];
-    for (; n > 0; from += AT_ONCE, n -= AT_ONCE) {
-        int64_t count = n < AT_ONCE ? n : AT_ONCE;
-        for (int64_t c = 0; c < count; c++) most[c] = 0;
-        for (int64_t r = 0; r < u->rows; r++) {
-            const double *row = u->row + r * s->width + from;
-            for (int64_t c = 0; c < count; c++) {
-                if (row[c] == 0) continue;
-                most[c] = ival_most(most[c], fabs(row[c]));
-                if (s->grid[from + c] == HOP__NO_GRID) continue;
-                int low = hop__low_bit(row[c]);
-                s->grid[from + c] = low < s->grid[from + c] ? low : s->grid[from + c];
-            }
+    int *grid = s->grid + u->first;
+    bool any = false;
+    for (int64_t i = 0; i < u->count; i++) most[i] = 0, any = any || grid[i] != HOP__NO_GRID;
+    for (int64_t r = 0; r < u->rows; r++) {
+        const double *row = hop__term_row(u, r);
+        for (int64_t i = 0; i < u->count; i++) most[i] = ival_most(most[i], fabs(row[i]));
+        for (int64_t i = 0; any && i < u->count; i++) {
+            if (grid[i] == HOP__NO_GRID || row[i] == 0) continue;
+            int low = hop__low_bit(row[i]);
+            grid[i] = low < grid[i] ? low : grid[i];
         }
-        for (int64_t c = 0; c < count; c++) {
-            s->mag[from + c] += most[c];
-            if (u->mixture && most[c] > 0) s->grid[from + c] = HOP__NO_GRID;
-        }
+    }
+    for (int64_t i = 0; i < u->count; i++) {
+        s->mag[u->first + i] += most[i];
+        if (u->mixture && most[i] > 0) grid[i] = HOP__NO_GRID;
     }
 }
 
@@ -109,7 +132,8 @@ void hop__set_measure(hop__memory *m, hop__set *s)
         s->mag[c] = fabs(s->mid[c]);
         s->grid[c] = s->rad[c] == 0 && s->rel[c] == 0 ? hop__low_bit(s->mid[c]) : HOP__NO_GRID;
     }
-    for (int t = 0; t < s->terms; t++) measure_term(s, &s->term[t], 0, s->width);
+    double *most = s->terms ? hop__take(m, s->width, sizeof *most) : NULL;
+    for (int t = 0; most && t < s->terms; t++) measure_term(s, &s->term[t], most);
     for (int64_t c = 0; c < s->width; c++) {
         s->mag[c] = s->mag[c] * (1 + s->rel[c]) + s->rad[c];
         if (s->mag[c] != 0) s->mag[c] = ival_up(s->mag[c] * (1 + 0x1p-48));
@@ -121,20 +145,20 @@ void hop__set_measure(hop__memory *m, hop__set *s)
 
 void hop__set_tidy(hop__memory *m, hop__set *s)
 {
+    hop__term joint;
     if (m->status != HOP_OK || !s) return;
+    for (int t = 0; t < s->terms; t++) trim(&s->term[t]);
     for (int a = 0; a < s->terms; a++)
         for (int b = s->terms - 1; b > a; b--)
-            if (hop__term_same_vars(&s->term[a], &s->term[b])) hop__set_join_two(m, s, a, b);
+            if (hop__term_pays(m, &joint, &s->term[a], &s->term[b])) hop__set_join_two(m, s, a, b);
     for (int t = s->terms - 1; m->status == HOP_OK && t >= 0; t--) {
         hop__term *u = &s->term[t];
-        for (int64_t i = 0; i < u->rows * s->width; i++)
-            u->row[i] += 0.0; /* no -0: equal rows have equal bits */
-        for (int k = u->vars - 1; m->status == HOP_OK && k >= 0; k--) {
-            merge_classes(m, u, k, s->width);
+        for (int k = u->vars - 1; m->status == HOP_OK && u->count && k >= 0; k--) {
+            merge_classes(m, u, k);
             if (u->classes[k] == 1) hop__term_forget(u, k);
         }
-        if (m->status == HOP_OK) settle_columns(s, u);
-        if (u->rows == 1) hop__set_remove_term(s, t); /* all of it is in mid now */
+        if (m->status == HOP_OK && settle_columns(s, u)) trim(u);
+        if (u->count == 0 || u->rows == 1) hop__set_remove_term(s, t); /* all of it is in mid now */
     }
     if (m->status == HOP_OK) hop__set_measure(m, s);
 }

@@ -3,12 +3,14 @@
  * and its own. */
 #include "set_inside.h"
 
+#include <string.h>
+
 /* The cases as a table of their own, cases that are alike taken together: a set of one column, 1 or 0. */
 static const hop__set *cases(hop__memory *m, const hop__term *by, const bool *where)
 {
     hop__set *s = hop__set_new(m, 1);
-    hop__term *t = s ? hop__set_term_like(m, s, by) : NULL;
-    for (int64_t r = 0; t && r < t->rows; r++) t->row[r] = where[r];
+    hop__term *t = s ? hop__set_term_over(m, s, by, 0, 1) : NULL;
+    for (int64_t r = 0; t && r < t->rows; r++) *hop__term_cell(t, r, 0) = where[r];
     hop__set_tidy(m, s);
     return m->status == HOP_OK ? s : NULL;
 }
@@ -17,18 +19,17 @@ static const hop__set *cases(hop__memory *m, const hop__term *by, const bool *wh
 static bool add_where(hop__memory *m, hop__set *y, const hop__set *x, const hop__term *of,
                       const hop__set *mark)
 {
-    const hop__term *by = &mark->term[0];
-    hop__term joint = *by;
-    if (of && !hop__term_joint(m, &joint, by, of, x->width)) return false;
+    hop__term by = mark->term[0], joint = by;
+    by.first = of ? of->first : 0, by.count = of ? of->count : x->width; /* columns of x, not of mark */
+    if (of && !hop__term_joint(m, &joint, &by, of)) return false;
     joint.mixture = false;
-    hop__term *t = hop__set_term_like(m, y, &joint);
-    const int32_t *case_of = t ? hop__term_rows_within(m, t, by) : NULL,
+    hop__term *t = hop__set_term_over(m, y, &joint, by.first, by.count);
+    const int32_t *case_of = t ? hop__term_rows_within(m, t, &by) : NULL,
                   *row_of = t && of ? hop__term_rows_within(m, t, of) : NULL;
-    for (int64_t r = 0; m->status == HOP_OK && r < t->rows; r++) {
-        const double *from = of ? of->row + row_of[r] * x->width : x->mid;
-        if (mark->mid[0] + by->row[case_of[r]] == 0) continue;
-        for (int64_t c = 0; c < x->width; c++) t->row[r * x->width + c] = from[c];
-    }
+    for (int64_t r = 0; m->status == HOP_OK && r < t->rows; r++)
+        if (mark->mid[0] + hop__term_at(&mark->term[0], case_of[r], 0) != 0)
+            memcpy(hop__term_row(t, r), of ? hop__term_row(of, row_of[r]) : x->mid,
+                   sizeof(double) * (size_t)t->count);
     return m->status == HOP_OK;
 }
 

@@ -7,7 +7,7 @@ hop__set *hop__set_swung(hop__memory *m, const hop__set *x, const hop__swing *s,
     bool any = false;
     for (int64_t c = 0; s->by && c < x->width; c++) any = any || s->by[(from + c) / s->dim] > 0;
     if (!any) return (hop__set *)x;
-    hop__set *y = hop__set_columns(m, x, 0, x->width);
+    hop__set *y = hop__set_copy(m, x);
     for (int64_t c = 0; y && c < y->width; c++) {
         double by = s->by[(from + c) / s->dim];
         if (by == 0 || y->mag[c] == 0) continue;

@@ -49,9 +49,9 @@ static hop__set *all_tokens(proof *p, const hop_model *m)
     hop__set *a = hop__set_new(&p->memory, c->d_model), *b = hop__set_new(&p->memory, c->d_model);
     if (!a || !b) return NULL;
     hop__term *t = hop__set_add_term(&p->memory, a, NUMBER, p->task->mod, NULL, 0);
-    for (int64_t i = 0; t && i < t->rows * c->d_model; i++) t->row[i] = tokens->data[i];
+    for (int64_t i = 0; t && i < t->rows * c->d_model; i++) t->cell[i] = tokens->data[i];
     t = places ? hop__set_add_term(&p->memory, b, HOP__POS, p->task->n, NULL, 0) : NULL;
-    for (int64_t i = 0; t && i < t->rows * c->d_model; i++) t->row[i] = places->data[i];
+    for (int64_t i = 0; t && i < t->rows * c->d_model; i++) t->cell[i] = places->data[i];
     hop__set_tidy(&p->memory, a);
     hop__set_tidy(&p->memory, b);
     return p->memory.status == HOP_OK ? hop__set_add(&p->memory, a, b) : NULL;
@@ -92,11 +92,14 @@ static bool take_operation(proof *p, int number)
     return true;
 }
 
-/* Everything but the number goes into the box. */
+/* Everything but the number goes into the box; of two tables that were too large to be one, the second, too.
+ */
 static void by_number(hop__memory *m, hop__set *x)
 {
     for (int t = x ? x->terms - 1 : -1; t >= 0; t--)
         if (x->term[t].vars != 1 || x->term[t].var[0] != NUMBER) hop__set_drop_term(x, t);
+    hop__set_join_alike(m, x);
+    while (x && x->terms > 1) hop__set_drop_term(x, x->terms - 1);
     hop__set_tidy(m, x);
 }
 
@@ -195,7 +198,7 @@ static const hop__term *number_term(const hop__set *x)
 static double value_at(const hop__set *x, int64_t u, int64_t c)
 {
     const hop__term *t = number_term(x);
-    return x->mid[c] + (t ? t->row[t->of[0][u] * x->width + c] : 0);
+    return x->mid[c] + (t ? hop__term_at(t, t->of[0][u], c) : 0);
 }
 
 /* Score of `match` minus that of any other number, at least, for a head of number c. */
@@ -245,10 +248,10 @@ static hop__set *heads_return(const proof *p, hop__memory *m, int64_t match, int
             for (int64_t u = 0; u < mod; u++) {
                 double v = value_at(p->v, u, from);
                 lo = ival_least(lo, v), hi = ival_most(hi, v);
-                if (t) t->row[u * o->width + to] = v;
+                if (t) *hop__term_cell(t, u, to) = v;
             }
             /* A mixture that excludes the match: its row is another's. */
-            if (t && r < 0 && mod > 1) t->row[match * o->width + to] = value_at(p->v, match ? 0 : 1, from);
+            if (t && r < 0 && mod > 1) *hop__term_cell(t, match, to) = value_at(p->v, match ? 0 : 1, from);
             double largest = fmax(fabs(lo), fabs(hi)) + p->v->rad[from];
             if (!(largest * (double)p->seen < HOP__LARGEST)) m->overflow = true;
             if (sees) o->mid[to] = value_at(p->v, match, from);
@@ -285,7 +288,7 @@ static double read_out(const proof *p, hop__memory *m, hop__walk *w, const hop__
             for (int64_t i = 0; i < y->term[t].rows; i++) {
                 double s = 0;
                 for (int64_t e = 0; e < y->width; e++)
-                    s += ((double)a[e] - b[e]) * y->term[t].row[i * y->width + e];
+                    s += ((double)a[e] - b[e]) * hop__term_at(&y->term[t], i, e);
                 low = ival_least(low, s);
             }
             sum += low;

@@ -70,7 +70,7 @@ static void end_scratch(hop__walk *w, hop__memory *keep, hop__set **sets, int co
     keep->overflow = keep->overflow || scratch->overflow;
     if (keep->status == HOP_OK) keep->status = scratch->status;
     for (int a = 0; keep->status == HOP_OK && a < count; a++) {
-        sets[a] = hop__set_columns(keep, sets[a], 0, sets[a]->width);
+        sets[a] = hop__set_copy(keep, sets[a]);
         if (sets[a]) hop__set_own(keep, sets[a]);
     }
     hop__memory_clear(scratch);

@@ -63,7 +63,7 @@ void hop__weigh(const hop__shape *s, hop__set **y)
         if (own.status != HOP_OK) m->status = own.status;
         for (int a = 0; m->status == HOP_OK && a < f->classes; a++) {
             hop__set **to = &heads[a * s->heads + h];
-            *to = hop__set_columns(m, *to, 0, s->values);
+            *to = hop__set_copy(m, *to);
             if (*to) hop__set_own(m, *to);
         }
         hop__memory_clear(&own);

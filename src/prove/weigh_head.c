@@ -30,9 +30,8 @@ static void spare_zeros(hop__memory *m, hop__set *y, const hop__set *sees, const
     for (int64_t e = 0; m->status == HOP_OK && e < y->width; e++) {
         double least = INFINITY;
         for (int64_t i = 0; t && i < t->rows; i++) {
-            const double *row = t->row + i * joined->width;
-            if (joined->mid[y->width] + row[y->width] == 0) continue;
-            least = ival_least(least, fabs(joined->mid[e] + row[e]));
+            if (joined->mid[y->width] + hop__term_at(t, i, y->width) == 0) continue;
+            least = ival_least(least, fabs(joined->mid[e] + hop__term_at(t, i, e)));
         }
         if (joined) least -= 2 * (joined->rad[e] - y->rad[e]); /* what joining has lost */
         double rel = off[e] / least * (1 + 0x1p-40);
@@ -144,7 +143,8 @@ hop__set *hop__read_head(hop__reader *r)
         y->mid[e] *= mid;
         if (!(box + y->rad[e] <= 0)) y->rad[e] = ival_up(y->rad[e] * (1 + 1e-12) + box);
         for (int n = 0; n < y->terms; n++)
-            for (int64_t k = 0; k < y->term[n].rows; k++) y->term[n].row[k * s->values + e] *= mid;
+            for (int64_t k = 0; hop__term_fills(&y->term[n], e) && k < y->term[n].rows; k++)
+                *hop__term_cell(&y->term[n], k, e) *= mid;
     }
     hop__set_tidy(m, y);
     if (some && m->status == HOP_OK) spare_zeros(m, y, ones, apart);

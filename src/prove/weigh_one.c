@@ -53,7 +53,7 @@ static ival followed_weight(const hop__reader *r, int p, int64_t position, int64
         ival x = {1, 1}, y = {1, 1};
         if (r->q) {
             x = ival_point(r->q->mid[c]);
-            if (tq) x = ival_add(x, ival_point(tq->row[i * s->keys + c]));
+            if (tq) x = ival_add(x, ival_point(hop__term_at(tq, i, c)));
             x = widened(r->q, c, x);
         }
         if (x.lo == 0 && x.hi == 0) continue;
@@ -61,12 +61,11 @@ static ival followed_weight(const hop__reader *r, int p, int64_t position, int64
             y = ival_point(k->mid[c]);
             for (int t = 0; t < k->terms; t++) {
                 const hop__term *u = &k->term[t];
-                ival part = {INFINITY, -INFINITY};
+                ival part;
                 if (u->vars == 1 && u->var[0] == HOP__POS && !u->mixture)
-                    part = ival_point(u->row[u->of[0][position - s->w->facts.class[p].start] * s->keys + c]);
+                    part = ival_point(hop__term_at(u, u->of[0][position - s->w->facts.class[p].start], c));
                 else
-                    for (int64_t n = 0; n < u->rows; n++)
-                        part = ival_hull(part, ival_point(u->row[n * s->keys + c]));
+                    part = hop__set_term_range(k, t, c);
                 y = ival_add(y, part);
             }
             y = widened(k, c, y);

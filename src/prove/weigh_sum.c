@@ -14,16 +14,16 @@ float *hop__absolute_rows(hop__memory *m, const hop__set *x, const hop__term *t,
     double *more = hop__take(m, x->width, sizeof *more);
     for (int i = 0; more && i < x->terms; i++) {
         if (&x->term[i] == t) continue;
-        for (int64_t c = 0; c < x->width; c++) {
+        const hop__term *u = &x->term[i];
+        for (int64_t c = u->first; c < u->first + u->count; c++) {
             double most = 0;
-            for (int64_t r = 0; r < x->term[i].rows; r++)
-                most = ival_most(most, fabs(x->term[i].row[r * x->width + c]));
+            for (int64_t r = 0; r < u->rows; r++) most = ival_most(most, fabs(hop__term_at(u, r, c)));
             more[c] += most;
         }
     }
     for (int64_t r = 0; out && more && r < rows; r++)
         for (int64_t c = 0; c < x->width; c++) {
-            double mid = x->mid[c] + (t ? t->row[r * x->width + c] : 0),
+            double mid = x->mid[c] + (t ? hop__term_at(t, r, c) : 0),
                    sum = (fabs(mid) + more[c]) * (1 + x->rel[c]) + x->rad[c];
             out[r * x->width + c] = sum == 0 ? 0 : up(sum * (1 + 0x1p-45));
         }

@@ -119,7 +119,7 @@ static void table(hop_text *out, const hop_model_row *rows, int count)
         hop__html_cell(out, "full", hop__number_count(r->full).rich);
         cell_mib(out, "KV, MiB", r->kv_bytes);
         cell_mib(out, "states, MiB", r->state_bytes);
-        hop__html_cell(out, "hops possible", hop__number_count(r->able).rich);
+        hop__html_cell(out, "hops possible", r->uncovered[0] ? HOP__DASH : hop__number_count(r->able).rich);
         hop__html_cell(out, "hops impossible", r->unable ? hop__number_count(r->unable).rich : HOP__DASH);
         cell_length(out, "from n", r->unable_from, r->unable_log10);
         hop__html_cell(out, "states hold tables up to",

@@ -110,11 +110,19 @@ bool hop__is_hybrid(const hop_rung *r, int hops); /* proved, of that rung */
 void hop__halves_html(hop_text *out, const hop_ladder_page *page);
 void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
 
+/* ---- learnt_draw.c: accuracy against the size of the table, a chart for a task and a number of hops ---- */
+
+/* Whether row `i` is the first of its chart; a chart's title as plain text, "2 hops, width 64, 3 seeds
+ * each, at most 4,000 steps"; the chart. */
+bool hop__learnt_first(const hop_learnt *rows, int64_t i);
+void hop__learnt_title(hop_text *out, const hop_learnt *rows, int64_t count, int64_t first);
+void hop__learnt_chart(hop_text *out, const hop_learnt *rows, int64_t count, int64_t first);
+
 /* ---- sections: one file each, listed in ladder.c; each is silent where it has nothing to show ----- */
 
 typedef void hop__section(hop_text *out, const hop_ladder_page *page);
-hop__section hop__walk_section, hop__falls_section, hop__learnt_section, hop__map_section, hop__stairs_section,
-    hop__details_section;
+hop__section hop__walk_section, hop__falls_section, hop__learnt_section, hop__map_section,
+    hop__stairs_section, hop__details_section;
 
 /* ---- ladder_draw.c, ladder_tables.c: parts of the details -------------------------------------- */
 

@@ -52,6 +52,18 @@ static hop_status add_grid(plan *p, const hop_json *key, const hop_recipe *base,
     return s;
 }
 
+/* One grid, or a list of them, one after the other. */
+static hop_status add_grids(plan *p, const hop_json *grid, const hop_recipe *base, hop_error *err)
+{
+    bool several = grid->type == HOP_JSON_ARRAY;
+    hop_status s = HOP_OK;
+    for (const hop_json *g = several ? grid->child : grid; s == HOP_OK && g; g = several ? g->next : NULL)
+        s = g->type == HOP_JSON_OBJECT
+                ? add_grid(p, g->child, base, err)
+                : hop_fail(err, HOP_EFORMAT, "grid: neither an object nor a list of objects");
+    return s;
+}
+
 static hop_status read_plan(plan *p, const hop_json *root, hop_error *err)
 {
     hop_recipe base;
@@ -64,9 +76,9 @@ static hop_status read_plan(plan *p, const hop_json *root, hop_error *err)
                    *runs = hop_json_get(root, "runs");
     hop_status s = said ? hop_recipe_read(&base, said, err) : HOP_OK;
     if (s != HOP_OK) return hop_fail_in(err, s, "base");
-    if (grid && grid->type != HOP_JSON_OBJECT) return hop_fail(err, HOP_EFORMAT, "grid: not an object");
     if (runs && runs->type != HOP_JSON_ARRAY) return hop_fail(err, HOP_EFORMAT, "runs: not a list");
-    if (grid || !runs) s = add_grid(p, grid ? grid->child : NULL, &base, err);
+    if (!grid && !runs) s = add(p, &base, err);
+    if (grid) s = add_grids(p, grid, &base, err);
     for (const hop_json *v = runs ? runs->child : NULL; s == HOP_OK && v; v = v->next) {
         hop_recipe r = base;
         s = read_over(&r, v, p->count + 1, err);

@@ -27,6 +27,10 @@ hop_status hop__store_end(hop__store *s, int64_t id, const hop_measure *m, const
                           hop_error *err);
 /* Back to the runs that wait. */
 hop_status hop__store_put_back(hop__store *s, int64_t id, hop_error *err);
+/* To read: a file that is there already; no row is changed. */
+hop_status hop__store_open_read(hop__store **out, const char *path, hop_error *err);
+/* All but out->recipe. A recipe without a row is one that waits. */
+hop_status hop__store_look(hop__store *s, const char *text, hop_sweep_outcome *out, hop_error *err);
 
 /* ---- work.c: one run ---- */
 

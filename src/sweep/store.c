@@ -112,17 +112,41 @@ static hop_status begin(hop__store *s, hop_error *err)
     return got == HOP_OK ? execute(s, SCHEMA, err) : got;
 }
 
-hop_status hop__store_open(hop__store **out, const char *path, hop_error *err)
+/* An empty file is one that `begin` makes ours; to a reader it lacks the tables. */
+static hop_status begin_read(hop__store *s, hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    sqlite3_busy_timeout(s->db, WAIT_MS);
+    hop_status got = check_ours(s, err);
+    if (got == HOP_OK) got = prepare(s, &q, "SELECT 1 FROM runs, measurements", err);
+    sqlite3_finalize(q);
+    return got;
+}
+
+static hop_status open_with(hop__store **out, const char *path, int flags,
+                            hop_status (*first)(hop__store *s, hop_error *err), hop_error *err)
 {
     hop__store *s = *out = calloc(1, sizeof *s);
     if (!s) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
     snprintf(s->path, sizeof s->path, "%.500s", path);
-    hop_status got = sqlite3_open(path, &s->db) == SQLITE_OK ? begin(s, err) : broken(s, err);
+    hop_status got = sqlite3_open_v2(path, &s->db, flags, NULL) == SQLITE_OK ? first(s, err) : broken(s, err);
     if (got != HOP_OK) {
         hop__store_close(s);
         *out = NULL;
     }
     return got;
+}
+
+hop_status hop__store_open(hop__store **out, const char *path, hop_error *err)
+{
+    return open_with(out, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, begin, err);
+}
+
+/* Not with SQLITE_OPEN_READONLY: such a connection, if it is the last to close, leaves the log's files
+ * behind. */
+hop_status hop__store_open_read(hop__store **out, const char *path, hop_error *err)
+{
+    return open_with(out, path, SQLITE_OPEN_READWRITE, begin_read, err);
 }
 
 void hop__store_close(hop__store *s)
@@ -257,6 +281,56 @@ hop_status hop__store_end(hop__store *s, int64_t id, const hop_measure *m, const
     return finish(s, q, err);
 }
 
+/* ---- reading ------------------------------------------------------------------------------------ */
+
+static double real_at(sqlite3_stmt *q, int at)
+{
+    return sqlite3_column_type(q, at) == SQLITE_NULL ? NAN : sqlite3_column_double(q, at);
+}
+
+static void read_outcome(sqlite3_stmt *q, hop_sweep_outcome *out)
+{
+    const char *word = (const char *)sqlite3_column_text(q, 0);
+    out->done = word && strcmp(word, STATUS[HOP__DONE]) == 0;
+    out->failed = word && strcmp(word, STATUS[HOP__FAILED]) == 0;
+    out->measured = (out->done || out->failed) && sqlite3_column_type(q, 1) != SQLITE_NULL;
+    if (!out->measured) return;
+    out->last = (hop_measure){.step = sqlite3_column_int64(q, 1),
+                              .instances = sqlite3_column_int64(q, 2),
+                              .correct = sqlite3_column_int64(q, 3),
+                              .loss = real_at(q, 4),
+                              .accuracy = real_at(q, 5),
+                              .low = real_at(q, 6),
+                              .high = real_at(q, 7),
+                              .answers = real_at(q, 8),
+                              .chance = real_at(q, 9),
+                              .seconds = real_at(q, 10),
+                              .tokens_per_second = real_at(q, 11),
+                              .ceiling = real_at(q, 12),
+                              .last = true};
+}
+
+hop_status hop__store_look(hop__store *s, const char *text, hop_sweep_outcome *out, hop_error *err)
+{
+    sqlite3_stmt *q = NULL;
+    hop_status got = prepare(
+        s, &q,
+        "SELECT r.status, m.step, m.instances, m.correct, m.loss, m.accuracy, m.low, m.high, m.answers,"
+        " m.chance, m.seconds, m.tokens_per_second, r.ceiling"
+        " FROM runs r LEFT JOIN measurements m ON m.run = r.id AND m.last = 1 WHERE r.recipe = ?"
+        " ORDER BY m.step DESC LIMIT 1",
+        err);
+    if (got != HOP_OK) return got;
+    bind_text(q, 1, text);
+    int row = sqlite3_step(q);
+    if (row == SQLITE_ROW)
+        read_outcome(q, out);
+    else if (row != SQLITE_DONE)
+        got = broken(s, err);
+    sqlite3_finalize(q);
+    return got;
+}
+
 bool hop_sweep_available(void)
 {
     return true;
@@ -273,6 +347,17 @@ hop_status hop__store_open(hop__store **out, const char *path, hop_error *err)
 {
     (void)path;
     *out = NULL;
+    return absent(err);
+}
+
+hop_status hop__store_open_read(hop__store **out, const char *path, hop_error *err)
+{
+    return hop__store_open(out, path, err);
+}
+
+hop_status hop__store_look(hop__store *s, const char *text, hop_sweep_outcome *out, hop_error *err)
+{
+    (void)s, (void)text, (void)out;
     return absent(err);
 }
 

@@ -1,5 +1,5 @@
 """Audits: the fixtures of real models, own networks, and files that are no use."""
-import csv, json, math, os, time
+import csv, json, math, os, re, time
 from harness import case, check, good, good_json, hopbound, one_line, write
 
 TREE = os.path.abspath(os.environ.get("HOPBOUND_TEST_DATA") or os.path.join(os.path.dirname(__file__), "../data"))
@@ -70,12 +70,12 @@ def layers_that_run_again_are_counted_again_and_promise_nothing():
     path = os.path.join(FAMILIES, "ouro-1.4b.json")
     got = good_json("audit", path)
     check(got["hops"]["full_layers"] == 96 and len(got["bytes_per_layer"]) == 96, why=got["hops"])
-    check(got["hops"]["able"] == got["hops"]["able_if_wide"] == 0 and "share their weights" in got["hops"]["why_able_if_wide"],
+    check(got["hops"]["able"] is got["hops"]["able_if_wide"] is None and "share their weights" in got["hops"]["why_able_if_wide"],
           why=got["hops"])
     text = " ".join(good("audit", path).out.split())
     check("96 layers in a forward pass (24, run 4 times)" in text and "96 full-attention layers of 96" in text, why=text)
     shared = good_json("audit", fixture("zamba-7b-v1"))["hops"]
-    check(shared["able_if_wide"] == 0 and shared["full_layers"] > 1, why=shared)
+    check(shared["able_if_wide"] is None and shared["full_layers"] > 1, why=shared)
 
 
 def fixture(name):
@@ -374,10 +374,39 @@ def many_models_are_one_table_in_every_format():
     check(sum(any(line.startswith(name) for line in lines) for name in rows) == 39 and max(map(len, lines[:43])) <= 130)
     found = list(csv.DictReader(good("audit", DATA, "--format", "csv").out.splitlines()))
     check(len(found) == 40 and {r["model"]: r["hops_possible"] for r in found if not r["not_read"]} ==
-          {name: str(r["hops_possible"]) for name, r in rows.items()})
+          {name: "" if r["hops_possible"] is None else str(r["hops_possible"]) for name, r in rows.items()})
     rows = [l for l in good("audit", DATA, "--format", "markdown").out.splitlines() if l.startswith("|")]
     check(len(rows) == 41 and {l.count("|") for l in rows} == {11}, rows[:2])
     check(json.loads(good("audit", DATA, "--format", "json").out) == table)
+
+
+@case
+def hops_that_no_theorem_counts_are_a_dash_with_the_reason_and_not_a_zero():
+    """Shared weights are outside P1 and P10; a stack of Mamba is inside, and none is proved."""
+    shared, sparse = "layers share their weights", "layers pick or compress tokens"
+    wanted = {"zamba-7b-v1": (None, shared), "zamba2-2.7b": (None, shared), "deepseek-v3.2": (None, sparse), "deepseek-v4-flash": (None, sparse), "minimax-m3": (2, None),
+              "mamba-130m-original": (0, None)}
+    paths = [fixture(name) for name in wanted]
+    rows = good_json("audit", *paths)["models"]
+    check({r["model"]: (r["hops_possible"], r["hops_not_counted"]) for r in rows} == wanted, why=str(rows))
+    for name, (able, _) in wanted.items():
+        check(good_json("audit", fixture(name), "--n", "32k")["hops"]["able"] == able, why=name)
+    cells = {line.split()[0]: line.split() for line in good("audit", *paths).out.splitlines() if line}
+    check(cells["zamba-7b-v1"][8] == cells["deepseek-v3.2"][8] == "-" and cells["minimax-m3"][8] == "2", why=str(cells))
+    for form, mark in (("text", "hops yes -"), ("markdown", "Hops possible -")):
+        out = good("audit", *paths, "--format", form).out
+        check(f"{mark}: no theorem here says how many, where {shared}: zamba-7b-v1, zamba2-2.7b.\n" in out, why=out)
+        check(f"{mark}: no theorem here says how many, where {sparse}: deepseek-v3.2, deepseek-v4-flash.\n" in out, why=out)
+        check("no theorem here says" not in good("audit", *paths[4:], "--format", form).out)
+    markdown = good("audit", *paths, "--format", "markdown").out
+    check([l.split("|")[7].strip() for l in markdown.splitlines() if l.startswith("| ")] == ["hops possible", "-", "-", "-", "-", "2", "0"], why=markdown)
+    found = csv.DictReader(good("audit", *paths, "--format", "csv").out.splitlines())
+    check({r["model"]: (r["hops_possible"], r["hops_not_counted"]) for r in found} ==
+          {name: ("" if able is None else str(able), why or "") for name, (able, why) in wanted.items()})
+    good("audit", *paths, "--report", "page.html")
+    page = open("page.html").read()
+    shown = re.findall(r'<td data-label="hops possible"[^>]*>([^<]*)<', page)
+    check(shown == ["–"] * 4 + ["2", "0"], why=str(shown))
 
 
 @case

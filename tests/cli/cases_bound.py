@@ -324,6 +324,13 @@ def a_mixer_with_a_larger_state_has_its_own_length():
 
 
 @case
+def plans_are_the_same_for_any_threads():
+    for args in (["--hops", 3, "--n", "1e9"], ["--hops", 4, "--n", "128k", "--layers", 12, "--mixer", "mamba2"]):
+        one, *others = [hopbound("plan", *args, "--json", "--threads", threads) for threads in (1, 2, 5)]
+        check(one.code == 0 and all(o.out == one.out for o in others), one, "threads change a plan")
+
+
+@case
 def plans_are_ranked_and_the_next_cheaper_one_fails_for_a_reason():
     p = good_json("plan", "--hops", "8", "--n", "128k", keys=("plans", "hops", "n"))
     plans = p["plans"]
@@ -388,7 +395,8 @@ def states_are_counted_as_long_as_they_hold_the_tables():
     check(p10("--pattern", "linear F linear", "--d-model", str(built["d_model"] - 1))["verdict"] == "silent")
     check(p10("--pattern", "linear F", "--d-model", "1000")["verdict"] == "silent")
     check(p10("--pattern", "linear F linear", "--d-model", "1000", "--bits", "16")["verdict"] == "silent")
-    check(not p10("--pattern", "mamba2 F mamba2", "--d-model", "1000")["applies"])
+    check(not p10("--pattern", "gla F gla", "--d-model", "1000")["applies"])
+    check(p10("--pattern", "mamba2 F mamba2", "--d-model", "1000")["verdict"] == "possible")
     check(p10("--pattern", "gdn F gdn", "--d-model", "1000")["verdict"] == "possible")
     check(p10("--pattern", "gdn F gdn", "--d-model", "1000", "--bits", "16")["verdict"] == "silent")
     check("times the bits that P2 demands" in p10("--pattern", "linear^3", "--d-model", "1000")["why"])
@@ -402,8 +410,9 @@ def states_are_counted_as_long_as_they_hold_the_tables():
     check(f"states      from n = {n + 2} on no table" in text and "P10" in text)
     check(text.startswith("At 32768 tokens 14 hops are possible (P10)."), why=text)
     check(f"states      up to n = {deep['tables_held_up_to']} they hold" in text)
+    check(abs(deep["tables_factor"] * deep["tables_held_up_to"] / (n + 2) - 1) < 1e-5 and f"a factor of {deep['tables_factor']:.3g}, it is open" in text)
     still = good_json("bound", "--hops", "auto", "--pattern", "rwkv7^24", "--heads", "16", "--dim", "64", "--n", "4096")["reach"]
-    check(still["able"] == 0 and still["tables_held_up_to"] is None, why="what is not known of its states is not claimed")
+    check(still["able"] == 0 and still["tables_held_up_to"] is None and still["tables_factor"] is None, why="what is not known of its states is not claimed")
 
 
 FIRST_LINES = [  # question, the answer, and the exit code with --exit-code

@@ -133,6 +133,21 @@ def what_refute_finds_is_confirmed():
 
 
 @case
+def a_witness_against_a_network_in_a_models_shape_is_confirmed():
+    """Qwen3-Next: norms of queries and keys, a part of them rotated, gates; Kimi Linear: keys and values from a latent vector."""
+    for name, wanted in (("qwen3-next-80b-a3b", {"qk_norm", "rope_dim", "gate"}), ("kimi-linear-48b-a3b", {"latent"})):
+        path = os.path.join(os.environ["HOPBOUND_TEST_DATA"], "configs", name + ".json")
+        good("build", "--like", path, "--hops", 1, "--m", 2, "--d-model", 32, "--mlp-hidden", 1, "-o", "net", "-q")
+        check(wanted <= set(json.loads(read("net/config.json"))["mixer_options"]["full"]), why=name)
+        good("damage", "net", "-o", "bad", "--flip", 10000, "--layer", 3, "--seed", 1)  # the first that attends
+        good("refute", "bad", "--budget", 30, "-o", "w.json", code=10)
+        got = good_json("check", "w.json", "bad")
+        check(got["valid"] and got["margin"] > 4 * got["spread"], why=f"{name}: {got}")
+        for where in ("net", "bad"):
+            shutil.rmtree(where)
+
+
+@case
 def collisions_that_refute_finds_are_confirmed_and_others_are_not():
     good("build", "random", "--pattern", "L", "--mixer", "deltanet", "--d-model", 8, "--heads", 1, "--head-dim", 2, "--hops", 1,
          "--m", 16, "-o", "net")

@@ -59,7 +59,7 @@ COMMANDS = {
     "plan": [["--hops", 2, "--n", 1000]],
     "train": [["--pattern", "L", "--mixer", "linear", "--hops", 1, "--m", 4, "--steps", 2, "--d-model", 8, "--heads", 1,
                "--eval-count", 16, "-o", "trained"]],
-    "sweep": [["sweep.json", "-o", "runs.db"]],
+    "sweep": [["sweep.json", "-o", "runs.db", "--picture", "runs.svg"]],
     "damage": [["net", "-o", "damaged"]],
     "refute": [["broken", "--budget", 5, "-o", "w.json"], ["full", "--budget", 5]],
     "check": [["w.json", "broken"]],

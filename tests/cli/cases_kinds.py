@@ -128,7 +128,8 @@ def small_networks_of_every_kind_are_also_proved_by_enumeration():
 WRONG = [
     (["full", "--mixer", "gdn"], r"build: --mixer: full takes no such option"),
     (["cot", "--pattern", "F"], r"build: --pattern: cot takes no such option"),
-    (["full", "--pattern", "F"], r"build: 2 hops need 3 layers that attend to all tokens.*the pattern has 1 that attend and 0 linear, which make 0 hops"),
+    (["full", "--pattern", "F"], r"build: 2 hops need 3 layers that attend to all tokens.*the pattern has 1 that attend and 0 linear, which make 0 hops; hop 1 looks into \d+ entries, and no layer is left$"),
+    (["mixed", "--pattern", "F^3 L", "--hops", "3", "--m", "16", "--fan", "16,16"], r"build: mixed: layer 3 is linear, and its table has 4096 entries; more than 2048"),
     (["full", "--rope", "fast"], r"build: --rope: \"fast\" is not THETA"),
     (["full", "--rope", "1e4,0.5"], r"build: --rope: a part of a head needs --head-dim"),
     (["full", "--rope", "10", "--head-dim", "64"], r"build: layer \d: RoPE turns too much"),

@@ -1,7 +1,7 @@
 """build --like: networks in the shape of real models, from the files that audit is tested with."""
 import os
 
-from harness import case, check, good, good_json, hopbound, one_line
+from harness import case, check, good, good_json, hopbound, one_line, write
 
 CONFIGS = os.path.join(os.environ["HOPBOUND_TEST_DATA"], "configs")
 SIZES = ["--hops", "2", "--m", "4", "--fan", "4"]
@@ -60,12 +60,23 @@ def what_cannot_be_built_says_why():
         "ring-mini-linear-2.0": "where its norms stand, what is rotated and what is gated is not known here",
         "minimax-text-01": "its residual stream is what the norms give",
         "olmo-hybrid-7b": "norms behind them",
-        "bamba-9b": "4 hops need 5 layers that attend to all tokens",
     }
     for name, why in wrong.items():
         r = hopbound("build", "--like", config(name), "--hops", "4", "--m", "2", "--fan", "2", "-o", "net")
         one_line(r, 2, why)
         check(not os.path.exists("net"), r)
+    # Mamba's states hold no table, and there are four layers that attend
+    one_line(hopbound("build", "--like", config("jamba-v0.1"), "--hops", "6", "--m", "2", "--fan", "2", "-o", "net"), 2, r"6 hops .*mamba states hold no table")
+
+
+@case
+def states_of_mamba_2_make_the_hops_for_which_attention_is_missing():
+    for name, hops in [("bamba-9b", "6"), ("nemotron-nano-9b-v2", "6")]:
+        good_json("build", "--like", config(name), "--hops", hops, "--m", "4", "--fan", "2", "--d-model", "96", "-o", "net")
+        proof = good_json("prove", "net", "--method", "interval")
+        check(proof["verdict"] == "proved", why=f"{name}: {proof['why']}")
+        model = good_json("audit", config(name), "--n", "1k")
+        check(model["hops"]["able"] >= 6 and model["hops"]["able_by"] == "P10", why=str(model["hops"]))
 
 
 @case
@@ -76,6 +87,7 @@ def like_takes_the_shape_from_the_model():
     one_line(hopbound("build", "cot", "--like", qwen, "-o", "net"), 2, "--like: is instead of a kind")
     one_line(hopbound("build", "-o", "net"), 2, "KIND: missing")
     one_line(hopbound("build", "--like", "nowhere.json", "-o", "net"), 1, "nowhere.json")
+    one_line(hopbound("build", "--like", write("broken.json", "{"), "-o", "net"), 1, "broken.json: line 1, column 2")
 
 
 

@@ -1,7 +1,8 @@
 """sweep: grids and lists, the database, interruptions, ranks."""
-import json, os, shutil, signal, sqlite3, subprocess, time
+import json, os, re, shutil, signal, sqlite3, subprocess, time
+import xml.etree.ElementTree as xml
 import harness
-from harness import Skip, case, check, good, good_json, hopbound, one_line, read, write
+from harness import DATA, Skip, case, check, good, good_json, hopbound, one_line, read, write
 from cases_play import mpirun
 from cases_train import over_ranks
 
@@ -31,6 +32,9 @@ def a_grid_and_a_list_become_rows():
     got = rows("SELECT run, step, last, instances FROM measurements WHERE run = 1 ORDER BY step, last")
     check(got == [(1, 20, 0, 32), (1, 40, 0, 32), (1, 40, 1, 128)], why=str(got))
     check(os.listdir("runs.db.d") == [], why="networks were left")
+    grids = [{"pattern": ["F F", "L F"], "seed": [1, 2]}, {"mixer": ["gla"], "pattern": ["L F"], "seed": [3]}]
+    r = sweep({"base": BASE, "grid": grids})
+    check((r["runs"], r["skipped"]) == (5, 5), why=f"a list of grids is as good: {r}")
 
 
 @case
@@ -78,12 +82,22 @@ def parts_of_a_sweep_share_it_out():
     counts = [sweep(plan, "--part", f"{k}/2", name=f"{k}.db")["runs"] for k in (1, 2)]
     check(counts == [3, 2], why=str(counts))
     one_line(hopbound("sweep", "sweep.json", "-o", "x.db", "--part", "3/2"), 2, "--part")
+    text = read(os.path.join(DATA, "..", "..", "docs", "TRAINING.md")).decode()
+    put_together, = re.findall(r'sqlite3 all.db "(.*?)"\n', text, re.S)
+    shutil.copy("1.db", "all.db")
+    for k in (1, 2):
+        with sqlite3.connect("all.db", isolation_level=None) as db:
+            db.executescript(put_together.replace("$f", f"{k}.db"))
+    r = sweep(plan, "--show", "--picture", "all.svg", name="all.db")
+    check(r["done"] == 5, why=str(r))
+    mean, = rows("SELECT 100 * avg(accuracy) FROM runs", "all.db")[0]
+    check([c[1].startswith(f"hops 1, m 3: {mean:.2f} %") and "5 seeds" in c[1] for c in curves("all.svg")[0]] == [True])
 
 
 @case
 def what_is_no_sweep_is_one_line():
     sweep({"base": {**BASE, "steps": 1}})
-    for text, pattern in (("[]", "an object"), ('{"grids": {}}', "grids: unknown key"), ('{"grid": {"lr": 1}}', "lr: not a list"),
+    for text, pattern in (("[]", "an object"), ('{"grids": {}}', "grids: unknown key"), ('{"grid": {"lr": 1}}', "lr: not a list"), ('{"grid": [{}, 1]}', "grid: neither"), ('{"grid": 1}', "grid: neither"),
                           ('{"grid": {"lr": [1, "x"]}}', "run 2: lr"), ('{"runs": [{"stpes": 1}]}', "run 1: stpes"), ("{", "line 1")):
         write("bad.json", text)
         one_line(hopbound("sweep", "bad.json", "-o", "bad.db"), 1, pattern)
@@ -93,6 +107,87 @@ def what_is_no_sweep_is_one_line():
     with sqlite3.connect("other.db") as db:
         db.execute("CREATE TABLE mine(x)")
     one_line(hopbound("sweep", "sweep.json", "-o", "other.db"), 1, "something else")
+
+
+SVG = "{http://www.w3.org/2000/svg}"
+FEW = {"base": {**BASE, "steps": 2}, "grid": {"task": [{"hops": 1, "m": 3}, {"hops": 1, "m": 5}], "pattern": ["F F", "L F", "L L"],
+                                             "mixer": ["gla", "gdn"], "seed": [1, 2]}}
+
+
+def curves(name):
+    """The curves' titles: a line for the plan, a line for every size; and all words."""
+    root = xml.fromstring(read(name).decode())
+    check(root.tag == SVG + "svg")
+    return ([g.find(SVG + "title").text.split("\n") for g in root.iter(SVG + "g") if "curve" in g.get("class", "")],
+            " ".join("".join(t.itertext()) for t in root.iter(SVG + "text")))
+
+
+@case
+def a_picture_has_a_curve_for_every_plan():
+    r = sweep(FEW, "--picture", "all.svg")
+    check(r["picture"] == "all.svg" and r["done"] == 24, why=str(r))
+    got, words = curves("all.svg")
+    # F F takes no mixer, so that its runs with either are one plan, with two seeds
+    check(sorted(c[0] for c in got) == ["F F", "L F gdn", "L F gla", "L L gdn", "L L gla"], why=str(got))
+    for c in got:
+        check([line.split(":")[0] for line in c[1:]] == ["hops 1, m 3", "hops 1, m 5"] and all("2 seeds" in x for x in c[1:]), why=str(c))
+    mean, = rows("SELECT 100 * avg(accuracy) FROM runs WHERE pattern = 'L F' AND mixer = 'gla' AND table_size = 5")[0]
+    check(any(c[0] == "L F gla" and f"hops 1, m 5: {mean:.2f} %" in c[2] for c in got), why=f"{mean} {got}")
+    check("1 hop, width 16, 2 seeds each, at most 2 steps" in words and "24 runs." in words, why=words)
+    before = read("all.svg")
+    check(sweep(FEW, "--picture", "again.svg")["skipped"] == 24 and read("again.svg") == before, why="a finished sweep draws the same")
+
+
+@case
+def a_database_that_is_half_done_is_drawn_as_far_as_it_is():
+    half = {**FEW, "grid": {**FEW["grid"], "pattern": ["F F"]}, "runs": [{"lr": 1e30, "clip": 0, "steps": 9}]}
+    check(sweep(half)["failed"] == 1)
+    whole = {**FEW, "runs": half["runs"]}
+    before = read("runs.db")
+    r = sweep(whole, "--show", "--picture", "half.svg")
+    check((r["runs"], r["done"], r["failed"]) == (25, 8, 1), why=str(r))
+    got, words = curves("half.svg")
+    check([c[0] for c in got] == ["F F"] and "25 runs, 8 done, 1 failed." in words, why=f"{got} {words}")
+    check(read("runs.db") == before, why="--show wrote")
+    one_line(hopbound("sweep", "sweep.json", "-o", "none.db", "--show"), 1, "none.db: ")
+    check(not os.path.exists("none.db"))
+    r = sweep(whole, "--picture", "whole.svg")
+    check((r["done"], r["skipped"]) == (24, 9) and len(curves("whole.svg")[0]) == 5, why=str(r))
+
+
+@case
+def plans_of_the_same_layers_are_told_apart_by_what_differs():
+    sweep({"base": {**BASE, "steps": 2}, "grid": {"lr": [0.001, 0.25], "norm": ["rms", "layer"], "seed": [1, 2]},
+           "runs": [{"task": {"name": "recall", "pairs": 2, "queries": 1, "keys": 3, "values": 2}, "norm": "rms", "lr": 0.25},
+                    {"task": {"name": "khop", "n": 8, "alphabet": 3, "hops": 2}, "norm": "rms", "lr": 0.25}]},
+          "--picture", "p.svg")
+    got, words = curves("p.svg")
+    names = [f"F F, norm {n}, lr {x}" for n in ("rms", "layer") for x in ("0.001", "0.25")]
+    check(sorted(c[0] for c in got) == sorted(names + 2 * ["F F, norm rms, lr 0.25"]), why=str(got))
+    check("recall, width 16, 1 seed each" in words and "khop, " in words and "tokens of the prompt" in words, why=words)
+
+
+@case
+def a_picture_that_cannot_be_written_is_known_before_the_training():
+    sweep({"base": {**BASE, "steps": 1}})
+    r = hopbound("sweep", "sweep.json", "-o", "new.db", "--picture", "no/such/dir.svg")
+    one_line(r, 1, "no/such/dir.svg: ")
+    check(not os.path.exists("new.db"), r)
+    one_line(hopbound("sweep", "sweep.json", "-o", "runs.db", "--show", "--picture", "no/such/dir.svg"), 1, "no/such/dir.svg: ")
+
+
+@case
+def an_accuracy_above_the_ceiling_is_called_a_bug():
+    plan = {"base": {**BASE, "d_model": 4, "heads": 1, "head_dim": 1, "steps": 1, "mixer": "linear", "pattern": "L", "eval_count": 256,
+                     "task": {"hops": 1, "m": 64}}}
+    sweep(plan, "--threads", 1)
+    with sqlite3.connect("runs.db") as db:
+        ceiling, = db.execute("SELECT ceiling FROM runs").fetchone()
+        db.execute("UPDATE measurements SET correct = instances, accuracy = 1 WHERE last = 1")
+    check(ceiling < 0.9, why=f"the ceiling is {ceiling}")
+    for more in ((), ("--show",), ("--show", "--picture", "p.svg")):
+        r = hopbound("sweep", "sweep.json", "-o", "runs.db", "--quiet", *more)
+        check(r.code == 1 and "a bug: L at hops 1, m 64 answers 1.0000" in r.err and r.err.count("\n") == 1, r)
 
 
 @case

@@ -1,0 +1,222 @@
+/* Sets whose truth is known: every operation is compared, case by case, with what it does to numbers. */
+#include "test.h"
+
+#include <hopbound/base.h>
+
+#include "walk.h"
+
+enum { A = 1, B = 2, AS = 24, BS = 512, HEADS = 24, WIDTH = 40, FILLED = 12, ALL = HEADS * WIDTH };
+
+/* What head h holds in column c when the variables are a and b: something for some values of a, else 0. */
+static double truth(int64_t column, int64_t a, int64_t b)
+{
+    int64_t h = column / WIDTH, c = column % WIDTH;
+    hop_rng rng;
+    hop_rng_init(&rng, (uint64_t)(b * FILLED + c), 7);
+    if (a % HEADS != h || c >= FILLED) return 0;
+    return (c % 3 == 0 ? 0.25 : 0) + (float)hop_rng_normal(&rng);
+}
+
+/* What a set says of column c in that case. */
+static ival said(const hop__set *s, int64_t a, int64_t b, int64_t c)
+{
+    ival x = ival_point(s->mid[c]);
+    for (int t = 0; t < s->terms; t++) {
+        const hop__term *u = &s->term[t];
+        int64_t row = 0;
+        for (int k = 0; k < u->vars; k++) row = row * u->classes[k] + u->of[k][u->var[k] == A ? a : b];
+        x = ival_add(x, ival_point(hop__term_at(u, row, c)));
+    }
+    if (s->rel[c] > 0) x = ival_widen(x, ival_up(s->rel[c] * ival_mag(x)));
+    return ival_widen(x, s->rad[c]);
+}
+
+static void expect(const hop__set *s, int64_t a, int64_t b, int64_t c, double x, double near)
+{
+    ival is = said(s, a, b, c), range = hop__set_range(s, c);
+    if (!(is.lo <= x && x <= is.hi && is.hi - is.lo <= near * (1 + fabs(x))))
+        fail_msg("column %d at %d, %d is %.17g, not in [%.17g, %.17g]", (int)c, (int)a, (int)b, x, is.lo,
+                 is.hi);
+    if (!(range.lo <= x && x <= range.hi && fabs(x) <= s->mag[c]))
+        fail_msg("column %d, which is %.17g, is not in its range", (int)c, x);
+}
+
+/* One head: a table over b, read for some values of a only. */
+static hop__set *head(hop__memory *m, int64_t h)
+{
+    hop__set *x = hop__set_new(m, WIDTH), *by = hop__set_new(m, 1);
+    hop__term *t = hop__set_add_term(m, x, B, BS, NULL, 0), *cases = hop__set_add_term(m, by, A, AS, NULL, 0);
+    bool *where = hop__take(m, AS, sizeof *where);
+    assert_non_null(t), assert_non_null(cases), assert_non_null(where);
+    for (int64_t c = 0; c < FILLED; c++) x->mid[c] = c % 3 == 0 ? 0.25 : 0;
+    for (int64_t b = 0; b < BS; b++)
+        for (int64_t c = 0; c < FILLED; c++)
+            *hop__term_cell(t, b, c) = truth(h * WIDTH + c, h, b) - x->mid[c];
+    for (int64_t a = 0; a < AS; a++) where[a] = a % HEADS == h;
+    hop__set_tidy(m, x);
+    hop__set *y = hop__set_where(m, x, cases, where);
+    assert_non_null(y);
+    return y;
+}
+
+static hop__set *heads(hop__memory *m)
+{
+    const hop__set *each[HEADS];
+    for (int64_t h = 0; h < HEADS; h++) each[h] = head(m, h);
+    hop__set *all = hop__set_beside(m, each, HEADS);
+    assert_non_null(all);
+    return all;
+}
+
+/* Some cases, of every value of a. */
+#define EACH_CASE(a, b)              \
+    for (int64_t a = 0; a < AS; a++) \
+        for (int64_t b = a % 5; b < BS; b += 37)
+
+static void heads_that_read_in_turn_stand_apart(void **state)
+{
+    hop__memory m = {0};
+    hop__set *s = heads(&m);
+    (void)state;
+    int apart = 0; /* and one table of which head reads, where its numbers do not vary otherwise */
+    for (int t = 0; t < s->terms; t++) apart += s->term[t].count == FILLED && s->term[t].rows == 2 * BS;
+    assert_true(apart == HEADS && s->terms == HEADS + 1);
+    EACH_CASE(a, b) for (int64_t c = 0; c < ALL; c++) expect(s, a, b, c, truth(c, a, b), 1e-14);
+    hop__memory_free(&m);
+}
+
+static void columns_that_are_taken_are_one_table(void **state)
+{
+    hop__memory m = {0};
+    hop__set *s = heads(&m), *copy = hop__set_copy(&m, s), *two = hop__set_columns(&m, s, WIDTH, 2 * WIDTH);
+    int64_t back[ALL];
+    (void)state;
+    for (int64_t c = 0; c < ALL; c++) back[c] = ALL - 1 - c;
+    hop__set *turned = hop__set_gather(&m, s, back, ALL), *joined = hop__set_joined(&m, two);
+    assert_non_null(copy), assert_non_null(two), assert_non_null(turned), assert_non_null(joined);
+    assert_int_equal(two->terms, 2);
+    assert_int_equal(joined->terms, 1);
+    hop__set *fixed = hop__set_copy(&m, s);
+    hop__set_fix(&m, fixed, A, 3);
+    EACH_CASE(a, b)
+    {
+        for (int64_t c = 0; c < ALL; c++) {
+            expect(copy, a, b, c, truth(c, a, b), 1e-14);
+            expect(turned, a, b, c, truth(back[c], a, b), 1e-14);
+            expect(fixed, a, b, c, truth(c, 3, b), 1e-14);
+        }
+        for (int64_t c = 0; c < 2 * WIDTH; c++) {
+            expect(two, a, b, c, truth(WIDTH + c, a, b), 1e-14);
+            expect(joined, a, b, c, truth(WIDTH + c, a, b), 1e-14);
+        }
+    }
+    hop__memory_free(&m);
+}
+
+/* Of all heads one reads at a time: what they may be off, relatively, is not added up. */
+static void linear_maps_of_tables_apart_hold_what_numbers_give(void **state)
+{
+    enum { FEW = 3, MANY = 130 };
+    static float w[MANY * ALL];
+    hop_rng rng;
+    hop_rng_init(&rng, 1, 2);
+    (void)state;
+    for (int64_t i = 0; i < MANY * ALL; i++) w[i] = (float)hop_rng_normal(&rng);
+    for (int64_t out = FEW; out <= MANY; out += MANY - FEW)
+        for (int relative = 0; relative < 2; relative++) {
+            hop__memory m = {0};
+            hop__set *s = heads(&m);
+            for (int64_t c = 0; relative && c < ALL; c++) s->rel[c] = 1e-3;
+            hop__matrix map = {.w = w, .out = out, .in = ALL, .row_step = ALL, .col_step = 1};
+            hop__set *y = hop__set_linear(&m, s, map);
+            assert_non_null(y);
+            if (out == FEW) assert_int_equal(y->terms, 2);
+            for (int64_t i = 0; i < out; i += 3) {
+                double most = 0;
+                EACH_CASE(a, b)
+                {
+                    double sum = 0, mag = 0;
+                    for (int64_t c = a % HEADS * WIDTH; c < (a % HEADS + 1) * WIDTH; c++) {
+                        sum += w[i * ALL + c] * truth(c, a, b);
+                        mag += fabs(w[i * ALL + c] * truth(c, a, b));
+                    }
+                    most = fmax(most, mag);
+                    expect(y, a, b, i, sum, 1);
+                    expect(y, a, b, i, sum + (relative ? 9e-4 * mag : 0), 1);
+                }
+                /* float32 sums of all heads' numbers are allowed for, but rel only of the one that reads; the
+                 * cases that are not looked at here may have somewhat more */
+                assert_true(y->rad[i] < (relative ? 5e-3 : 1e-3) * most);
+            }
+            hop__memory_free(&m);
+        }
+}
+
+static void square(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    const double *by = arg;
+    *y = hop__times(ival_mul(x[0], x[0]), ival_point(by[block]));
+}
+
+static void product(const void *arg, int64_t block, const ival *x, ival *y)
+{
+    (void)arg, (void)block;
+    *y = hop__times(x[0], x[1]);
+}
+
+static void maps_of_tables_apart_hold_what_numbers_give(void **state)
+{
+    hop__memory m = {0};
+    hop__set *s = heads(&m);
+    double by[ALL];
+    (void)state;
+    for (int64_t c = 0; c < ALL; c++) by[c] = (double)(c % 8);
+    hop__set *y =
+                 hop__set_map(&m, s, (hop__blocks){.count = ALL, .in = 1, .out = 1, .fn = square, .arg = by}),
+             *z = hop__set_map(&m, s, (hop__blocks){.count = ALL / 2, .in = 2, .out = 1, .fn = product});
+    assert_non_null(y), assert_non_null(z);
+    assert_true(y->terms > 1);
+    EACH_CASE(a, b) for (int64_t c = 0; c < ALL; c++)
+    {
+        double x = truth(c, a, b);
+        expect(y, a, b, c, x * x * by[c], 1e-5);
+        if (c % 2 == 0) expect(z, a, b, c / 2, x * truth(c + 1, a, b), 1e-5);
+    }
+    hop__memory_free(&m);
+}
+
+/* A stream that the heads are added to, all at once or one after the other. */
+static void sums_of_tables_apart_are_one_table(void **state)
+{
+    hop__memory m = {0};
+    hop__set *sum = hop__set_new(&m, WIDTH);
+    (void)state;
+    hop__set_tidy(&m, sum);
+    for (int64_t h = 0; h < HEADS; h++) sum = hop__set_add(&m, sum, head(&m, h));
+    static float w[WIDTH * ALL];
+    for (int64_t c = 0; c < ALL; c++) w[c % WIDTH * ALL + c] = 1;
+    hop__matrix map = {.w = w, .out = WIDTH, .in = ALL, .row_step = ALL, .col_step = 1};
+    hop__set *once = hop__set_linear(&m, heads(&m), map);
+    assert_non_null(sum), assert_non_null(once);
+    assert_true(sum->terms == 1 && once->terms == 1);
+    assert_int_equal(once->term[0].rows, BS); /* whoever reads reads the same */
+    EACH_CASE(a, b) for (int64_t c = 0; c < WIDTH; c++)
+    {
+        double x = truth(a % HEADS * WIDTH + c, a, b);
+        expect(sum, a, b, c, x, 1e-3);
+        expect(once, a, b, c, x, 1e-3);
+    }
+    hop__memory_free(&m);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heads_that_read_in_turn_stand_apart),
+        cmocka_unit_test(columns_that_are_taken_are_one_table),
+        cmocka_unit_test(linear_maps_of_tables_apart_hold_what_numbers_give),
+        cmocka_unit_test(maps_of_tables_apart_hold_what_numbers_give),
+        cmocka_unit_test(sums_of_tables_apart_are_one_table),
+    };
+    return cmocka_run_group_tests_name("sets", tests, NULL, NULL);
+}
