@@ -348,13 +348,14 @@ bool hop__skips_nothing(const hop_op *op, const float *d)
     return true;
 }
 
-/* What swings was rounded before its factor was taken off: below the normal numbers by a unit that may be
- * twice as large beside it. */
+/* What swings was rounded before its factor was taken off: a product that is exact beside it need not have
+ * been, and below the normal numbers the unit may be twice as large. */
 static hop__set *finely_rounded(hop__memory *m, hop__set *y)
 {
     for (int64_t c = 0; c < y->width; c++) {
         if (y->mag[c] == 0) continue;
         y->rad[c] = ival_up(y->rad[c] + 0x1p-149);
+        y->rel[c] = ival_up(y->rel[c] + 0x1p-22);
         y->least[c] = -INFINITY, y->most[c] = INFINITY;
     }
     hop__set_tidy(m, y);
