@@ -24,8 +24,9 @@ typedef struct manner {
     int64_t groups;      /* of a Mamba-2 layer; 0: one */
     bool norm_in_groups; /* of its output */
     bool latent_queries; /* where q_lora_rank is absent */
-    const char *left;    /* what is left out of the network; NULL: nothing */
-    const char *refuse;  /* why it cannot be; NULL: it can */
+    bool no_mlp;
+    const char *left;   /* what is left out of the network; NULL: nothing */
+    const char *refuse; /* why it cannot be; NULL: it can */
 } manner;
 
 #define IDLE_RELU2    "its MLPs' squared ReLU: a ReLU, and idle"
@@ -49,6 +50,7 @@ static const manner manners[] = {
     {" nemotron_h nemotron_h_v2 ",              0, 1, 1e-5, .groups = 8, .norm_in_groups = true, .left = IDLE_RELU2},
     {" granitemoehybrid ",                      0, 1, 1e-6, .left = MULTIPLIERS},
     {" bamba ",                                 10000, 0.5, 1e-5, .left = NULL},
+    {" mamba2 ",                                0, 1, 1e-5, .groups = 8, .no_mlp = true},
     {" jamba ",                                 0, 1, 1e-6, .left = "norms of its Mamba layers' dt, B and C"},
     {" minimax_text_01 minimax_m1 minimax ", .refuse = POST_NORM},
     {" phimoe ", .refuse = LAYER_NORM},
@@ -100,7 +102,7 @@ static const char *foreign(const hop_hf_layer *l)
     return strchr("FSL-E", l->letter) ? NULL : hop_hf_letter_means(l->letter);
 }
 
-/* Layers that no block of ours is, and models without attention. */
+/* Layers that no block of ours is, and models without attention whose states hold no table. */
 static void check_layers(shaper *s)
 {
     const hop_hf_plan *p = s->r.plan;
@@ -111,7 +113,8 @@ static void check_layers(shaper *s)
         snprintf(why, sizeof why, "layer %lld: %s", (long long)i, reason);
         refuse(s, why);
     }
-    if (s->r.status == HOP_OK && !p->attention.kind[0]) refuse(s, "no layer attends");
+    if (s->r.status == HOP_OK && !p->attention.kind[0] && p->linear.key_rows == 0)
+        refuse(s, "no layer attends, and no weights are known with which its states hold tables");
     if (s->r.status == HOP_OK && p->tied) refuse(s, "its layers share their weights");
     if (s->r.status == HOP_OK && p->sliding.kind[0]) refuse(s, "its layers with a window have other heads");
 }
@@ -200,6 +203,10 @@ static void put_attention(shaper *s)
     const hop_hf_plan *p = s->r.plan;
     hop_config *c = s->c;
     static const char *const kinds[] = {"full", "window"};
+    if (!a->kind[0]) { /* recurrent layers only, which have settings of their own */
+        c->heads = c->kv_heads = p->linear.shape[0], c->head_dim = p->linear.shape[1];
+        return;
+    }
     c->heads = a->heads, c->kv_heads = a->kv_heads ? a->kv_heads : a->heads, c->head_dim = a->qk_dim;
     if (strcmp(a->kind, "mla") == 0) {
         put_latent(s);
@@ -293,6 +300,7 @@ static void put_ends(shaper *s)
     s->c->norm = HOP_NORM_RMS;
     s->c->norm_eps = real_or_class(s, "rms_norm_eps|layer_norm_epsilon|layer_norm_eps|norm_eps", s->as->eps);
     s->c->mlp = s->as->left && strcmp(s->as->left, IDLE_RELU2) == 0 ? HOP_MLP_RELU : HOP_MLP_SWIGLU;
+    if (s->as->no_mlp) s->c->mlp = HOP_MLP_NONE;
     const char *key = "tie_word_embeddings";
     s->c->tied = hop__hf_flag(hop__hf_has(&s->r, key) ? &s->r : &outer, key, s->as->tied);
     if (s->r.status == HOP_OK) s->r.status = outer.status;
