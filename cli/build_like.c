@@ -16,7 +16,8 @@ hop_status build_like(hop_config *c, hop_text *notes, const build_args *a, hop_e
     hop_json_free(&doc);
     if (s != HOP_OK) return hop_fail_in(err, s, a->like.text);
     c->mlp_hidden = a->mlp_hidden.given ? a->mlp_hidden.integer : IDLE_HIDDEN;
-    hop_text_printf(notes, "MLPs of %lld hidden units, all idle\n", (long long)c->mlp_hidden);
+    if (c->mlp != HOP_MLP_NONE)
+        hop_text_printf(notes, "MLPs of %lld hidden units, all idle\n", (long long)c->mlp_hidden);
     hop_text_add(notes, "added: a position table, since nothing else says where a token stands\n");
     return HOP_OK;
 }

@@ -49,14 +49,46 @@ typedef struct norm_arg {
     const float *w, *bias; /* [dim] for each block, or the same for all */
     int64_t dim;
     double eps;
-    const ival *epses;  /* [groups]: what it is beside rows that swing; NULL: eps */
-    bool centred, each; /* each: every block has its own weights */
-    ival *room;         /* [2 dim] */
+    const hop__swing *swing; /* of what is normed; NULL: it does not */
+    bool centred, each;      /* each: every block has its own weights */
+    ival *room;              /* [3 dim] */
 } norm_arg;
 
-static ival eps_of(const norm_arg *a, int64_t group)
+/* f x / sqrt(mean (f x)² + eps) = x / sqrt(mean x² + eps / f²): what swings as a whole swings no more behind
+ * a norm, whose eps seems to instead. This is eps / f² for the factor of column c's head. */
+static ival eps_of(const norm_arg *a, int64_t c)
 {
-    return a->epses ? a->epses[group] : ival_point(a->eps);
+    double by = a->swing ? a->swing->by[c / a->swing->dim] : 0;
+    if (by == 0) return ival_point(a->eps);
+    return (ival){a->eps / ((1 + by) * (1 + by)) * (1 - 0x1p-40),
+                  a->eps / ((1 - by) * (1 - by)) * (1 + 0x1p-40)};
+}
+
+/* The same with the squares of other heads, which have factors of their own: out [dim] gets (g/f)² of those
+ * of a head with the factor g. `column`: of x[0]; room [dim]. */
+static void other_heads_squares(ival *out, const ival *x, const norm_arg *a, int64_t column, ival *room)
+{
+    const hop__swing *s = a->swing;
+    int64_t first = column / s->dim, heads = (column + a->dim - 1) / s->dim - first + 1; /* at most dim */
+    for (int64_t h = 0; h < heads; h++) room[h] = (ival){0, 0};
+    for (int64_t i = 0; i < a->dim; i++) {
+        ival *of = &room[(column + i) / s->dim - first];
+        *of = ival_add(*of, ival_square(x[i]));
+    }
+    for (int64_t h = 0, from = 0; h < heads; h++) {
+        int64_t end = (first + h + 1) * s->dim - column < a->dim ? (first + h + 1) * s->dim - column : a->dim;
+        double f = s->by[first + h];
+        ival more = {0, 0};
+        for (int64_t k = 0; k < heads; k++) {
+            if (k == h || room[k].hi == 0) continue;
+            double g = s->by[first + k], least = (1 - g) / (1 + f), most = (1 + g) / (1 - f);
+            more = ival_add(more, (ival){ival_down(room[k].lo * least * least * (1 - 0x1p-40)),
+                                         ival_up(room[k].hi * most * most * (1 + 0x1p-40))});
+        }
+        other_squares(out + from, x + from, end - from);
+        for (int64_t i = from; i < end; i++) out[i] = ival_add(out[i], more);
+        from = end;
+    }
 }
 
 static void l2_block(const void *arg, int64_t block, const ival *x, ival *y)
@@ -86,14 +118,17 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
         y[i] = ival_add(ival_scale(x[i], 1 - 1 / n), ival_scale(rest, -1 / n));
         y[i] = ival_widen(y[i], error * mag);
     }
-    ival *c = a->room, *others = a->room + a->dim, eps = eps_of(a, block);
+    ival *c = a->room, *others = a->room + a->dim;
     for (int64_t i = 0; i < a->dim; i++) c[i] = y[i];
     /* The sum of squares must neither overflow nor drown in what squares lose below the normal numbers. */
     ival all = squares(c, a->dim);
-    other_squares(others, c, a->dim);
-    bool fits = all.hi < HOP__LARGEST && all.lo / n + eps.lo > 1e-30;
+    if (a->swing)
+        other_heads_squares(others, c, a, block * a->dim, a->room + 2 * a->dim);
+    else
+        other_squares(others, c, a->dim);
+    bool fits = all.hi < HOP__LARGEST && all.lo / n + a->eps > 1e-29; /* factors are from 1/2 to 3/2 */
     for (int64_t i = 0; i < a->dim; i++) {
-        ival v = over_root(c[i], others[i], 1 / n, eps, error);
+        ival v = over_root(c[i], others[i], 1 / n, eps_of(a, block * a->dim + i), error);
         y[i] = hop__float(ival_scale(v, w[i]));
         if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
         if (!fits) y[i] = (ival){-INFINITY, INFINITY};
@@ -102,11 +137,26 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
 
 /* ---- one factor for all rows ------------------------------------------------------------------ */
 
+/* A column of the only head of a group whose numbers are not all 0; -1: there are several such heads; -2:
+ * there is none. */
+static int64_t only_head(const ival *range, const norm_arg *a, int64_t group)
+{
+    int64_t of = -2, dim = a->swing->dim;
+    for (int64_t i = 0; i < a->dim; i++) {
+        if (ival_mag(range[i]) == 0) continue;
+        if (of >= 0 && of / dim != (group * a->dim + i) / dim) return -1;
+        of = group * a->dim + i;
+    }
+    return of;
+}
+
 /* What a norm multiplies the numbers of a group by, whatever the row: false when that varies widely, or when
  * the sum of squares may leave float32's range. `range` [dim]: of the group's columns. */
 static bool common_factor(const ival *range, const norm_arg *a, int64_t group, bool l2, ival *factor)
 {
-    ival all = squares(range, a->dim), eps = l2 ? ival_point(L2_EPS) : eps_of(a, group);
+    int64_t of = a->swing ? only_head(range, a, group) : 0;
+    if (of == -1) return false;
+    ival all = squares(range, a->dim), eps = l2 ? ival_point(L2_EPS) : eps_of(a, of < 0 ? 0 : of);
     double by = l2 ? 1 : 1 / (double)a->dim;
     *factor = (ival){0, 0};
     if (all.hi == 0) return eps.lo > 0; /* zeros stay what they are, unless it is 0 / 0 */
@@ -185,7 +235,7 @@ static hop__set *normed(hop__memory *m, const hop__set *x, int64_t groups, norm_
 {
     hop__set *y = with_one_factor(m, x, groups, &a, l2);
     if (y || m->status != HOP_OK) return y;
-    a.room = hop__take(m, 2 * a.dim, sizeof *a.room);
+    a.room = hop__take(m, 3 * a.dim, sizeof *a.room);
     hop__blocks each = {groups, a.dim, a.dim, l2 ? l2_block : norm_block, &a};
     return relative ? hop__set_map_relative(m, x, each) : hop__set_map(m, x, each);
 }
@@ -199,35 +249,6 @@ hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const 
     return normed(m, x, 1, a, false, false);
 }
 
-/* The head of a group's numbers that are not 0; -1: there are several; -2: all are 0. */
-static int64_t only_head(const hop__set *x, const hop__swing *s, int64_t from, int64_t dim)
-{
-    int64_t head = -2;
-    for (int64_t c = from; c < from + dim; c++) {
-        if (x->mag[c] == 0) continue;
-        if (head >= 0 && head != c / s->dim) return -1;
-        head = c / s->dim;
-    }
-    return head;
-}
-
-/* f x / sqrt(mean (f x)² + eps) = x / sqrt(mean x² + eps / f²): what swings as a whole swings no more behind
- * a norm, whose eps seems to instead. NULL, and no status: some group has several heads, each with its
- * factor. */
-static ival *swinging_eps(hop__memory *m, const hop__set *x, const hop__swing *s, int64_t groups,
-                          const norm_arg *a)
-{
-    ival *eps = hop__take(m, groups, sizeof *eps);
-    for (int64_t g = 0; eps && g < groups; g++) {
-        int64_t head = only_head(x, s, g * a->dim, a->dim);
-        if (head == -1) return NULL;
-        double by = head >= 0 ? s->by[head] : 0;
-        eps[g] = (ival){a->eps / ((1 + by) * (1 + by)) * (1 - 0x1p-40),
-                        a->eps / ((1 - by) * (1 - by)) * (1 + 0x1p-40)};
-    }
-    return eps;
-}
-
 hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
                            const float *bias, const hop__swing *swing)
 {
@@ -235,11 +256,7 @@ hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, 
     int64_t groups = op->groups > 1 ? op->groups : 1;
     if (op->kind == HOP_OP_L2) return normed(m, x, groups, a, true, true);
     a.w = weight;
-    if (swing && swing->by) {
-        a.epses = swinging_eps(m, x, swing, groups, &a);
-        if (!a.epses) x = hop__set_swung(m, x, swing, 0);
-        if (!x) return NULL;
-    }
+    if (swing && swing->by) a.swing = swing;
     if (op->kind == HOP_OP_GROUPNORM) a.bias = bias, a.centred = a.each = true;
     return normed(m, x, groups, a, false, op->kind == HOP_OP_RMS);
 }
