@@ -3,7 +3,7 @@
 
 #include <hopbound/base.h>
 
-#include "walk.h"
+#include "reader.h"
 
 enum { A = 1, B = 2, AS = 24, BS = 512, HEADS = 24, WIDTH = 40, FILLED = 12, ALL = HEADS * WIDTH };
 
@@ -209,6 +209,70 @@ static void sums_of_tables_apart_are_one_table(void **state)
     hop__memory_free(&m);
 }
 
+/* Two tables over the same variables that became small only after they had been refused as one: what adding
+ * their rows loses stays in the box of a sum. */
+static void sums_keep_what_joining_tables_loses(void **state)
+{
+    enum { VALUES = 4096 };
+    hop__memory m = {0};
+    hop__set *x = hop__set_new(&m, 1), *nothing = hop__set_new(&m, 1);
+    int32_t *even = hop__take(&m, VALUES, sizeof *even), *odd = hop__take(&m, VALUES, sizeof *odd);
+    (void)state;
+    for (int32_t i = 0; i < VALUES; i++) even[i] = i / 2, odd[i] = (i + 1) / 2 % (VALUES / 2);
+    for (int i = 0; i < 2; i++) {
+        const int32_t *of = i ? odd : even;
+        hop__term like = {.vars = 2, .var = {A, B}, .values = {VALUES, VALUES}, .of = {of, of}};
+        like.classes[0] = like.classes[1] = VALUES / 2;
+        hop__term *t = hop__set_term_over(&m, x, &like, 0, 1);
+        assert_non_null(t);
+        for (int64_t b = 0; b < VALUES / 2; b++)
+            for (int64_t a = 1; a < VALUES / 2; a++)
+                *hop__term_cell(t, a * (VALUES / 2) + b, 0) = b ? (i ? 0x1p-60 : 1) : 0;
+    }
+    hop__set_tidy(&m, x);
+    hop__set_tidy(&m, nothing);
+    assert_int_equal(m.status, HOP_OK);
+    assert_true(x->terms == 2 && x->term[0].rows == 4 && x->term[1].rows == 4);
+    hop__set *sum = hop__set_add(&m, x, nothing);
+    assert_non_null(sum);
+    assert_int_equal(sum->terms, 1);
+    assert_true(sum->rad[0] >= 0x1p-60);
+    hop__memory_free(&m);
+}
+
+/* No weight is below 0 only if none is at any position, also where two tables tell positions apart that are
+ * too large to be one. */
+static void own_weights_are_of_every_position(void **state)
+{
+    enum { KEYS = 128, PLACES = 1 << 20, LOW = 5 };
+    hop__memory m = {0};
+    hop__walk w = {.m = &m};
+    w.facts.classes = 1, w.facts.length = PLACES, w.facts.class[0].count = PLACES;
+    hop__set *q = hop__set_new(&m, KEYS), *k = hop__set_new(&m, KEYS), *v = hop__set_new(&m, 1);
+    int32_t *own_row = hop__take(&m, PLACES, sizeof *own_row),
+            *parity = hop__take(&m, PLACES, sizeof *parity);
+    (void)state;
+    for (int32_t i = 0; i < PLACES; i++) own_row[i] = i, parity[i] = i % 2;
+    hop__term like = {.vars = 1, .var = {HOP__POS}, .values = {PLACES}, .classes = {PLACES}, .of = {own_row}};
+    hop__term *each = hop__set_term_over(&m, k, &like, 0, 1);
+    assert_non_null(each);
+    for (int64_t i = 0; i < PLACES; i++) *hop__term_cell(each, i, 0) = i == LOW ? -8 : 1 + (double)i / PLACES;
+    hop__term *two = hop__set_add_term(&m, k, HOP__POS, PLACES, parity, 2);
+    assert_non_null(two);
+    for (int64_t r = 0; r < 2; r++) *hop__term_cell(two, r, KEYS - 1) = 0.25 * (double)(r + 1);
+    q->mid[0] = q->mid[KEYS - 1] = v->mid[0] = 1;
+    hop__set_tidy(&m, q), hop__set_tidy(&m, v), hop__set_tidy(&m, k);
+    k = m.status == HOP_OK ? hop__set_columns(&m, k, 0, KEYS) : NULL;
+    assert_non_null(k);
+    assert_int_equal(k->terms, 2);
+    hop__shape s = {.w = &w, .heads = 1, .keys = KEYS, .values = 1, .q_heads = 1, .scale = 1, .steps = 1};
+    s.q = &q, s.k = &k, s.v = &v;
+    hop__reader r = {.s = &s, .q = q, .k = &k, .v = &v, .turned = 1};
+    double ratio, own = hop__own_weight(&r, 1, &ratio);
+    assert_true(own == -1); /* nothing is said */
+    hop__memory_free(&m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -217,6 +281,8 @@ int main(void)
         cmocka_unit_test(linear_maps_of_tables_apart_hold_what_numbers_give),
         cmocka_unit_test(maps_of_tables_apart_hold_what_numbers_give),
         cmocka_unit_test(sums_of_tables_apart_are_one_table),
+        cmocka_unit_test(sums_keep_what_joining_tables_loses),
+        cmocka_unit_test(own_weights_are_of_every_position),
     };
     return cmocka_run_group_tests_name("sets", tests, NULL, NULL);
 }

@@ -159,17 +159,19 @@ hop__set *hop__set_beside(hop__memory *m, const hop__set *const *sets, int count
 hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y)
 {
     hop__set *s = hop__set_new(m, x->width);
+    double *rad = hop__take(m, x->width, sizeof *rad); /* of x, and what joining its rows has lost */
     x = hop__set_settled(m, (hop__set *)x), y = hop__set_settled(m, (hop__set *)y);
-    if (!s || !x || !y) return NULL;
+    if (!s || !x || !y || !rad) return NULL;
     put_columns(m, s, x, 0, x->width);
-    put_columns(m, s, y, 0, x->width); /* mid and rad are y's now, and what joining rows has lost */
+    memcpy(rad, s->rad, sizeof *rad * (size_t)x->width);
+    put_columns(m, s, y, 0, x->width); /* mid and rad are y's now, and what joining its rows has lost */
     hop__set_unbound(s);
     for (int64_t c = 0; m->status == HOP_OK && c < x->width; c++) {
         int grid = x->grid[c] < y->grid[c] ? x->grid[c] : y->grid[c];
         double mag = x->mag[c] + y->mag[c];
         bool one = x->mag[c] == 0 || y->mag[c] == 0;
-        bool both = x->rad[c] != 0 && s->rad[c] != 0;
-        s->rad[c] += x->rad[c];
+        bool both = rad[c] != 0 && s->rad[c] != 0;
+        s->rad[c] += rad[c];
         if (both) s->rad[c] = ival_up(s->rad[c]);
         if (!one && !hop__exact_sum(grid, mag))
             s->rad[c] = ival_up(s->rad[c] + HOP_UNIT_ROUNDOFF * mag + 0x1p-149);

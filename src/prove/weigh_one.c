@@ -91,6 +91,16 @@ ival hop__followed_weights(const hop__reader *r, int64_t cases, const int64_t *t
     return all;
 }
 
+/* Do rows of places tell all that positions decide? Not where several tables are left that were too large to
+ * be one. */
+static bool one_table_of_places(const hop__set *k)
+{
+    int tables = 0;
+    for (int t = 0; t < k->terms; t++)
+        tables += k->term[t].vars == 1 && k->term[t].var[0] == HOP__POS && !k->term[t].mixture;
+    return tables <= 1;
+}
+
 /* Where nothing decays or turns and no weight is below 0: the least weight that a token gives itself, else
  * -1. *ratio: the absolute values of a weight's products together are at most so many times the weight. */
 double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio)
@@ -103,6 +113,7 @@ double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio)
     hop__places places[HOP__MOST_CLASSES];
     for (int p = 0; p < f->classes; p++) {
         if (!r->v[p]) continue;
+        if (!one_table_of_places(r->k[p])) return -1;
         if (!hop__places_of(s->w->m, &f->class[p], r -> k[p], &places[p])) return -1;
         work += (double)cases * (double)places[p].rows * (double)s->keys;
     }
