@@ -4,6 +4,22 @@
 
 #include "set.h"
 
+#include <string.h>
+
+/* Rows are told apart by the bits of their numbers: FNV-1a over words, begun with HOP__HASH. Whoever finds
+ * two hashes equal compares the rows. */
+#define HOP__HASH 1469598103934665603u
+static inline uint64_t hop__hash_numbers(uint64_t h, const double *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t bits;
+        memcpy(&bits, &x[i], sizeof bits);
+        h = (h ^ bits) * 1099511628211u;
+        h ^= h >> 29;
+    }
+    return h;
+}
+
 static inline int64_t hop__term_product(const hop__term *t)
 {
     int64_t rows = 1;

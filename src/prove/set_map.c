@@ -90,24 +90,12 @@ static hop__set *one_term_a_block(hop__memory *m, const hop__set *x, const hop__
 /* Rows that have the same numbers in a block have the same results: the rows met last, by their numbers. */
 enum { REMEMBERED = 1024 };
 
-static uint64_t block_hash(const double *x, int64_t n)
-{
-    uint64_t h = 0;
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        h = (h ^ bits) * 0x9e3779b97f4a7c15u;
-        h ^= h >> 32;
-    }
-    return h;
-}
-
 /* A row before r that has row r's numbers in columns lo .. hi - 1, or -1: none is remembered, but r is now.
  */
 static int64_t same_row(const hop__term *t, int64_t r, int64_t lo, int64_t hi, int32_t *last)
 {
     const double *x = hop__term_row(t, r) + (lo - t->first);
-    int32_t *slot = &last[block_hash(x, hi - lo) % REMEMBERED];
+    int32_t *slot = &last[hop__hash_numbers(HOP__HASH, x, hi - lo) % REMEMBERED];
     int64_t before = *slot - 1;
     *slot = (int32_t)(r + 1);
     if (before < 0) return -1;

@@ -6,22 +6,12 @@
 
 /* ---- equal rows ---------------------------------------------------------------------------- */
 
-static uint64_t run_hash(uint64_t h, const double *x, int64_t n)
-{
-    for (int64_t i = 0; i < n; i++) {
-        uint64_t bits;
-        memcpy(&bits, &x[i], sizeof bits);
-        h = (h ^ bits) * 1099511628211u;
-        h ^= h >> 29;
-    }
-    return h;
-}
-
 static uint64_t slice_hash(const hop__term *t, int k, int64_t c)
 {
-    uint64_t h = 1469598103934665603u;
+    uint64_t h = HOP__HASH;
     int64_t run = hop__term_step(t, k) * t->count;
-    for (int64_t i = 0; i < hop__term_runs(t, k); i++) h = run_hash(h, hop__term_run(t, k, c, i), run);
+    for (int64_t i = 0; i < hop__term_runs(t, k); i++)
+        h = hop__hash_numbers(h, hop__term_run(t, k, c, i), run);
     return h;
 }
 
