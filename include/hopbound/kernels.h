@@ -143,6 +143,12 @@ void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim
 void hop_rope_part(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
                    int64_t first, double theta);
 
+/* gelu, and its slope for who goes back through it; either may lie where x does. */
+void hop_gelu_keep(float *y, float *slope, const float *x, int64_t n);
+/* x[rows, width] ⊙= by (NULL: stays); what its columns come to is added to sum[width] (NULL: not wanted), row
+ * after row. */
+void hop_mul_sum(float *x, const float *by, float *sum, int64_t rows, int64_t width);
+
 /* Gradients. dx = dy ⊙ f'(x), which may lie where dy does, and y = f(x) once more (NULL: not wanted). relu's
  * slope at 0 is 0. */
 void hop_relu_backward(float *dx, float *y, const float *x, const float *dy, int64_t n);

@@ -3,52 +3,32 @@
 
 /* ---- activations ------------------------------------------------------------------------------ */
 
-typedef struct slope {
-    vf y, dy; /* f(x), f'(x) */
-} slope;
+typedef value_slope slope_fn(vf x);
 
-typedef slope slope_fn(vf x);
-
-INLINE slope relu_slope(vf x)
+INLINE value_slope relu_slope(vf x)
 {
-    return (slope){relu_of(x, x), v_from_bits(v_bits(v_all(1.0f)) & v_lt((vf){0}, x))};
-}
-
-/* Φ(x) + x φ(x). One exponential serves both: Φ(-|x|) is e^(-x²/2) times a polynomial in 1/(1 + p|x|)
- * (Abramowitz and Stegun 7.1.26), off by less than 1e-7; gelu_of, which must be right in relation to itself
- * far out as well, takes another way. */
-INLINE slope gelu_slope(vf x)
-{
-    vu in = v_lt(v_abs(x), v_all(20.0f)), below = v_lt(x, (vf){0});
-    vf near = v_from_bits(v_bits(x) & in), e = v_exp_low(near * near * -0.5f);
-    vf t = 1.0f / (v_abs(near) * 0.231641888f + 1.0f), p = t * 0.5307027145f - 0.7265760135f;
-    p = p * t + 0.7107068705f;
-    p = p * t - 0.142248368f;
-    p = p * t + 0.127414796f;
-    vf tail = p * t * e, phi = v_select(below, tail, 1.0f - tail);
-    phi = v_select(in, phi, v_from_bits(v_bits(v_all(1.0f)) & ~below));
-    return (slope){v_select(in, x * phi, v_select(below, (vf){0}, x)), phi + near * (e * 0.398942280f)};
+    return (value_slope){relu_of(x, x), v_from_bits(v_bits(v_all(1.0f)) & v_lt((vf){0}, x))};
 }
 
 /* s = 1 / (1 + e^-x): s + x s (1 - s). */
-INLINE slope silu_slope(vf x)
+INLINE value_slope silu_slope(vf x)
 {
     vf s = 1.0f / (v_exp(-x) + 1.0f);
     vf near = v_from_bits(v_bits(x) & v_lt(v_abs(x), v_all(88.0f))); /* beyond, x may be infinite */
-    return (slope){x * s, s + near * s * (1.0f - s)};
+    return (value_slope){x * s, s + near * s * (1.0f - s)};
 }
 
 INLINE void map_back(float *dx, float *y, const float *x, const float *dy, int64_t n, slope_fn *fn)
 {
     int64_t i = 0;
     for (; i + LANES <= n; i += LANES) {
-        slope f = fn(v_load(x + i));
+        value_slope f = fn(v_load(x + i));
         vf d = v_load(dy + i) * f.dy;
         if (y) v_store(y + i, f.y);
         v_store(dx + i, d);
     }
     if (i == n) return;
-    slope f = fn(v_load_part(x + i, n - i));
+    value_slope f = fn(v_load_part(x + i, n - i));
     vf d = v_load_part(dy + i, n - i) * f.dy;
     if (y) v_store_part(y + i, f.y, n - i);
     v_store_part(dx + i, d, n - i);
@@ -73,7 +53,7 @@ static void swiglu_back(const hop_swiglu_grad *g, const float *gate, const float
     for (int64_t i = 0; i < n; i += LANES) {
         const int64_t k = hop__min(LANES, n - i);
         vf u = v_load_to(up, i, n), d = v_load_to(dy, i, n);
-        slope f = silu_slope(v_load_to(gate, i, n));
+        value_slope f = silu_slope(v_load_to(gate, i, n));
         v_store_to(g->dgate + i, d * u * f.dy, k);
         v_store_to(g->dup + i, d * f.y, k);
         if (g->y) v_store_to(g->y + i, f.y * u, k);
@@ -82,62 +62,65 @@ static void swiglu_back(const hop_swiglu_grad *g, const float *gate, const float
 
 /* ---- norms ------------------------------------------------------------------------------------ */
 
-typedef struct norm_row {
-    float mean, s;           /* z = (x - mean) s */
-    float about, along;      /* means of e = weight dy and of e z; without a mean, about is 0 */
-    const float *x, *dy, *w; /* of this row */
-} norm_row;
+typedef struct norm_block {
+    norm_rows f;
+    float about[LANES], along[LANES]; /* means of e = weight dy and of e z; without a mean, about is 0 */
+    const float *x, *dy;              /* of these rows */
+    float *dx;
+    int64_t rows, dim;
+} norm_block;
 
-/* n floats from p on, n <= LANES. */
-INLINE vf some(const float *p, const int64_t n)
+INLINE void norm_sums(const norm_block *b, const float *weight, int64_t r, int64_t i, const int64_t n,
+                      vf *about, vf *along)
 {
-    return n == LANES ? v_load(p) : v_load_part(p, n);
-}
-
-INLINE void norm_sums(const norm_row *r, int64_t i, const int64_t n, vf *about, vf *along)
-{
-    vf e = some(r->w + i, n) * some(r->dy + i, n);
+    vf e = some(weight + i, n) * some(b->dy + r * b->dim + i, n);
     *about += e;
-    *along += e * ((some(r->x + i, n) - r->mean) * r->s);
+    *along += e * ((some(b->x + r * b->dim + i, n) - b->f.mean[r]) * b->f.s[r]);
 }
 
-INLINE void norm_means(norm_row *r, int64_t n, const bool centred)
+INLINE void norm_means(norm_block *b, const float *weight, const bool centred)
 {
-    vf about = (vf){0}, along = (vf){0};
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) norm_sums(r, i, LANES, &about, &along);
-    if (i < n) norm_sums(r, i, n - i, &about, &along);
-    r->about = centred ? v_sum(about) / (float)n : 0.0f;
-    r->along = v_sum(along) / (float)n;
+    vf about[LANES], along[LANES];
+    for (int64_t r = 0; r < LANES; r++) about[r] = along[r] = (vf){0};
+    for (int64_t r = 0; r < b->rows; r++) {
+        int64_t i = 0;
+        for (; i + LANES <= b->dim; i += LANES) norm_sums(b, weight, r, i, LANES, &about[r], &along[r]);
+        if (i < b->dim) norm_sums(b, weight, r, i, b->dim - i, &about[r], &along[r]);
+    }
+    v_store(b->about, centred ? v_sums(about) / (float)b->dim : (vf){0});
+    v_store(b->along, v_sums(along) / (float)b->dim);
 }
 
-/* dx = s (e - mean e - z mean(e z)); dweight += dy z, dbias += dy. */
-INLINE void norm_slice(const norm_row *r, const hop_norm_grad *g, float *dx, int64_t i, const int64_t n)
+/* A register of columns, all rows: dx = s (e - mean e - z mean(e z)); dweight += dy z, dbias += dy. */
+INLINE void norm_columns(const norm_block *b, const hop_norm_grad *g, const float *weight, int64_t i,
+                         const int64_t n)
 {
-    vf dy = some(r->dy + i, n), z = (some(r->x + i, n) - r->mean) * r->s;
-    vf d = (some(r->w + i, n) * dy - r->about - z * r->along) * r->s;
-    if (g->add) d += some(dx + i, n);
-    v_store_to(dx + i, d, n);
-    if (g->dweight) v_store_to(g->dweight + i, some(g->dweight + i, n) + dy * z, n);
-    if (g->dbias) v_store_to(g->dbias + i, some(g->dbias + i, n) + dy, n);
-}
-
-INLINE void norm_row_back(const norm_row *r, const hop_norm_grad *g, float *dx, int64_t n)
-{
-    int64_t i = 0;
-    for (; i + LANES <= n; i += LANES) norm_slice(r, g, dx, i, LANES);
-    if (i < n) norm_slice(r, g, dx, i, n - i);
+    const bool add = g->add;
+    vf w = some(weight + i, n), dw = g->dweight ? some(g->dweight + i, n) : (vf){0},
+       db = g->dbias ? some(g->dbias + i, n) : (vf){0};
+    for (int64_t r = 0; r < b->rows; r++) {
+        const int64_t at = r * b->dim + i;
+        vf dy = some(b->dy + at, n), z = (some(b->x + at, n) - b->f.mean[r]) * b->f.s[r];
+        vf d = (w * dy - b->about[r] - z * b->along[r]) * b->f.s[r];
+        if (add) d += some(b->dx + at, n);
+        v_store_to(b->dx + at, d, n);
+        dw += dy * z;
+        db += dy;
+    }
+    if (g->dweight) v_store_to(g->dweight + i, dw, n);
+    if (g->dbias) v_store_to(g->dbias + i, db, n);
 }
 
 INLINE void norm_back(const hop_norm_grad *g, const float *x, const hop__norm *c, const bool centred)
 {
-    const float n = (float)c->dim;
-    for (int64_t t = 0; t < c->rows; t++) {
-        norm_row r = {.x = x + t * c->dim, .dy = g->dy + t * c->dim, .w = c->weight};
-        if (centred) r.mean = row_moment(r.x, c->dim, 0.0f, 1) / n;
-        r.s = 1.0f / sqrtf(row_moment(r.x, c->dim, r.mean, 2) / n + c->eps);
-        norm_means(&r, c->dim, centred);
-        norm_row_back(&r, g, g->dx + t * c->dim, c->dim);
+    for (int64_t t = 0; t < c->rows; t += LANES) {
+        norm_block b = {.rows = hop__min(LANES, c->rows - t), .dim = c->dim};
+        int64_t i = 0;
+        b.x = x + t * c->dim, b.dy = g->dy + t * c->dim, b.dx = g->dx + t * c->dim;
+        norm_factors(&b.f, b.x, b.rows, c, centred);
+        norm_means(&b, c->weight, centred);
+        for (; i + LANES <= c->dim; i += LANES) norm_columns(&b, g, c->weight, i, LANES);
+        if (i < c->dim) norm_columns(&b, g, c->weight, i, c->dim - i);
     }
 }
 

@@ -22,18 +22,19 @@ static void pack_panel(float *dst, hop_mat b, int64_t p0, int64_t depth, int64_t
     }
 }
 
-/* c[m, n] += or = the narrow block `t` computes, through `part` because a panel writes whole registers. */
+/* c[m, n] = from + or = the narrow block `t` computes, through `part` because a panel writes whole registers.
+ */
 static void panel_to_columns(tile_job t, float *part, int64_t m, int64_t n)
 {
     float *c = t.c;
-    int64_t ldc = t.ldc;
+    const int64_t ldc = t.ldc, ldf = t.ldf;
+    const float *from = t.mode == TILE_ADD ? t.from : NULL;
     t.c = part;
     t.ldc = NR;
-    bool add = t.mode == TILE_ADD;
     t.mode = TILE_SET;
     panel(&t, m, width_for(n));
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) c[i * ldc + j] = (add ? c[i * ldc + j] : 0.0f) + part[i * NR + j];
+        for (int64_t j = 0; j < n; j++) c[i * ldc + j] = (from ? from[i * ldf + j] : 0.0f) + part[i * NR + j];
 }
 
 /* While this panel's m rows are computed the next one, columns j .. n - 1 of b, is asked for: weights and
@@ -50,15 +51,15 @@ static void panel_ahead(ahead *a, hop_mat b, int64_t p0, int64_t depth, int64_t 
     ahead_begin(a);
 }
 
-static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], bool accumulate)
+static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], hop__start start)
 {
     enum { few = 2 * MR }; /* so few rows do not repay the copy of a panel that lies well */
     const int64_t m = mnk[0], n = mnk[1], k = mnk[2];
     float packed[HOP__GEMM_DEPTH * NR], part[HOP__GEMM_ROWS * NR];
     ahead next = {.count = 0};
     assert(m <= HOP__GEMM_ROWS);
-    for (int64_t i = 0; k == 0 && !accumulate && i < m; i++)
-        memset(c + i * ldc, 0, sizeof(float) * (size_t)n);
+    for (int64_t i = 0; k == 0 && start.p != c && i < m; i++)
+        for (int64_t j = 0; j < n; j++) c[i * ldc + j] = start.p ? start.p[i * start.stride + j] : 0.0f;
     for (int64_t p = 0; p < k; p += HOP__GEMM_DEPTH) {
         int64_t depth = hop__min(HOP__GEMM_DEPTH, k - p);
         for (int64_t j = 0; j < n; j += NR) {
@@ -68,7 +69,9 @@ static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[
             tile_job t = {.c = c + j, .ldc = ldc, .a = a.p + p * a.cs, .rs = a.rs, .cs = a.cs, .k = depth};
             t.b = direct ? b.p + p * b.rs + j : packed;
             t.ldb = direct ? b.rs : NR;
-            t.mode = p > 0 || accumulate ? TILE_ADD : TILE_SET;
+            const hop__start now = p > 0 ? (hop__start){c, ldc} : start;
+            t.mode = now.p ? TILE_ADD : TILE_SET;
+            if (now.p) t.from = now.p + j, t.ldf = now.stride;
             if (m > 4 * MR && j + NR < n) t.ahead = &next, panel_ahead(&next, b, p, depth, j + NR, n, m);
             if (cols == NR || cols == LANES)
                 panel(&t, m, width_for(cols));

@@ -180,7 +180,7 @@ static void emit_gate(back *w, int64_t t, const scan_rows *r, const float *d)
         for (int64_t k = 0; k < K; k++) dg[k] = d[k] * (r->hi[k] + r->lo[k]);
         return;
     }
-    double all = row_moment(d, K, 0.0f, 1) * ((double)*r->hi + *r->lo);
+    double all = row_sum(d, K) * ((double)*r->hi + *r->lo);
     w->head_gate += all;
     if (c->gate == HOP_GATE_TOKEN) dg[t * c->gate_stride + w->s.head] = (float)all;
 }

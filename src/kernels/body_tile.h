@@ -10,7 +10,7 @@
 
 typedef enum tile_mode {
     TILE_SET,  /* c = sum */
-    TILE_ADD,  /* c = c + sum */
+    TILE_ADD,  /* c = c + sum, or from + sum */
     TILE_SCALE /* c = c * alpha[column] + sum */
 } tile_mode;
 
@@ -34,6 +34,8 @@ typedef struct tile_job {
     int64_t ldb, k;
     int64_t more; /* terms behind those k that go into the last register only: see panel_more */
     tile_mode mode;
+    const float *from; /* TILE_ADD: rows `ldf` apart (0: one for all) that c begins with; NULL: c's own */
+    int64_t ldf;
     const float *alpha;
     const float *hi, *lo; /* what the scans' state rows are decayed by, `step` apart: see body_scan_chunk.h */
     int64_t step;
@@ -96,8 +98,10 @@ INLINE void tile_write(const tile_job *t, int64_t first, vf sum[MR][NV], const i
     const int64_t ldc = t->ldc;
     float *c = t->c + first * ldc;
     if (t->mode == TILE_ADD) {
+        const int64_t ldf = t->from ? t->ldf : ldc;
+        const float *from = t->from ? t->from + first * ldf : c;
         UNROLL for (int i = 0; i < rows; i++)
-            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += v_load(c + i * ldc + w * LANES);
+            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += v_load(from + i * ldf + w * LANES);
     } else if (t->mode == TILE_SCALE) {
         vf alpha[NV];
         UNROLL for (int w = 0; w < wide; w++) alpha[w] = v_load(t->alpha + w * LANES);

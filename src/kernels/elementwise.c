@@ -18,6 +18,11 @@ void hop_gelu(float *y, const float *x, int64_t n)
     hop__kernels_get()->gelu(y, x, n);
 }
 
+void hop_gelu_keep(float *y, float *slope, const float *x, int64_t n)
+{
+    hop__kernels_get()->gelu_keep(y, slope, x, n);
+}
+
 void hop_swiglu(float *y, const float *gate, const float *up, int64_t n)
 {
     hop__kernels_get()->swiglu(y, gate, up, n);
@@ -26,6 +31,11 @@ void hop_swiglu(float *y, const float *gate, const float *up, int64_t n)
 void hop_add(float *y, const float *a, const float *b, int64_t n)
 {
     hop__kernels_get()->add(y, a, b, n);
+}
+
+void hop_mul_sum(float *x, const float *by, float *sum, int64_t rows, int64_t width)
+{
+    if (by || sum) hop__kernels_get()->mul_sum(x, by, sum, rows, width);
 }
 
 void hop_rmsnorm(float *y, const float *x, const float *weight, int64_t rows, int64_t dim, float eps)

@@ -2,8 +2,6 @@
  * covers all of k, so an element's sum is formed inside one task, in one order. */
 #include "room.h"
 
-#include <string.h>
-
 /* Below this many multiply-adds waking the pool costs more than it gains. */
 static const int64_t worth_sharing = 1 << 17;
 
@@ -13,7 +11,7 @@ typedef struct gemm_job {
     hop_mat a, b;
     int64_t m, n, k;
     int64_t rows, cols; /* of a task */
-    bool accumulate;
+    hop__start start;
 } gemm_job;
 
 static void gemm_task(void *ctx, int64_t task, int worker)
@@ -26,21 +24,31 @@ static void gemm_task(void *ctx, int64_t task, int worker)
     a.p += i * a.rs;
     b.p += j * b.cs;
     const int64_t mnk[3] = {hop__min(g->rows, g->m - i), hop__min(g->cols, g->n - j), g->k};
-    hop__kernels_get()->gemm(g->c + i * g->ldc + j, g->ldc, a, b, mnk, g->accumulate);
+    hop__start start = g->start;
+    if (start.p) start.p += i * start.stride + j;
+    hop__kernels_get()->gemm(g->c + i * g->ldc + j, g->ldc, a, b, mnk, start);
+}
+
+static void share_out(gemm_job *g, hop_pool *pool)
+{
+    const int64_t m = g->m, n = g->n, k = g->k;
+    int threads = hop_pool_threads(pool);
+    assert(m >= 0 && n >= 0 && k >= 0 && g->ldc >= n);
+    if (m == 0 || n == 0) return;
+    g->rows = HOP__GEMM_ROWS, g->cols = HOP__GEMM_COLS;
+    if (m * n * k < worth_sharing) pool = NULL;
+    if (pool && m < threads * HOP__GEMM_ROWS) /* fewer rows a task, so that everybody has one */
+        g->rows = hop__min(HOP__GEMM_ROWS, hop__round_up((m + threads - 1) / threads, 12));
+    int64_t tasks = ((m + g->rows - 1) / g->rows) * ((n + g->cols - 1) / g->cols);
+    hop_pool_run(pool, tasks, gemm_task, g);
 }
 
 void hop_gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, int64_t m, int64_t n, int64_t k, bool accumulate,
               hop_pool *pool)
 {
-    assert(m >= 0 && n >= 0 && k >= 0 && ldc >= n);
-    if (m == 0 || n == 0) return;
-    gemm_job g = {c, ldc, a, b, m, n, k, HOP__GEMM_ROWS, HOP__GEMM_COLS, accumulate};
-    int threads = hop_pool_threads(pool);
-    if (m * n * k < worth_sharing) pool = NULL;
-    if (pool && m < threads * HOP__GEMM_ROWS) /* fewer rows a task, so that everybody has one */
-        g.rows = hop__min(HOP__GEMM_ROWS, hop__round_up((m + threads - 1) / threads, 12));
-    int64_t tasks = ((m + g.rows - 1) / g.rows) * ((n + g.cols - 1) / g.cols);
-    hop_pool_run(pool, tasks, gemm_task, &g);
+    gemm_job g = {.c = c, .ldc = ldc, .a = a, .b = b, .m = m, .n = n, .k = k};
+    if (accumulate) g.start = (hop__start){c, ldc};
+    share_out(&g, pool);
 }
 
 typedef struct linear_job {
@@ -72,6 +80,7 @@ void hop_linear(float *y, const float *x, const float *w, const float *bias, int
         }
         return;
     }
-    for (int64_t r = 0; bias && r < rows; r++) memcpy(y + r * out, bias, sizeof(float) * (size_t)out);
-    hop_gemm(y, out, (hop_mat){x, in, 1}, (hop_mat){w, 1, in}, rows, out, in, bias != NULL, pool);
+    gemm_job g = {.c = y, .ldc = out, .a = {x, in, 1}, .b = {w, 1, in}, .m = rows, .n = out, .k = in};
+    g.start.p = bias;
+    share_out(&g, pool);
 }

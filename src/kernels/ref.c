@@ -5,11 +5,11 @@
 
 #include <math.h>
 
-static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], bool accumulate)
+static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], hop__start start)
 {
     for (int64_t i = 0; i < mnk[0]; i++) {
         for (int64_t j = 0; j < mnk[1]; j++) {
-            double sum = accumulate ? c[i * ldc + j] : 0.0;
+            double sum = start.p ? start.p[i * start.stride + j] : 0.0;
             for (int64_t p = 0; p < mnk[2]; p++)
                 sum += (double)a.p[i * a.rs + p * a.cs] * b.p[p * b.rs + j * b.cs];
             c[i * ldc + j] = (float)sum;
@@ -198,6 +198,19 @@ static void add(float *y, const float *a, const float *b, int64_t n)
     for (int64_t i = 0; i < n; i++) y[i] = a[i] + b[i];
 }
 
+/* x ⊙= by; sums over rows, each in double. */
+static void mul_sum(float *x, const float *by, float *sum, int64_t rows, int64_t width)
+{
+    for (int64_t j = 0; j < width; j++) {
+        double all = sum ? sum[j] : 0.0;
+        for (int64_t i = j; i < rows * width; i += width) {
+            if (by) x[i] *= by[i];
+            all += x[i];
+        }
+        if (sum) sum[j] = (float)all;
+    }
+}
+
 static void rmsnorm(float *y, const float *x, const hop__norm *c)
 {
     for (int64_t r = 0; r < c->rows; r++, x += c->dim, y += c->dim) {
@@ -243,8 +256,10 @@ const hop__kernels hop__kernels_ref = {
     .vexp = vexp,
     .relu = relu,
     .gelu = gelu,
+    .gelu_keep = hop__ref_gelu_keep,
     .swiglu = swiglu,
     .add = add,
+    .mul_sum = mul_sum,
     .rmsnorm = rmsnorm,
     .layernorm = layernorm,
     .round_significand = round_significand,

@@ -14,12 +14,22 @@ void hop__ref_relu_back(float *dx, float *y, const float *x, const float *dy, in
     }
 }
 
-void hop__ref_gelu_back(float *dx, float *y, const float *x, const float *dy, int64_t n)
+void hop__ref_gelu_keep(float *y, float *slope, const float *x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) {
         double v = x[i], below = 0.5 * erfc(-v * sqrt(0.5)), density = exp(-0.5 * v * v) * 0.3989422804014327;
-        dx[i] = (float)(dy[i] * (below + v * density));
-        if (y) y[i] = (float)(v * below);
+        y[i] = (float)(v * below);
+        slope[i] = (float)(below + v * density);
+    }
+}
+
+void hop__ref_gelu_back(float *dx, float *y, const float *x, const float *dy, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) {
+        float value, slope;
+        hop__ref_gelu_keep(&value, &slope, x + i, 1);
+        dx[i] = dy[i] * slope;
+        if (y) y[i] = value;
     }
 }
 

@@ -100,10 +100,17 @@ typedef struct hop__norm {
     float eps;
 } hop__norm;
 
+/* What a product is added to: rows `stride` apart, 0: the same for all; p NULL: nothing. It may be the
+ * product's own place. */
+typedef struct hop__start {
+    const float *p;
+    int64_t stride;
+} hop__start;
+
 typedef struct hop__kernels {
     const char *name;
     hop_isa isa;
-    void (*gemm)(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], bool accumulate);
+    void (*gemm)(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], hop__start start);
     /* y[out] = w[out, in] x[in] + bias */
     void (*matvec)(float *y, const float *x, const float *w, const float *bias, int64_t out, int64_t in);
     void (*attn_forward)(const hop__attn_task *t);
@@ -111,8 +118,10 @@ typedef struct hop__kernels {
     void (*vexp)(float *y, const float *x, int64_t n);
     void (*relu)(float *y, const float *x, int64_t n);
     void (*gelu)(float *y, const float *x, int64_t n);
+    void (*gelu_keep)(float *y, float *slope, const float *x, int64_t n);
     void (*swiglu)(float *y, const float *gate, const float *up, int64_t n);
     void (*add)(float *y, const float *a, const float *b, int64_t n);
+    void (*mul_sum)(float *x, const float *by, float *sum, int64_t rows, int64_t width);
     void (*rmsnorm)(float *y, const float *x, const hop__norm *c);
     void (*layernorm)(float *y, const float *x, const hop__norm *c);
     void (*round_significand)(float *x, int64_t n, int bits);
@@ -147,6 +156,7 @@ void hop__ref_select_backward(const hop__select_task *t);
 void hop__ref_diagonal(float *h, const float *start, const float *a, const float *b, const hop__diagonal *c);
 void hop__ref_conv(float *y, const float *past, const float *x, const float *w, const float *bias,
                    const hop_conv *c);
+void hop__ref_gelu_keep(float *y, float *slope, const float *x, int64_t n);
 void hop__ref_relu_back(float *dx, float *y, const float *x, const float *dy, int64_t n);
 void hop__ref_gelu_back(float *dx, float *y, const float *x, const float *dy, int64_t n);
 void hop__ref_silu_back(float *dx, float *y, const float *x, const float *dy, int64_t n);

@@ -14,31 +14,28 @@ static int64_t most(int64_t a, int64_t b)
 
 /* ---- products --------------------------------------------------------------------------------- */
 
-static void add_columns(float *sum, const float *x, int64_t rows, int64_t width)
-{
-    for (int64_t r = 0; sum && r < rows; r++) hop_add(sum, sum, x + r * width, width);
-}
-
 /* y = a Wᵀ: da = dy W, dW += dyᵀ a. */
 static void linear_back(const hop__back *b, const hop_op *op, int64_t s, int64_t from, int64_t rows)
 {
     int64_t stride = hop__stride(&b->v, op, 0), out = op->width / op->groups, in = op->dim;
     int64_t at = op->first_row * op->row + op->first_column;
-    const float *x = hop__in(&b->v, op, 0, s, from), *dy = hop__out(&b->d, op, s, from);
+    const float *x = hop__in(&b->v, op, 0, s, from);
+    float *dy = hop__out(&b->d, op, s, from);
     if (op->groups > 1) stride = in;
     rows *= op->groups;
     hop_gemm(hop__din(b, op, 0, s, from), stride, (hop_mat){dy, out, 1},
              (hop_mat){hop__par(&b->v, op, 0) + at, op->row, 1}, rows, in, out, hop__adds(b, op, 0), NULL);
     hop_gemm(hop__dpar(b, op, 0) + at, op->row, (hop_mat){dy, 1, out}, (hop_mat){x, stride, 1}, out, in, rows,
              true, NULL);
-    add_columns(hop__dpar(b, op, 1), dy, rows, out);
+    hop_mul_sum(dy, NULL, hop__dpar(b, op, 1), rows, out);
 }
 
 /* y = a W in each group: da = dy Wᵀ, dW += aᵀ dy. */
 static void blocks_back(const hop__back *b, const hop_op *op, int64_t s, int64_t from, int64_t rows)
 {
     int64_t dim = op->dim, stride = hop__stride(&b->v, op, 0), width = op->width;
-    const float *x = hop__in(&b->v, op, 0, s, from), *dy = hop__out(&b->d, op, s, from);
+    const float *x = hop__in(&b->v, op, 0, s, from);
+    float *dy = hop__out(&b->d, op, s, from);
     for (int64_t g = 0; g < op->groups; g++) {
         int64_t at = g * dim, w = g * dim * dim;
         hop_gemm(hop__din(b, op, 0, s, from) + at, stride, (hop_mat){dy + at, width, 1},
@@ -46,7 +43,7 @@ static void blocks_back(const hop__back *b, const hop_op *op, int64_t s, int64_t
         hop_gemm(hop__dpar(b, op, 0) + w, dim, (hop_mat){x + at, 1, stride}, (hop_mat){dy + at, width, 1},
                  dim, dim, rows, true, NULL);
     }
-    add_columns(hop__dpar(b, op, 1), dy, rows, width);
+    hop_mul_sum(dy, NULL, hop__dpar(b, op, 1), rows, width);
 }
 
 /* ---- rows that have a gradient ---------------------------------------------------------------- */

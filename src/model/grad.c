@@ -21,6 +21,13 @@ static float *take(taker *t, size_t floats)
     return p;
 }
 
+static hop__mlp_rows take_rows(taker *t, const size_t floats[5])
+{
+    float *p[5];
+    for (int i = 0; i < 5; i++) p[i] = take(t, floats[i]);
+    return (hop__mlp_rows){p[0], p[1], p[2], p[3], p[4]};
+}
+
 static size_t mixer_scratch(const hop_grad *g)
 {
     size_t most = 0;
@@ -37,17 +44,19 @@ static size_t lay(hop_grad *g, float *base)
     taker t = {.base = base};
     const size_t rows = (size_t)(g->sequences * g->tokens), wide = rows * (size_t)c->d_model;
     const size_t hidden = c->mlp == HOP_MLP_NONE ? 0 : rows * (size_t)c->mlp_hidden;
-    const size_t gate = c->mlp == HOP_MLP_SWIGLU ? hidden : 0, normed = c->norm == HOP_NORM_NONE ? 0 : wide;
+    const size_t gate = c->mlp == HOP_MLP_SWIGLU ? hidden : 0, post = c->mlp == HOP_MLP_GELU ? hidden : 0;
+    const size_t normed = c->norm == HOP_NORM_NONE ? 0 : wide;
     for (int64_t i = 0; i <= g->layers; i++) g->stream[i] = take(&t, wide);
     for (int64_t i = 0; i <= g->layers; i++) g->dstream[i] = take(&t, wide);
     for (int64_t i = 0; i < g->layers; i++) {
         hop__grad_layer *l = &g->layer[i];
         l->normed = take(&t, normed);
         l->kept = take(&t, hop_tape_kept(l->w->list, l->reverse, g->sequences, g->tokens));
-        l->rows = (hop__mlp_rows){take(&t, wide), take(&t, normed), take(&t, hidden), take(&t, gate)};
+        l->rows = take_rows(&t, (const size_t[]){wide, normed, hidden, gate, post});
     }
-    g->late = (hop__mlp_rows){take(&t, wide), take(&t, normed), take(&t, hidden), take(&t, gate)};
-    g->work.post = take(&t, hidden), g->work.dup = take(&t, hidden), g->work.dgate = take(&t, gate);
+    g->late = take_rows(&t, (const size_t[]){wide, normed, hidden, gate, post});
+    g->work.post = take(&t, post ? 0 : hidden), g->work.dup = take(&t, hidden),
+    g->work.dgate = take(&t, gate);
     for (int i = 0; i < 3; i++) g->work.row[i] = take(&t, wide);
     g->work.mixer = take(&t, mixer_scratch(g));
     return t.used;
@@ -247,10 +256,11 @@ static hop__mlp_rows rows_from(hop_grad *g, const hop__mlp_rows *r, int64_t had,
 {
     const hop_config *c = &g->model->layout->config;
     if (had == first || c->mlp == HOP_MLP_NONE) return *r;
-    float *const to[] = {g->late.mid, g->late.normed, g->late.up, g->late.gate};
-    float *const from[] = {r->mid, r->normed, r->up, r->gate};
-    const bool there[] = {true, c->norm != HOP_NORM_NONE, true, c->mlp == HOP_MLP_SWIGLU};
-    for (int i = 0; i < 4; i++) {
+    float *const to[] = {g->late.mid, g->late.normed, g->late.up, g->late.gate, g->late.post};
+    float *const from[] = {r->mid, r->normed, r->up, r->gate, r->post};
+    const bool there[] = {true, c->norm != HOP_NORM_NONE, true, c->mlp == HOP_MLP_SWIGLU,
+                          c->mlp == HOP_MLP_GELU};
+    for (int i = 0; i < 5; i++) {
         const int64_t w = i < 2 ? c->d_model : c->mlp_hidden, rows = g->count - first;
         for (int64_t s = 0; there[i] && s < g->now; s++)
             memcpy(to[i] + s * rows * w, from[i] + (s * (g->count - had) + first - had) * w,

@@ -9,11 +9,12 @@
 /* What an MLP keeps of its rows: mid is the stream in front of it. */
 typedef struct hop__mlp_rows {
     float *mid, *normed; /* [rows, d_model] */
-    float *up, *gate;    /* [rows, hidden], before the activation */
+    float *up, *gate;    /* [rows, hidden], before the activation; GELU: up has its slopes .. */
+    float *post;         /* .. and this its values, which else are computed again */
 } hop__mlp_rows;
 
 typedef struct hop__grad_work {
-    float *post, *dup, *dgate; /* [rows, hidden] */
+    float *post, *dup, *dgate; /* [rows, hidden]; post: where rows do not keep it */
     float *row[3];             /* [rows, d_model]; the MLP uses the last */
     float *mixer;
 } hop__grad_work;

@@ -35,25 +35,19 @@ void hop__mlp_forward(const hop_model *m, const hop__layer *l, const hop__mlp_ro
     hop_add(c->mlp == HOP_MLP_NONE ? out : r->mid, x, y, rows * d);
     if (c->mlp == HOP_MLP_NONE) return;
     const float *in = hop__norm(m, r->normed, r->mid, l->norm2, l->norm2_bias, rows, 0, NULL);
+    float *post = c->mlp == HOP_MLP_GELU ? r->post : work->post;
     hop_linear(r->up, in, l->up, l->up_bias, rows, hidden, d, NULL);
     switch (c->mlp) {
-    case HOP_MLP_RELU: hop_relu(work->post, r->up, rows * hidden); break;
-    case HOP_MLP_GELU: hop_gelu(work->post, r->up, rows * hidden); break;
+    case HOP_MLP_RELU: hop_relu(post, r->up, rows * hidden); break;
+    case HOP_MLP_GELU: hop_gelu_keep(post, r->up, r->up, rows * hidden); break;
     case HOP_MLP_SWIGLU:
         hop_linear(r->gate, in, l->gate, NULL, rows, hidden, d, NULL);
-        hop_swiglu(work->post, r->gate, r->up, rows * hidden);
+        hop_swiglu(post, r->gate, r->up, rows * hidden);
         break;
     case HOP_MLP_NONE: break;
     }
-    hop_linear(work->row[2], work->post, l->down, l->down_bias, rows, d, hidden, NULL);
+    hop_linear(work->row[2], post, l->down, l->down_bias, rows, d, hidden, NULL);
     hop_add(out, r->mid, work->row[2], rows * d);
-}
-
-static void add_columns(const hop_model *m, const float *bias, const float *dy, int64_t rows, int64_t width,
-                        float *dblock)
-{
-    float *sum = bias ? dblock + (bias - m->data) : NULL;
-    for (int64_t r = 0; sum && r < rows; r++) hop_add(sum, sum, dy + r * width, width);
 }
 
 void hop__mlp_backward(const hop_model *m, const hop__layer *l, const hop__mlp_rows *r,
@@ -62,23 +56,25 @@ void hop__mlp_backward(const hop_model *m, const hop__layer *l, const hop__mlp_r
     const hop_config *c = &m->layout->config;
     const int64_t d = c->d_model, hidden = c->mlp_hidden, n = rows * hidden;
     if (c->mlp == HOP_MLP_NONE) return;
-    const float *in = c->norm == HOP_NORM_NONE ? r->mid : r->normed;
-    float *dup = work->dup, *dgate = work->dgate, *dnormed = work->row[2];
+    const float *in = c->norm == HOP_NORM_NONE ? r->mid : r->normed, *slope = NULL;
+    float *dup = work->dup, *dgate = work->dgate, *dnormed = work->row[2], *post = work->post;
+    float *dup_bias = l->up_bias ? dblock + (l->up_bias - m->data) : NULL,
+          *ddown_bias = l->down_bias ? dblock + (l->down_bias - m->data) : NULL;
     hop_gemm(dup, hidden, (hop_mat){dx, d, 1}, (hop_mat){l->down, hidden, 1}, rows, hidden, d, false, NULL);
     switch (c->mlp) {
-    case HOP_MLP_RELU: hop_relu_backward(dup, work->post, r->up, dup, n); break;
-    case HOP_MLP_GELU: hop_gelu_backward(dup, work->post, r->up, dup, n); break;
+    case HOP_MLP_RELU: hop_relu_backward(dup, post, r->up, dup, n); break;
+    case HOP_MLP_GELU: slope = r->up, post = r->post; break;
     case HOP_MLP_SWIGLU:
-        hop_swiglu_backward(&(hop_swiglu_grad){dgate, dup, work->post}, r->gate, r->up, dup, n);
+        hop_swiglu_backward(&(hop_swiglu_grad){dgate, dup, post}, r->gate, r->up, dup, n);
         break;
     case HOP_MLP_NONE: break;
     }
-    hop_gemm(dblock + (l->down - m->data), hidden, (hop_mat){dx, 1, d}, (hop_mat){work->post, hidden, 1}, d,
-             hidden, rows, true, NULL);
-    add_columns(m, l->down_bias, dx, rows, d, dblock);
+    hop_mul_sum(dup, slope, dup_bias, rows, hidden);
+    hop_gemm(dblock + (l->down - m->data), hidden, (hop_mat){dx, 1, d}, (hop_mat){post, hidden, 1}, d, hidden,
+             rows, true, NULL);
+    hop_mul_sum(dx, NULL, ddown_bias, rows, d);
     hop__product_backward(dnormed, false, dup, in, l->up, dblock + (l->up - m->data),
                           (const int64_t[]){rows, hidden, d});
-    add_columns(m, l->up_bias, dup, rows, hidden, dblock);
     if (c->mlp == HOP_MLP_SWIGLU)
         hop__product_backward(dnormed, true, dgate, in, l->gate, dblock + (l->gate - m->data),
                               (const int64_t[]){rows, hidden, d});
