@@ -3,10 +3,10 @@ why not in one line; nothing is half-written. k is the first, the middle and the
 program that leads to one, by the return addresses on the stack: what a loop asks for a hundred times is let down three
 times. With HOPBOUND_LONG=1 it is every k up to some hundreds, and many of the rest. The program given is the one with
 tests/faults.c in it; in the sanitizer build a leak or a bad access fails the test, too."""
-import concurrent.futures, os, re, shutil, subprocess, tempfile
+import concurrent.futures, json, os, re, shutil, sqlite3, subprocess, tempfile
 import harness
 from cases_check import broken, witness
-from harness import DATA, case, check, good, read, write
+from harness import DATA, Skip, case, check, good, read, write
 
 LONG = os.environ.get("HOPBOUND_LONG") == "1"
 WORKERS = 2
@@ -227,3 +227,37 @@ def no_fault_harms_train():
             for wish, (result, name, after) in zip(wishes, pool.map(train_with, wishes)):
                 check(after == network, result, f"{wish} {name}: another network")
                 check(result.code == 0 or re.fullmatch(r"hopbound: train: [^\n]+\n", result.err), result, f"{wish} {name}: wanted one line")
+
+
+SWEEP = ["sweep", "sweep.json", "-o", "runs.db", "--quiet", "--threads", "2", "--jobs", "2", "--picture", "runs.svg"]
+
+
+def sweep_with(wish):
+    """Sweeps with a fault, then, without one, tries again what failed; the first result, the call, what the database has and
+    the picture."""
+    with tempfile.TemporaryDirectory(prefix="hopbound-fault-") as home:
+        write(os.path.join(home, "sweep.json"), json.dumps({
+            "base": {"d_model": 8, "heads": 2, "steps": 4, "batch": 4, "groups": 2, "eval_every": 2, "eval_count": 4, "checkpoint_every": 2},
+            "runs": [{"pattern": "L F", "task": {"hops": 1, "m": 2}},  # the other has a ceiling by P3
+                     {"pattern": "L", "mixer": "linear", "heads": 1, "head_dim": 1, "task": {"hops": 1, "m": 40}}]}))
+        p, name = run(SWEEP, home, wish)
+        result = harness.Result(SWEEP, p.returncode, p.stdout.decode(), p.stderr.decode())
+        if "built without SQLite" in result.err:
+            raise Skip("built without SQLite")
+        p = subprocess.run([harness.PROGRAM, *SWEEP, "--retry"], cwd=home, stdin=subprocess.DEVNULL, capture_output=True, timeout=harness.TIMEOUT)
+        check(p.returncode == 0, result, f"{wish} {name}: then {p.stderr.decode()}")
+        with sqlite3.connect(os.path.join(home, "runs.db")) as db:
+            rows = db.execute("SELECT recipe, status, reason, steps, loss, accuracy FROM runs ORDER BY recipe").fetchall()
+        return result, name, (rows, read(os.path.join(home, "runs.svg")))
+
+
+@case
+def no_fault_harms_sweep():
+    for kind in ("alloc", "file"):
+        good_result, told, whole = sweep_with(f"{kind}:0:")
+        check(good_result.code == 0 and told.count("\n") > 1 and [r[1] for r in whole[0]] == ["done", "done"], good_result)
+        wishes = [f"{kind}:{k}:" for k in chosen(ways(told), 24)]
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            for wish, (result, name, after) in zip(wishes, pool.map(sweep_with, wishes)):
+                check(after == whole, result, f"{wish} {name}: another database or picture: {after[0]}")
+                check(result.code == 0 or re.fullmatch(r"hopbound: sweep: [^\n]+\n", result.err), result, f"{wish} {name}: wanted one line")
