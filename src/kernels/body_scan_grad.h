@@ -121,13 +121,16 @@ static void rows_load(float *dst, int64_t ld, const float *src, int64_t stride, 
     }
 }
 
-/* The rows at `p` of the chunk from token `next` on are to be asked for. */
-static void grad_ask(grad *w, const float *p, int64_t next, int64_t stride, int64_t dim)
+/* The rows at `p` of the chunk from token `first` on are to be asked for. */
+static void grad_ask(grad *w, const float *p, int64_t first, int64_t stride, int64_t dim)
 {
-    if (p) ahead_add(&w->ahead, p + next * stride, stride, dim, hop__min(CHUNK, w->s.c->tokens - next));
+    if (p) ahead_add(&w->ahead, p + first * stride, stride, dim, hop__min(CHUNK, w->s.c->tokens - first));
 }
 
-/* Those that the pass, the first or the second, reads and writes at that chunk, what is wanted first last. */
+/* What the chunk from token `next` on will read in the first or the second pass, and what it or this one will
+ * write: rows of heads side by side lie 4 KB apart, where those of two chunks fall into the same few sets of
+ * the cache, so what is written at a chunk's end is asked for at its beginning and not before. What is wanted
+ * first comes last. */
 static void grad_ahead(grad *w, int64_t next, bool second)
 {
     const scan *s = &w->s;
@@ -135,20 +138,23 @@ static void grad_ahead(grad *w, int64_t next, bool second)
     const hop_scan_grad *g = w->t->g;
     w->ahead.count = 0;
     if (!w->far_apart) return;
-    if (next < 0 || next >= c->tokens) return;
     const float *slot = w->kept + next / CHUNK * w->slot;
-    if (second) {
-        grad_ask(w, grad_at(g->dk, s->key_head * s->K), next, c->k_stride, s->K);
-        grad_ask(w, grad_at(g->dq, s->key_head * s->K), next, c->q_stride, s->K);
-        grad_ask(w, grad_at(g->dv, s->head * s->V), next, c->v_stride, s->V);
-        grad_ask(w, g->d_o + s->head * s->V, next, c->o_stride, s->V);
-        grad_ask(w, s->q, next, c->q_stride, s->K);
-    } else if (next + CHUNK < c->tokens) {
-        slot += w->slot; /* what it will write */
+    if (next >= 0 && next < c->tokens) {
+        if (second) {
+            grad_ask(w, g->d_o + s->head * s->V, next, c->o_stride, s->V);
+            grad_ask(w, s->q, next, c->q_stride, s->K);
+        } else if (next + CHUNK < c->tokens) {
+            slot += w->slot; /* what it will write */
+        }
+        ahead_add(&w->ahead, slot, s->ld, s->ld, w->slot / s->ld);
+        if (!second || s->kind != HOP__DELTA) grad_ask(w, s->v, next, c->v_stride, s->V);
+        grad_ask(w, s->k, next, c->k_stride, s->K);
     }
-    ahead_add(&w->ahead, slot, s->ld, s->ld, w->slot / s->ld);
-    grad_ask(w, s->v, next, c->v_stride, s->V);
-    grad_ask(w, s->k, next, c->k_stride, s->K);
+    if (second) {
+        grad_ask(w, grad_at(g->dk, s->key_head * s->K), w->first, c->k_stride, s->K);
+        grad_ask(w, grad_at(g->dq, s->key_head * s->K), w->first, c->q_stride, s->K);
+        grad_ask(w, grad_at(g->dv, s->head * s->V), w->first, c->v_stride, s->V);
+    }
     ahead_begin(&w->ahead);
 }
 
