@@ -24,8 +24,6 @@ typedef struct scan {
     float m;          /* mlstm: the stabiliser */
     double head_gate; /* e^g when it is the head's */
     bool even;        /* one gate for all tokens: what follows from the place in a chunk alone is made once */
-    int64_t far_count;
-    float far[HOP__SCAN_CHUNK]; /* `even`: decay from a chunk's start to each token, for far_count of them */
 } scan;
 
 INLINE const float *at_head(const float *p, int64_t offset)

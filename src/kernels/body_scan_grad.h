@@ -123,7 +123,7 @@ static void grad_ahead(grad *w, int64_t next, bool second)
 /* ---- one gate for all keys ------------------------------------------------------------------- */
 
 /* Decays of the chunk's tokens: E, far (from the start to each), end (from each to the end), and the whole.
- * The row of E at hand stays in registers: a number written into it would be waited for when it is read. */
+ */
 static void grad_gates(grad *w)
 {
     scan *s = &w->s;
@@ -133,28 +133,16 @@ static void grad_gates(grad *w)
         return;
     }
     w->gated = n;
-    float hi[CHUNK], lo[CHUNK], gate[CHUNK] = {0};
-    for (int64_t t = 0; t < n; t++) {
-        const scalars sc = w->sc[t] = scalars_at(s, w->first + t);
-        w->beta[t] = sc.beta, gate[t] = (float)sc.log_gate;
-        if (s->even || s->kind == HOP__MLSTM)
-            split(s->even ? s->head_gate : exp(sc.log_gate), hi + t, lo + t);
-    }
-    if (!s->even && s->kind != HOP__MLSTM) gates_split(hi, lo, gate, n);
-    static const float unit[2 * CHUNK] = {[CHUNK] = 1.0f};
+    float hi[CHUNK], lo[CHUNK];
     vf e[CHUNK / LANES] = {(vf){0}};
     double all = 1.0;
+    gates_open(s, w->first, n, w->sc, hi, lo);
     for (int64_t t = 0; t < n; t++) {
         all *= (double)hi[t] + lo[t];
-        w->far[t] = (float)all;
-        UNROLL for (int j = 0; j < CHUNK / LANES; j++)
-        {
-            vf own = v_load(unit + CHUNK - t + j * LANES) * w->sc[t].key; /* column t's */
-            e[j] = e[j] * hi[t] + (e[j] * lo[t] + own);
-            v_store(w->e + t * CHUNK + j * LANES, e[j]);
-        }
+        w->far[t] = (float)all, w->beta[t] = w->sc[t].beta;
+        decays_next(w->e + t * CHUNK, e, hi[t], lo[t], w->sc[t].key, t);
     }
-    for (int j = 0; j < CHUNK / LANES; j++) v_store(w->end + j * LANES, e[j]);
+    memcpy(w->end, w->e + (n - 1) * CHUNK, sizeof w->end);
     split(all, &w->hi, &w->lo);
 }
 
