@@ -168,6 +168,12 @@ INLINE float row_dot(const float *a, const float *b, int64_t n)
     return v_sum(sum[0] + sum[1]) + tail;
 }
 
+/* Whether all rows together do not fit into L2, so that it is worth asking for them. */
+INLINE bool far_apart(const hop_scan *c)
+{
+    return c->tokens * (2 * c->q_stride + 2 * c->k_stride + 3 * c->v_stride) > (1 << 17);
+}
+
 /* Heads lie side by side, so a head's rows are kilobytes apart, each in a page of its own, where no hardware
  * prefetcher follows; asking for them one chunk ahead halves the time of a scan over 16 heads. */
 /* Rows of token t, if there is one. */

@@ -12,8 +12,8 @@
 
 typedef struct chunk {
     scan *s;
-    const scan *next; /* which chunk comes after this one, of which head: to be asked for meanwhile */
-    int64_t next_first;
+    ahead ahead; /* rows of the chunk that comes after this one */
+    bool far_apart;
     int64_t first, n;   /* tokens first .. first + n - 1 */
     int64_t width, row; /* columns of right: CHUNK or 2 CHUNK; floats of a row of cq: K + width */
     float *m;           /* [K + width, ld]: the state, then x (dplr: p, then v) */
@@ -42,15 +42,15 @@ static void columns_load(const chunk *h, float *dst, const float *k, const float
 
 /* c[rows, columns] = a[rows, K] · right[K, columns], where `t` says what c and a are; whole panels are
  * written. */
-static void pairs(const chunk *h, tile_job t, int64_t col, int64_t cols, int64_t rows)
+static void pairs(chunk *h, tile_job t, int64_t col, int64_t cols, int64_t rows)
 {
-    t.ldc = h->row, t.cs = 1, t.k = h->s->K;
+    t.ldc = h->row, t.cs = 1, t.k = h->s->K, t.ahead = &h->ahead;
     t.b = h->right + col, t.ldb = h->width;
     for (int64_t j = 0; j < cols; j += NR, t.c += NR, t.b += NR) panel(&t, rows, width_for(cols - j));
 }
 
 /* The pairs of all tokens with those up to them (and some behind), for the rows `t` says. */
-static void pairs_lower(const chunk *h, tile_job t, int64_t part, int64_t rows)
+static void pairs_lower(chunk *h, tile_job t, int64_t part, int64_t rows)
 {
     for (int64_t j = 0; j < rows; j += NR, t.c += NR * (h->row + 1), t.a += NR * t.rs)
         pairs(h, t, part + j, NR, rows - j);
@@ -113,7 +113,6 @@ static void coefficients_scalar(chunk *h)
     double all = 1.0;
     gates_open(s, h->first, n, sc, hi, lo);
     for (int64_t t = 0; t < n; t++) {
-        fetch_q(h->next, h->next_first + t);
         h->beta[t] = sc[t].beta, h->key[t] = sc[t].key, h->m_at[t] = sc[t].m;
         all *= (double)hi[t] + lo[t];
         const float far = (float)all;
@@ -128,7 +127,6 @@ static void coefficients_scalar(chunk *h)
     if (delta) pairs_lower(h, (tile_job){.c = h->ca + K, .a = h->a, .rs = K}, 0, n);
     vf e[CHUNK / LANES] = {(vf){0}};
     for (int64_t t = 0; t < n; t++) {
-        fetch_k(h->next, h->next_first + t);
         decays_next(row, e, hi[t], lo[t], h->key[t], t);
         if (delta) decay_row(h->ca + t * h->row + K, row, -h->beta[t], t - 1);
         decay_row(h->cq + t * h->row + K, row, 1.0f, t);

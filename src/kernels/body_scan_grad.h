@@ -19,7 +19,7 @@ typedef struct grad {
     int64_t first, n; /* the chunk at hand */
     int64_t gated;    /* its length when grad_gates last made all it makes */
     ahead ahead;      /* rows of the one after it */
-    bool far_apart;   /* all rows together do not fit into L2, so it is worth asking for them */
+    bool far_apart;
     int64_t Kp, slot;
     float *kept, *kept_m; /* [chunks, slot]: the state [K, ld], delta: r = v - p [CHUNK, ld], A; mlstm's m */
     float *ds, *s_t, *ds_t;      /* [K, ld]; [cols, Kp] */
@@ -464,7 +464,7 @@ static void grad_head(const hop__scan_back *t, int64_t h)
     const hop_scan_grad *g = t->g;
     grad w = {.s = scan_open(t->kind, c, t->in, h), .t = t, .add = h % (c->heads / c->key_heads) != 0};
     w.Kp = hop__round_up(c->key_dim, HOP__PANEL_MAX);
-    w.far_apart = c->tokens * (2 * c->q_stride + 2 * c->k_stride + 3 * c->v_stride) > (1 << 17);
+    w.far_apart = far_apart(c);
     w.s.ld = hop__round_up(w.s.cols, LANES);
     grad_take(&w, t->scratch);
     memset(w.ds, 0, sizeof(float) * (size_t)(w.s.K * w.s.ld));
