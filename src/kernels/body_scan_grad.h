@@ -89,10 +89,9 @@ static void grad_ask(grad *w, const float *p, int64_t first, int64_t stride, int
     if (p) ahead_add(&w->ahead, p + first * stride, stride, dim, hop__min(CHUNK, w->s.c->tokens - first));
 }
 
-/* What the chunk from token `next` on will read in the first or the second pass, and what it or this one will
- * write: rows of heads side by side lie 4 KB apart, where those of two chunks fall into the same few sets of
- * the cache, so what is written at a chunk's end is asked for at its beginning and not before. What is wanted
- * first comes last. */
+/* What the chunk from token `next` on will read in the first or the second pass and, in the second, what this
+ * one writes at its end: asked for at its beginning, which is early enough, and was faster than a chunk
+ * before. What is wanted first comes last. */
 static void grad_ahead(grad *w, int64_t next, bool second)
 {
     const scan *s = &w->s;
