@@ -72,26 +72,37 @@ static void run_product(const buffers *b, hop_pool *pool)
              pool);
 }
 
-static void run_selective(const buffers *b, hop_pool *pool)
+static hop_selective selective_shape(void)
 {
-    hop_selective c = {TOKENS, CHANNELS, STATES, CHANNELS, CHANNELS, STATES, STATES, CHANNELS};
-    float *const *p = b->p;
-    hop_selective_in in = {p[0], p[11], p[4], p[2], p[5], NULL};
-    hop_selective_forward(p[3], NULL, &in, &c, b->scratch, pool);
+    return (hop_selective){TOKENS, CHANNELS, STATES, CHANNELS, CHANNELS, STATES, STATES, CHANNELS};
 }
 
-/* The best of the runs that begin within `seconds`; j NULL: of the product, `selective`: of that. */
-static double best_of(const job *j, bool selective, const buffers *b, hop_pool *pool, double seconds)
+static void run_selective(const buffers *b, bool backward, hop_pool *pool)
+{
+    hop_selective c = selective_shape();
+    float *const *p = b->p;
+    hop_selective_in in = {p[0], p[11], p[4], p[2], p[5], NULL};
+    hop_selective_grad g = {.d_o = p[1], .dx = p[6], .ddelta = p[7], .dA = p[8], .dB = p[9], .dC = p[10]};
+    if (backward)
+        hop_selective_backward(&g, NULL, &in, &c, b->scratch, pool);
+    else
+        hop_selective_forward(p[3], NULL, &in, &c, b->scratch, pool);
+}
+
+typedef enum what { SCAN, PRODUCT, SELECTIVE, SELECTIVE_BACKWARD } what;
+
+/* The best of the runs that begin within `seconds`; j is SCAN's. */
+static double best_of(what w, const job *j, const buffers *b, hop_pool *pool, double seconds)
 {
     double best = 1e30, begin = hop_now();
     do {
         double start = hop_now();
-        if (j)
+        if (w == SCAN)
             run(j, b, pool);
-        else if (selective)
-            run_selective(b, pool);
-        else
+        else if (w == PRODUCT)
             run_product(b, pool);
+        else
+            run_selective(b, w == SELECTIVE_BACKWARD, pool);
         double took = hop_now() - start;
         if (took < best) best = took;
     } while (hop_now() - begin < seconds);
@@ -101,7 +112,7 @@ static double best_of(const job *j, bool selective, const buffers *b, hop_pool *
 static bool open_buffers(buffers *b, const job *heaviest, hop_pool *pool)
 {
     hop_scan c = shape(heaviest);
-    hop_selective s = {TOKENS, CHANNELS, STATES, CHANNELS, CHANNELS, STATES, STATES, CHANNELS};
+    hop_selective s = selective_shape();
     size_t count = (size_t)TOKENS * HEADS * DIM,
            scratch = hop_scan_backward_scratch(&c, hop_pool_threads(pool));
     size_t other = hop_selective_backward_scratch(&s, hop_pool_threads(pool));
@@ -152,17 +163,17 @@ int hop_bench_scans(hop_bench_row *rows, int max, hop_pool *pool, double seconds
     buffers b = {{0}, NULL};
     int count = open_buffers(&b, &jobs[0], pool) ? 0 : -1;
     for (int i = 0; count >= 0 && i < JOBS && count < max; i++, count++) {
-        double peak = hop_peak_gflops(pool), before = best_of(NULL, false, &b, pool, 0.2 * seconds);
-        double took = best_of(&jobs[i], false, &b, pool, seconds),
-               after = best_of(NULL, false, &b, pool, 0.2 * seconds);
+        double peak = hop_peak_gflops(pool), before = best_of(PRODUCT, NULL, &b, pool, 0.2 * seconds);
+        double took = best_of(SCAN, &jobs[i], &b, pool, seconds),
+               after = best_of(PRODUCT, NULL, &b, pool, 0.2 * seconds);
         double product = 2.0 * TOKENS * DIM * DIM / (before < after ? before : after) * 1e-9;
         fill(&rows[count], &jobs[i], took, product, 0.5 * (peak + hop_peak_gflops(pool)));
     }
-    if (count >= 0 && count < max) {
+    for (what w = SELECTIVE; count >= 0 && count < max && w <= SELECTIVE_BACKWARD; w++) {
         hop_bench_row *row = &rows[count++];
-        double took = best_of(NULL, true, &b, pool, seconds);
-        *row = (hop_bench_row){
-            .name = "selective", .seconds = took, .gflops = 1e-9 * TOKENS * CHANNELS * STATES / took};
+        double took = best_of(w, NULL, &b, pool, seconds);
+        *row = (hop_bench_row){.seconds = took, .gflops = 1e-9 * TOKENS * CHANNELS * STATES / took};
+        snprintf(row->name, sizeof row->name, w == SELECTIVE ? "selective" : "selective backward");
         snprintf(row->size, sizeof row->size, "T=%d D=%d N=%d, 1e9 states/s", TOKENS, CHANNELS, STATES);
     }
     for (int a = 0; a < ARRAYS; a++) hop_free(b.p[a]);

@@ -24,8 +24,6 @@ typedef struct scan {
     float m;          /* mlstm: the stabiliser */
     double head_gate; /* e^g when it is the head's */
     bool even;        /* one gate for all tokens: what follows from the place in a chunk alone is made once */
-    int64_t far_count;
-    float far[HOP__SCAN_CHUNK]; /* `even`: decay from a chunk's start to each token, for far_count of them */
 } scan;
 
 INLINE const float *at_head(const float *p, int64_t offset)
@@ -168,6 +166,12 @@ INLINE float row_dot(const float *a, const float *b, int64_t n)
     }
     for (; i < n; i++) tail += a[i] * b[i];
     return v_sum(sum[0] + sum[1]) + tail;
+}
+
+/* Whether all rows together do not fit into L2, so that it is worth asking for them. */
+INLINE bool far_apart(const hop_scan *c)
+{
+    return c->tokens * (2 * c->q_stride + 2 * c->k_stride + 3 * c->v_stride) > (1 << 17);
 }
 
 /* Heads lie side by side, so a head's rows are kilobytes apart, each in a page of its own, where no hardware

@@ -95,6 +95,26 @@ static void columns_run(tile_job t, int64_t rows, int64_t cols, panel_fn *wide, 
     }
 }
 
+/* What the chunk of head `next` from token `first` on will read, and what this one writes to `o`: rows of
+ * heads that lie side by side are kilobytes apart, where no hardware prefetcher follows. What is wanted first
+ * comes last. */
+static void chunk_ahead(chunk *h, const scan *next, int64_t first, const float *o)
+{
+    const hop_scan *c = next->c;
+    const int64_t n = hop__min(CHUNK, c->tokens - first), keys = first * c->k_stride;
+    h->ahead.count = 0;
+    if (!h->far_apart) return;
+    ahead_add(&h->ahead, next->v + first * c->v_stride, c->v_stride, next->V, n);
+    ahead_add(&h->ahead, next->k + keys, c->k_stride, next->K, n);
+    ahead_add(&h->ahead, at_head(next->a, keys), c->k_stride, next->K, n);
+    ahead_add(&h->ahead, at_head(next->b, keys), c->k_stride, next->K, n);
+    if (c->gate == HOP_GATE_KEY)
+        ahead_add(&h->ahead, at_head(next->g, first * next->g_step), next->g_step, next->K, n);
+    ahead_add(&h->ahead, next->q + first * c->q_stride, c->q_stride, next->K, n);
+    ahead_add(&h->ahead, o, c->o_stride, next->V, h->n);
+    ahead_begin(&h->ahead);
+}
+
 /* v of the chunk as rows of M from `row` on, times beta for delta. */
 static void values_load(chunk *h, int64_t row)
 {
@@ -102,7 +122,6 @@ static void values_load(chunk *h, int64_t row)
     float *x = h->m + row * s->ld;
     for (int64_t t = 0; t < h->n; t++, x += s->ld) {
         const float *v = s->v + (h->first + t) * s->c->v_stride;
-        fetch_v(h->next, h->next_first + t);
         if (s->kind == HOP__DELTA)
             scale_row(x, v, h->beta[t], s->V);
         else
@@ -122,9 +141,11 @@ static void chunk_solve(chunk *h)
     if (s->kind == HOP__DPLR) {
         tile_job from_v = {
             .c = x, .ldc = ld, .a = h->ca + K + CHUNK, .rs = h->row, .cs = 1, .b = x + CHUNK * ld, .ldb = ld};
+        from_v.ahead = &h->ahead;
         columns_run(from_v, h->n, s->cols, lower_wide, lower_half);
     }
     tile_job t = {.c = x, .ldc = ld, .a = h->ca, .rs = h->row, .cs = 1, .b = h->m, .ldb = ld, .k = K};
+    t.ahead = &h->ahead;
     columns_run(t, h->n, s->cols, solve_wide, solve_half);
 }
 
@@ -134,7 +155,7 @@ static void chunk_output(chunk *h, float *o)
     const int64_t K = s->K, V = s->V, ld = s->ld, stride = s->c->o_stride;
     const bool direct = s->kind != HOP__MLSTM && V % LANES == 0;
     tile_job t = {.c = direct ? o : h->y, .ldc = direct ? stride : ld, .a = h->cq, .rs = h->row, .cs = 1};
-    t.b = h->m, t.ldb = ld, t.k = K;
+    t.b = h->m, t.ldb = ld, t.k = K, t.ahead = &h->ahead;
     columns_run(t, h->n, s->cols, lower_wide, lower_half);
     if (s->kind == HOP__DPLR) {
         t.a += K + CHUNK, t.b += (K + CHUNK) * ld, t.k = 0, t.mode = TILE_ADD;
@@ -159,7 +180,7 @@ static void chunk_update(chunk *h)
                   .ldb = ld,
                   .k = h->n};
     static const float one = 1.0f, zero = 0.0f;
-    t.hi = h->hi, t.lo = h->lo, t.step = h->decay_step;
+    t.hi = h->hi, t.lo = h->lo, t.step = h->decay_step, t.ahead = &h->ahead;
     columns_run(t, K, s->cols, update_wide, update_half);
     if (s->kind != HOP__DPLR) return;
     t.a += CHUNK, t.b += CHUNK * ld, t.hi = &one, t.lo = &zero, t.step = 0;
@@ -210,6 +231,7 @@ static void chunked(const hop__scan_task *t)
         s[i].ld = hop__round_up(s[i].cols, NR);
     }
     chunk h = chunk_take(t->scratch, s, heads);
+    h.far_apart = far_apart(t->c);
     float *const m = h.m, *state = t->state ? t->state + t->head * state_floats(s) : NULL;
     const int64_t size = h.row * s->ld;
     for (int64_t i = 0; i < heads; i++)
@@ -218,8 +240,9 @@ static void chunked(const hop__scan_task *t)
         for (int64_t i = 0; i < heads; i++) {
             const bool last = i + 1 == heads;
             h.s = &s[i], h.m = m + i * size, h.n = hop__min(CHUNK, t->c->tokens - h.first);
-            h.next = last ? s : &s[i + 1], h.next_first = h.first + (last ? CHUNK : 0);
-            chunk_run(&h, t->o + h.first * t->c->o_stride + (t->head + i) * s->V);
+            float *o = t->o + h.first * t->c->o_stride + (t->head + i) * s->V;
+            chunk_ahead(&h, last ? s : &s[i + 1], h.first + (last ? CHUNK : 0), o);
+            chunk_run(&h, o);
         }
     for (int64_t i = 0; state && i < heads; i++)
         state_store(&s[i], state + i * state_floats(s), m + i * size, s[i].m);

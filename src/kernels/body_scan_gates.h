@@ -12,8 +12,8 @@
 
 typedef struct chunk {
     scan *s;
-    const scan *next; /* which chunk comes after this one, of which head: to be asked for meanwhile */
-    int64_t next_first;
+    ahead ahead; /* rows of the chunk that comes after this one */
+    bool far_apart;
     int64_t first, n;   /* tokens first .. first + n - 1 */
     int64_t width, row; /* columns of right: CHUNK or 2 CHUNK; floats of a row of cq: K + width */
     float *m;           /* [K + width, ld]: the state, then x (dplr: p, then v) */
@@ -42,15 +42,15 @@ static void columns_load(const chunk *h, float *dst, const float *k, const float
 
 /* c[rows, columns] = a[rows, K] · right[K, columns], where `t` says what c and a are; whole panels are
  * written. */
-static void pairs(const chunk *h, tile_job t, int64_t col, int64_t cols, int64_t rows)
+static void pairs(chunk *h, tile_job t, int64_t col, int64_t cols, int64_t rows)
 {
-    t.ldc = h->row, t.cs = 1, t.k = h->s->K;
+    t.ldc = h->row, t.cs = 1, t.k = h->s->K, t.ahead = &h->ahead;
     t.b = h->right + col, t.ldb = h->width;
     for (int64_t j = 0; j < cols; j += NR, t.c += NR, t.b += NR) panel(&t, rows, width_for(cols - j));
 }
 
 /* The pairs of all tokens with those up to them (and some behind), for the rows `t` says. */
-static void pairs_lower(const chunk *h, tile_job t, int64_t part, int64_t rows)
+static void pairs_lower(chunk *h, tile_job t, int64_t part, int64_t rows)
 {
     for (int64_t j = 0; j < rows; j += NR, t.c += NR * (h->row + 1), t.a += NR * t.rs)
         pairs(h, t, part + j, NR, rows - j);
@@ -77,43 +77,64 @@ INLINE void decay_row(float *row, const float *e, float f, int64_t t)
     row_end(row, t + 1);
 }
 
+/* The scalars of n tokens, and e^gate = hi + lo of each. */
+static void gates_open(scan *s, int64_t first, int64_t n, scalars *sc, float *hi, float *lo)
+{
+    const bool each = !s->even && s->kind != HOP__MLSTM;
+    float gate[CHUNK] = {0};
+    for (int64_t t = 0; t < n; t++) {
+        sc[t] = scalars_at(s, first + t);
+        gate[t] = (float)sc[t].log_gate;
+        if (!each) split(s->even ? s->head_gate : exp(sc[t].log_gate), hi + t, lo + t);
+    }
+    if (each) gates_split(hi, lo, gate, n);
+}
+
+/* Row t of the decays from each column's token to token t, from the row before, which stays in registers: a
+ * number written into it in memory would be waited for when it is read. Column t begins with `key`. */
+INLINE void decays_next(float *row, vf e[CHUNK / LANES], float hi, float lo, float key, int64_t t)
+{
+    static const float unit[2 * CHUNK] = {[CHUNK] = 1.0f};
+    UNROLL for (int j = 0; j < CHUNK / LANES; j++)
+    {
+        e[j] = e[j] * hi + (e[j] * lo + v_load(unit + CHUNK - t + j * LANES) * key);
+        v_store(row + j * LANES, e[j]);
+    }
+}
+
 static void coefficients_scalar(chunk *h)
 {
     scan *s = h->s;
     const hop_scan *c = s->c;
     const int64_t K = s->K, n = h->n;
     const bool delta = s->kind == HOP__DELTA;
-    float hi[CHUNK], lo[CHUNK], e[CHUNK] = {0};
-    double sum = 0.0;
+    float hi[CHUNK], lo[CHUNK], row[CHUNK] = {0};
+    scalars sc[CHUNK];
+    double all = 1.0;
+    gates_open(s, h->first, n, sc, hi, lo);
     for (int64_t t = 0; t < n; t++) {
-        scalars sc = scalars_at(s, h->first + t);
-        fetch_q(h->next, h->next_first + t);
-        h->beta[t] = sc.beta, h->key[t] = sc.key, h->m_at[t] = sc.m;
-        sum += sc.log_gate;
-        if (!s->even || t >= s->far_count) s->far[t] = (float)exp(sum);
-        const float far = s->far[t];
-        split(s->even ? s->head_gate : exp(sc.log_gate), hi + t, lo + t);
+        h->beta[t] = sc[t].beta, h->key[t] = sc[t].key, h->m_at[t] = sc[t].m;
+        all *= (double)hi[t] + lo[t];
+        const float far = (float)all;
         scale_row(h->q + t * K, s->q + (h->first + t) * c->q_stride, c->scale, K);
         scale_row(h->cq + t * h->row, h->q + t * K, far, K);
         if (!delta) continue;
         row_copy(h->a + t * K, s->k + (h->first + t) * c->k_stride, K);
-        scale_row(h->ca + t * h->row, h->a + t * K, -far * sc.beta, K);
+        scale_row(h->ca + t * h->row, h->a + t * K, -far * sc[t].beta, K);
     }
-    if (s->even) s->far_count = hop__max(s->far_count, n);
     columns_load(h, h->right, s->k + h->first * c->k_stride, NULL, c->k_stride);
     pairs_lower(h, (tile_job){.c = h->cq + K, .a = h->q, .rs = K}, 0, n);
     if (delta) pairs_lower(h, (tile_job){.c = h->ca + K, .a = h->a, .rs = K}, 0, n);
+    vf e[CHUNK / LANES] = {(vf){0}};
     for (int64_t t = 0; t < n; t++) {
-        fetch_k(h->next, h->next_first + t);
-        for (int64_t j = 0; j < t; j += LANES) v_store(e + j, v_load(e + j) * hi[t] + v_load(e + j) * lo[t]);
-        if (delta) decay_row(h->ca + t * h->row + K, e, -h->beta[t], t);
-        e[t] = h->key[t];
-        decay_row(h->cq + t * h->row + K, e, 1.0f, t);
+        decays_next(row, e, hi[t], lo[t], h->key[t], t);
+        if (delta) decay_row(h->ca + t * h->row + K, row, -h->beta[t], t - 1);
+        decay_row(h->cq + t * h->row + K, row, 1.0f, t);
     }
     for (int64_t k = 0; k < K; k++) {
         float *r = h->right + k * h->width;
-        for (int64_t j = 0; j < n; j += LANES) v_store(r + j, v_load(r + j) * v_load(e + j));
+        for (int64_t j = 0; j < n; j += LANES) v_store(r + j, v_load(r + j) * v_load(row + j));
     }
-    split(exp(sum), h->hi, h->lo);
+    split(all, h->hi, h->lo);
     h->decay_step = 0;
 }

@@ -1,15 +1,16 @@
-/* body_scan_grad.h - gradients of the scans in chunks: what both kinds of gates share.
+/* body_scan_grad.h - gradients of the scans in chunks, where one gate serves all keys.
  *
- * A first pass keeps the state before each chunk (and delta's v - p); then the chunks are gone through from
- * the last to the first with dS, the gradient of the state after the chunk. In the notation of
+ * A first pass keeps the state before each chunk (delta: v - p and A, too); then the chunks are gone through
+ * from the last to the first with dS, the gradient of the state after the chunk. In the notation of
  * body_scan_chunk.h, with P the coefficients of x in the output, A those in the solved rows, and every row
- * decayed to where it is used: o = q_s S + P x     x = beta (v - p)    p = k_s S + A x    S' = D S + k_eᵀ x
- * (decay: x = v) y  = dx = k_e dS + Pᵀ d_o + Aᵀ z        z = dp = -beta y   solved from the last row up; dv =
- * beta y dP = d_o xᵀ, dA = z xᵀ (lower)          dq_s = d_o Sᵀ, dk_s = z Sᵀ, dk_e = x dSᵀ dS = D dS + q_sᵀ
- * d_o + k_sᵀ z so everything is products of small matrices and one triangular system, and S and dS are
- * transposed once a chunk. P = (q_r k_cᵀ) ⊙ E and A = (k_r k_cᵀ) ⊙ E give dq_r, dk_r and dk_c. With one gate
- * for all keys (this file) q_r and k_r = k_c are q and k as they are, and E has the decays, none above 1 and
- * none divided by: no gate is too steep. With a gate for each key see body_scan_grad_keys.h. */
+ * decayed to where it is used (q_s, k_s: from the start by far; k_e: to the end):
+ *     o = q_s S + P x    x = beta (v - p)    p = k_s S + A x    S' = D S + k_eᵀ x    (decay: x = v)
+ *     y = dx = k_e dS + Pᵀ d_o + Aᵀ z        z = dp = -beta y, from the last row up     dv = beta y
+ *     dP = d_o xᵀ    dA = z xᵀ               lower, A strictly; P = (q kᵀ) ⊙ E and A = (k kᵀ) ⊙ E
+ *     dq = far d_o Sᵀ + (dP ⊙ E) k           dk = end x dSᵀ + far z Sᵀ + (dP ⊙ E)ᵀ q + (W + Wᵀ) k, W = dA ⊙ E
+ *     dS = D dS + q_sᵀ d_o + k_sᵀ z
+ * so everything is products of small matrices and one triangular system, and S and dS are transposed once a
+ * chunk. E has the decays, none above 1 and none divided by: no gate is too steep. */
 
 typedef struct grad {
     scan s;
@@ -18,20 +19,19 @@ typedef struct grad {
     int64_t first, n; /* the chunk at hand */
     int64_t gated;    /* its length when grad_gates last made all it makes */
     ahead ahead;      /* rows of the one after it */
-    bool far_apart;   /* all rows together do not fit into L2, so it is worth asking for them */
+    bool far_apart;
     int64_t Kp, slot;
-    float *kept, *kept_m;   /* [chunks, slot]: the state [K, ld], delta: r = v - p [CHUNK, ld]; mlstm's m */
-    float *ds, *s_t, *ds_t; /* [K, ld]; [cols, Kp] */
-    float *x, *x_t, *y;     /* [CHUNK, ld], [cols, CHUNK], [CHUNK, ld] */
-    float *d_o;             /* [2 n, ld]: d_o, then z */
-    float *q_r, *k_r, *k_c, *k_e; /* [CHUNK, Kp] */
-    float *q_s;                   /* [2 n, Kp]: q_s, then k_s */
-    float *k_ct;                  /* [K, CHUNK] */
-    float *dq_r, *dk_r, *dk_c;    /* [CHUNK, Kp] */
-    float *dq_s, *dk_e;           /* [2 n, Kp]: dq_s, then dk_s; [CHUNK, Kp] */
-    float *e, *p, *a, *g, *w;     /* [CHUNK, CHUNK]: E, P, A, dP, dA */
-    float *ca;                    /* [CHUNK, row]: coefficients of r */
-    float *parts, *part_k;        /* see add_up: [CHUNK, LANES], [CHUNK] */
+    float *kept, *kept_m; /* [chunks, slot]: the state [K, ld], delta: r = v - p [CHUNK, ld], A; mlstm's m */
+    float *ds, *s_t, *ds_t;      /* [K, ld]; [cols, Kp] */
+    float *x, *x_t, *y;          /* [CHUNK, ld], [cols, CHUNK], [CHUNK, ld] */
+    float *d_o;                  /* [2 n, ld]: d_o, then z */
+    float *q_r, *k_c, *k_e;      /* [CHUNK, Kp] */
+    float *q_s;                  /* [2 n, Kp]: q_s, then k_s */
+    float *k_ct;                 /* [K, CHUNK] */
+    float *dq, *dk;              /* [CHUNK, Kp] */
+    float *e, *p, *g, *w, *both; /* [CHUNK, CHUNK]: E, P, dP, dA, W + Wᵀ */
+    float *ca;                   /* [CHUNK, K + CHUNK]: coefficients of r; [CHUNK, CHUNK]: of y */
+    float *parts, *part_k;       /* see add_up: [2 CHUNK, LANES] of rows, of columns; [CHUNK] */
     scalars sc[HOP__SCAN_CHUNK];
     float far[HOP__SCAN_CHUNK], end[HOP__SCAN_CHUNK], beta[HOP__SCAN_CHUNK];
     float dm_own[HOP__SCAN_CHUNK]; /* mlstm: what the quotient gives m */
@@ -41,53 +41,15 @@ typedef struct grad {
 
 /* ---- products -------------------------------------------------------------------------------- */
 
-/* Row j of the product with the terms from token j on: a holds zeros before it. */
-INLINE void upper_tile(const tile_job *t, int64_t first, const int rows, const int wide)
+static void grad_chain(grad *w, chain h, int64_t cols)
 {
-    vf sum[MR][NV];
-    tile_job rest = *t;
-    rest.a += first * t->cs, rest.b += first * t->ldb, rest.k -= first;
-    tile_sums(&rest, first, sum, rows, wide);
-    tile_write(t, first, sum, rows, wide);
-}
-
-/* c += a c, strictly upper, from the last row up: what all later rows contribute, then the tile's among
- * themselves. */
-INLINE void unsolve_tile(const tile_job *t, int64_t first, const int rows, const int wide)
-{
-    vf sum[MR][NV];
-    tile_job rest = *t;
-    const int64_t ldc = t->ldc;
-    rest.a += (first + rows) * t->cs, rest.b += (first + rows) * t->ldb, rest.k -= first + rows;
-    tile_sums(&rest, first, sum, rows, wide);
-    const float *own = t->a + first * (t->rs + t->cs);
-    float *c = t->c + first * ldc;
-    UNROLL for (int i = rows - 1; i >= 0; i--)
-    {
-        UNROLL for (int w = 0; w < wide; w++) sum[i][w] += v_load(c + i * ldc + w * LANES);
-        UNROLL for (int j = i + 1; j < rows; j++)
-        {
-            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += own[i * t->rs + j * t->cs] * sum[j][w];
-        }
-        UNROLL for (int w = 0; w < wide; w++) v_store(c + i * ldc + w * LANES, sum[i][w]);
+    h.Kp = w->Kp, h.t.ahead = &w->ahead;
+    for (int64_t j = 0; j < cols; j += NR) {
+        (width_for(cols - j) == NV ? chain_wide : chain_half)(&h.t, w->n);
+        h.t.b += NR, h.t.c += NR;
+        if (h.parts) h.with += NR;
+        for (int m = 0; m < h.count; m++) h.more[m].b += NR;
     }
-}
-
-static void upper_wide(const tile_job *t, int64_t rows)
-{
-    tile_rows(t, rows, NV, upper_tile);
-}
-static void upper_half(const tile_job *t, int64_t rows)
-{
-    tile_rows(t, rows, 1, upper_tile);
-}
-static void unsolve_wide(const tile_job *t, int64_t rows)
-{
-    tile_rows_up(t, rows, NV, unsolve_tile);
-}
-static void unsolve_half(const tile_job *t, int64_t rows)
-{
-    tile_rows_up(t, rows, 1, unsolve_tile);
 }
 
 static void grad_run(grad *w, tile_job t, int64_t rows, int64_t cols, panel_fn *wide, panel_fn *half)
@@ -121,13 +83,15 @@ static void rows_load(float *dst, int64_t ld, const float *src, int64_t stride, 
     }
 }
 
-/* The rows at `p` of the chunk from token `next` on are to be asked for. */
-static void grad_ask(grad *w, const float *p, int64_t next, int64_t stride, int64_t dim)
+/* The rows at `p` of the chunk from token `first` on are to be asked for. */
+static void grad_ask(grad *w, const float *p, int64_t first, int64_t stride, int64_t dim)
 {
-    if (p) ahead_add(&w->ahead, p + next * stride, stride, dim, hop__min(CHUNK, w->s.c->tokens - next));
+    if (p) ahead_add(&w->ahead, p + first * stride, stride, dim, hop__min(CHUNK, w->s.c->tokens - first));
 }
 
-/* Those that the pass, the first or the second, reads and writes at that chunk, what is wanted first last. */
+/* What the chunk from token `next` on will read in the first or the second pass and, in the second, what this
+ * one writes at its end: asked for at its beginning, which is early enough, and was faster than a chunk
+ * before. What is wanted first comes last. */
 static void grad_ahead(grad *w, int64_t next, bool second)
 {
     const scan *s = &w->s;
@@ -135,39 +99,24 @@ static void grad_ahead(grad *w, int64_t next, bool second)
     const hop_scan_grad *g = w->t->g;
     w->ahead.count = 0;
     if (!w->far_apart) return;
-    if (next < 0 || next >= c->tokens) return;
     const float *slot = w->kept + next / CHUNK * w->slot;
+    if (next >= 0 && next < c->tokens) {
+        if (second) {
+            grad_ask(w, g->d_o + s->head * s->V, next, c->o_stride, s->V);
+            grad_ask(w, s->q, next, c->q_stride, s->K);
+        } else if (next + CHUNK < c->tokens) {
+            slot += w->slot; /* what it will write */
+        }
+        ahead_add(&w->ahead, slot, 64, 64, w->slot / 64);
+        if (!second || s->kind != HOP__DELTA) grad_ask(w, s->v, next, c->v_stride, s->V);
+        grad_ask(w, s->k, next, c->k_stride, s->K);
+    }
     if (second) {
-        grad_ask(w, grad_at(g->dk, s->key_head * s->K), next, c->k_stride, s->K);
-        grad_ask(w, grad_at(g->dq, s->key_head * s->K), next, c->q_stride, s->K);
-        grad_ask(w, grad_at(g->dv, s->head * s->V), next, c->v_stride, s->V);
-        grad_ask(w, g->d_o + s->head * s->V, next, c->o_stride, s->V);
-        grad_ask(w, s->q, next, c->q_stride, s->K);
-    } else if (next + CHUNK < c->tokens) {
-        slot += w->slot; /* what it will write */
+        grad_ask(w, grad_at(g->dk, s->key_head * s->K), w->first, c->k_stride, s->K);
+        grad_ask(w, grad_at(g->dq, s->key_head * s->K), w->first, c->q_stride, s->K);
+        grad_ask(w, grad_at(g->dv, s->head * s->V), w->first, c->v_stride, s->V);
     }
-    ahead_add(&w->ahead, slot, s->ld, s->ld, w->slot / s->ld);
-    grad_ask(w, s->v, next, c->v_stride, s->V);
-    grad_ask(w, s->k, next, c->k_stride, s->K);
     ahead_begin(&w->ahead);
-}
-
-/* dst[i] = f (a[i] + fb b[i] + fc c[i]), added to what is there if `add`; c may be NULL, dst too. */
-static void emit_sum(float *restrict dst, const float *a, const float *b, const float *c, const float f[3],
-                     int64_t n, bool add)
-{
-    int64_t i = 0;
-    if (!dst) return;
-    for (; i + LANES <= n; i += LANES) {
-        vf sum = v_load(a + i) + f[1] * v_load(b + i);
-        if (c) sum += f[2] * v_load(c + i);
-        sum *= f[0];
-        v_store(dst + i, add ? v_load(dst + i) + sum : sum);
-    }
-    for (; i < n; i++) {
-        float sum = a[i] + f[1] * b[i] + (c ? f[2] * c[i] : 0.0f);
-        dst[i] = (add ? dst[i] : 0.0f) + f[0] * sum;
-    }
 }
 
 /* ---- one gate for all keys ------------------------------------------------------------------- */
@@ -177,25 +126,22 @@ static void emit_sum(float *restrict dst, const float *a, const float *b, const 
 static void grad_gates(grad *w)
 {
     scan *s = &w->s;
-    if (s->even && w->gated == w->n) { /* as they were */
-        for (int64_t t = 0; t < w->n; t++) w->beta[t] = scalars_at(s, w->first + t).beta;
+    const int64_t n = w->n;
+    if (s->even && w->gated == n) { /* as they were */
+        for (int64_t t = 0; t < n; t++) w->beta[t] = scalars_at(s, w->first + t).beta;
         return;
     }
-    w->gated = w->n;
-    float e[CHUNK] = {0}, hi, lo;
+    w->gated = n;
+    float hi[CHUNK], lo[CHUNK];
+    vf e[CHUNK / LANES] = {(vf){0}};
     double all = 1.0;
-    for (int64_t t = 0; t < w->n; t++) {
-        const scalars sc = w->sc[t] = scalars_at(s, w->first + t);
-        const double one = s->even ? s->head_gate : exp(sc.log_gate);
-        float *row = w->e + t * CHUNK;
-        all *= one;
-        split(one, &hi, &lo);
-        w->far[t] = (float)all, w->beta[t] = sc.beta;
-        for (int64_t j = 0; j < t; j += LANES) v_store(e + j, v_load(e + j) * hi + v_load(e + j) * lo);
-        e[t] = sc.key;
-        for (int64_t j = 0; j < CHUNK; j += LANES) v_store(row + j, v_load(e + j));
+    gates_open(s, w->first, n, w->sc, hi, lo);
+    for (int64_t t = 0; t < n; t++) {
+        all *= (double)hi[t] + lo[t];
+        w->far[t] = (float)all, w->beta[t] = w->sc[t].beta;
+        decays_next(w->e + t * CHUNK, e, hi[t], lo[t], w->sc[t].key, t);
     }
-    memcpy(w->end, e, sizeof e);
+    memcpy(w->end, w->e + (n - 1) * CHUNK, sizeof w->end);
     split(all, &w->hi, &w->lo);
 }
 
@@ -209,21 +155,20 @@ static void grad_keys(grad *w)
     transpose(w->k_ct, CHUNK, w->k_c, Kp, n, K);
 }
 
-/* r of the chunk, below the state in its slot: r = v - k_s S - A x, x = beta r. */
+/* r of the chunk and A, below the state in its slot: r = v - k_s S - A x, x = beta r. */
 static void grad_rest(grad *w, float *state)
 {
     const scan *s = &w->s;
     const int64_t K = s->K, ld = s->ld, n = w->n, row = K + CHUNK;
-    float *r = state + K * ld, less[CHUNK] = {0};
+    float *r = state + K * ld, *a = r + CHUNK * ld, less[CHUNK] = {0};
+    for (int64_t t = 0; t < n; t++) less[t] = -w->beta[t];
     rows_load(r, ld, s->v + w->first * s->c->v_stride, s->c->v_stride, n, s->V);
-    grad_pairs(w, w->a, w->k_c, w->Kp, w->k_ct, K);
-    for (int64_t t = 0; t < n; t++) {
+    grad_pairs(w, a, w->k_c, w->Kp, w->k_ct, K);
+    for (int64_t t = 0; t < n; t++, a += CHUNK) {
         float *ca = w->ca + t * row;
         scale_row(ca, w->k_c + t * w->Kp, -w->far[t], K);
-        const float *a = w->a + t * CHUNK, *e = w->e + t * CHUNK; /* behind token t they are not looked at */
-        for (int64_t j = 0; j < t; j += LANES)
-            v_store(ca + K + j, v_load(a + j) * v_load(e + j) * v_load(less + j));
-        less[t] = -w->beta[t];
+        decay_row(a, w->e + t * CHUNK, 1.0f, t - 1);
+        for (int64_t j = 0; j < t; j += LANES) v_store(ca + K + j, v_load(a + j) * v_load(less + j));
     }
     tile_job t = {.c = r, .ldc = ld, .a = w->ca, .rs = row, .cs = 1, .b = state, .ldb = ld, .k = K};
     grad_run(w, t, n, s->cols, solve_wide, solve_half);
@@ -287,30 +232,27 @@ static void grad_rows(grad *w, const float *state)
     const scan *s = &w->s;
     const hop_scan_grad *g = w->t->g;
     const int64_t K = s->K, V = s->V, ld = s->ld, n = w->n;
+    const bool delta = s->kind == HOP__DELTA;
     float *z = w->d_o + n * ld;
     const float *r = state + K * ld;
-    tile_job t = {.c = w->y, .ldc = ld, .a = w->k_e, .rs = w->Kp, .cs = 1, .b = w->ds, .ldb = ld, .k = K};
-    grad_run(w, t, n, s->cols, panel_wide, panel_half);
-    t = (tile_job){.c = w->y, .ldc = ld, .a = w->p, .rs = 1, .cs = CHUNK, .b = w->d_o, .ldb = ld, .k = n};
-    t.mode = TILE_ADD;
-    grad_run(w, t, n, s->cols, upper_wide, upper_half);
-    if (s->kind == HOP__DELTA) {
-        t.a = w->ca, t.b = w->y;
-        grad_run(w, t, n, s->cols, unsolve_wide, unsolve_half);
-    }
+    chain h = {.t = {.c = w->y, .ldc = ld, .a = w->k_e, .rs = w->Kp, .cs = 1, .b = w->ds, .ldb = ld, .k = K}};
+    h.more[0] = (tile_job){.a = w->p, .rs = 1, .cs = CHUNK, .b = w->d_o, .ldb = ld, .k = n};
+    h.more[1] = (tile_job){.a = w->ca, .rs = 1, .cs = CHUNK, .b = w->y, .ldb = ld, .k = n};
+    h.count = delta ? 2 : 1, h.reach[0] = FROM_FIRST, h.reach[1] = BEHIND, h.solve = delta;
+    grad_chain(w, h, s->cols);
     for (int64_t i = 0; i < n; i++) {
         const int64_t at = w->first + i;
         const float *y = w->y + i * ld;
-        const float beta = s->kind == HOP__DELTA ? w->beta[i] : 1.0f;
+        const float beta = delta ? w->beta[i] : 1.0f;
         if (g->dv) scale_row(g->dv + at * s->c->v_stride + s->head * V, y, beta, V);
-        if (s->kind != HOP__DELTA) continue;
+        if (!delta) continue;
         scale_row(z + i * ld, y, -beta, ld);
         if (g->dbeta) g->dbeta[at * s->c->beta_stride + s->head] = row_dot(y, r + i * ld, V);
     }
 }
 
-/* Rows of q and d_o, the pairs P and (delta) A, and A's coefficients -beta A in ca. */
-static void grad_open(grad *w)
+/* Rows of q and d_o, the pairs P, and (delta) A's coefficients -beta A in ca. */
+static void grad_open(grad *w, const float *a)
 {
     const scan *s = &w->s;
     const hop_scan *c = s->c;
@@ -320,65 +262,70 @@ static void grad_open(grad *w)
     for (int64_t t = 0; t < n; t++) {
         scale_row(w->q_r + t * Kp, s->q + (w->first + t) * c->q_stride, c->scale, K);
         scale_row(w->q_s + t * Kp, w->q_r + t * Kp, w->far[t], K);
-        if (delta) scale_row(w->q_s + (n + t) * Kp, w->k_c + t * Kp, w->far[t], K);
+        if (!delta) continue;
+        scale_row(w->q_s + (n + t) * Kp, w->k_c + t * Kp, w->far[t], Kp);
+        scale_row(w->ca + t * CHUNK, a + t * CHUNK, -w->beta[t], CHUNK);
     }
     rows_load(w->d_o, s->ld, d_o + w->first * c->o_stride, c->o_stride, n, s->V);
     grad_pairs(w, w->p, w->q_r, Kp, w->k_ct, K);
-    if (delta) grad_pairs(w, w->a, w->k_c, Kp, w->k_ct, K);
-    for (int64_t t = 0; t < n; t++) {
-        const float *e = w->e + t * CHUNK;
-        float *a = w->a + t * CHUNK, *ca = w->ca + t * CHUNK;
-        decay_row(w->p + t * CHUNK, e, 1.0f, t);
-        if (!delta) continue;
-        decay_row(a, e, 1.0f, t);
-        a[t] = 0.0f;
-        scale_row(ca, a, -w->beta[t], CHUNK);
-    }
+    for (int64_t t = 0; t < n; t++) decay_row(w->p + t * CHUNK, w->e + t * CHUNK, 1.0f, t);
 }
 
-/* dP and dA; of these, before E is multiplied in, the gates' gradients are made. */
-static void grad_pair_slopes(grad *w)
+/* dP and dA, E multiplied in; where P was, P dP + A dA, of which the gates' gradients are made; and W + Wᵀ.
+ */
+static void grad_pair_slopes(grad *w, const float *a)
 {
     const scan *s = &w->s;
     const int64_t ld = s->ld, n = w->n;
+    const bool delta = s->kind == HOP__DELTA;
     transpose(w->x_t, CHUNK, w->x, ld, n, s->cols);
     grad_pairs(w, w->g, w->d_o, ld, w->x_t, s->cols);
-    if (s->kind == HOP__DELTA) grad_pairs(w, w->w, w->d_o + n * ld, ld, w->x_t, s->cols);
+    if (delta) grad_pairs(w, w->w, w->d_o + n * ld, ld, w->x_t, s->cols);
     for (int64_t t = 0; t < n; t++) {
-        row_end(w->g + t * CHUNK, t + 1);
-        if (s->kind == HOP__DELTA) row_end(w->w + t * CHUNK, t);
+        float *p = w->p + t * CHUNK, *g = w->g + t * CHUNK, *da = w->w + t * CHUNK;
+        row_end(g, t + 1);
+        if (delta) row_end(da, t);
+        for (int64_t j = 0; j <= t; j += LANES) {
+            vf e = v_load(w->e + t * CHUNK + j), dp = v_load(g + j), both = v_load(p + j) * dp;
+            v_store(g + j, dp * e);
+            if (delta) {
+                both += v_load(a + t * CHUNK + j) * v_load(da + j);
+                v_store(da + j, v_load(da + j) * e);
+            }
+            v_store(p + j, both);
+        }
     }
+    if (!delta) return;
+    transpose(w->both, CHUNK, w->w, CHUNK, n, n);
+    for (int64_t i = 0; i < n * CHUNK; i += LANES)
+        v_store(w->both + i, v_load(w->both + i) + v_load(w->w + i));
 }
 
-/* What S and dS give: dq_s, dk_s, dk_e. */
-static void grad_state_rows(grad *w, const float *state)
+/* dq and dk; of their products with states the gates' gradients have partial sums, if there are any. */
+static void grad_key_rows(grad *w, const float *state, bool gates)
 {
     const scan *s = &w->s;
-    const int64_t ld = s->ld, n = w->n;
-    transpose(w->s_t, w->Kp, state, ld, s->K, s->cols);
-    transpose(w->ds_t, w->Kp, w->ds, ld, s->K, s->cols);
-    tile_job t = {
-        .c = w->dq_s, .ldc = w->Kp, .a = w->d_o, .rs = ld, .cs = 1, .b = w->s_t, .ldb = w->Kp, .k = s->cols};
-    grad_run(w, t, s->kind == HOP__DELTA ? 2 * n : n, s->K, panel_wide, panel_half);
-    t.c = w->dk_e, t.a = w->x, t.b = w->ds_t;
-    grad_run(w, t, n, s->K, panel_wide, panel_half);
-}
-
-/* dq_r = dP k_c, dk_c = dPᵀ q_r + dAᵀ k_r, dk_r = dA k_c; `dk_r` may be dk_c, when k_r is k_c. */
-static void grad_pair_rows(grad *w, const float *k_r)
-{
-    const scan *s = &w->s;
-    const int64_t Kp = w->Kp, n = w->n;
-    tile_job lower = {.c = w->dq_r, .ldc = Kp, .a = w->g, .rs = CHUNK, .cs = 1, .b = w->k_c, .ldb = Kp};
-    tile_job upper = {
-        .c = w->dk_c, .ldc = Kp, .a = w->g, .rs = 1, .cs = CHUNK, .b = w->q_r, .ldb = Kp, .k = n};
-    grad_run(w, lower, n, s->K, lower_wide, lower_half);
-    grad_run(w, upper, n, s->K, upper_wide, upper_half);
-    if (s->kind != HOP__DELTA) return;
-    upper.a = w->w, upper.b = k_r, upper.mode = TILE_ADD;
-    grad_run(w, upper, n, s->K, upper_wide, upper_half);
-    lower.c = w->dk_r, lower.a = w->w, lower.mode = w->dk_r == w->dk_c ? TILE_ADD : TILE_SET;
-    grad_run(w, lower, n, s->K, lower_wide, lower_half);
+    const int64_t Kp = w->Kp, ld = s->ld, n = w->n;
+    const bool delta = s->kind == HOP__DELTA;
+    float *parts = gates ? w->parts : NULL;
+    transpose(w->s_t, Kp, state, ld, s->K, s->cols);
+    transpose(w->ds_t, Kp, w->ds, ld, s->K, s->cols);
+    if (gates) memset(parts, 0, sizeof(float) * 2 * CHUNK * LANES);
+    chain h = {.t = {.c = w->dq, .ldc = Kp, .a = w->d_o, .rs = ld, .cs = 1, .b = w->s_t, .ldb = Kp}};
+    h.t.k = s->cols, h.factor = w->far, h.with = w->q_s, h.parts = parts;
+    h.more[0] = (tile_job){.a = w->g, .rs = CHUNK, .cs = 1, .b = w->k_c, .ldb = Kp};
+    h.count = 1, h.reach[0] = UP_TO_LAST;
+    grad_chain(w, h, s->K);
+    if (delta) {
+        h.t.c = w->dk, h.t.a = w->d_o + n * ld, h.with = w->q_s + n * Kp, h.count = 0;
+        grad_chain(w, h, s->K);
+    }
+    h.t.c = w->dk, h.t.a = w->x, h.t.b = w->ds_t, h.t.mode = delta ? TILE_ADD : TILE_SET;
+    h.factor = w->end, h.with = w->k_e, h.parts = gates ? parts + CHUNK * LANES : NULL;
+    h.more[0] = (tile_job){.a = w->g, .rs = 1, .cs = CHUNK, .b = w->q_r, .ldb = Kp, .k = n};
+    h.more[1] = (tile_job){.a = w->both, .rs = CHUNK, .cs = 1, .b = w->k_c, .ldb = Kp, .k = n};
+    h.count = delta ? 2 : 1, h.reach[0] = FROM_FIRST, h.reach[1] = EVERY;
+    grad_chain(w, h, s->K);
 }
 
 /* Registers of partial sums of a[i] b[i]; four chains, so that none waits for its own additions. */
@@ -400,23 +347,16 @@ INLINE vf dot_parts(const float *a, const float *b, int64_t n)
 static void grad_gate_slopes(grad *w, const float *state, float *slope, float *column)
 {
     const scan *s = &w->s;
-    const int64_t K = s->K, Kp = w->Kp, n = w->n;
-    const bool delta = s->kind == HOP__DELTA;
-    for (int64_t t = 0; t < n; t++)
-        v_store(w->parts + t * LANES, dot_parts(w->k_e + t * Kp, w->dk_e + t * Kp, K));
+    const int64_t n = w->n;
     memset(column, 0, sizeof(float) * CHUNK);
-    add_up(w->part_k, w->parts, n);
+    add_up(w->part_k, w->parts + CHUNK * LANES, n);
     memcpy(column, w->part_k, sizeof(float) * (size_t)n);
-    vf first = dot_parts(w->ds, state, K * s->ld) * (w->hi + w->lo);
+    vf first = dot_parts(w->ds, state, s->K * s->ld) * (w->hi + w->lo);
     for (int64_t t = n - 1; t >= 0; t--) {
-        const float *p = w->p + t * CHUNK, *g = w->g + t * CHUNK, *a = w->a + t * CHUNK,
-                    *da = w->w + t * CHUNK;
-        first += dot_parts(w->q_s + t * Kp, w->dq_s + t * Kp, K);
-        if (delta) first += dot_parts(w->q_s + (n + t) * Kp, w->dq_s + (n + t) * Kp, K);
+        first += v_load(w->parts + t * LANES);
         vf sum = first;
         for (int64_t j = 0; j <= t; j += LANES) {
-            vf c = v_load(column + j) + v_load(p + j) * v_load(g + j);
-            if (delta) c += v_load(a + j) * v_load(da + j);
+            vf c = v_load(column + j) + v_load(w->p + t * CHUNK + j);
             v_store(column + j, c);
             sum += v_from_bits(v_bits(c) & v_lt(v_iota() + (float)j, v_all((float)t - 0.5f)));
         }
@@ -442,15 +382,16 @@ static void grad_stabiliser(grad *w, const float *slope, const float *column)
 static void grad_gates_out(grad *w, const float *state)
 {
     const scan *s = &w->s;
-    const hop_gate gate = s->c->gate;
-    const bool mlstm = s->kind == HOP__MLSTM;
     float slope[CHUNK + HOP__PANEL_MAX], column[CHUNK];
-    if (!mlstm && (!w->t->g->dg || gate == HOP_GATE_NONE)) return;
     grad_gate_slopes(w, state, slope, column);
-    if (mlstm) grad_stabiliser(w, slope, column);
-    for (int64_t i = 0; !mlstm && i < w->n; i++) {
+    if (s->kind == HOP__MLSTM) {
+        grad_stabiliser(w, slope, column);
+        return;
+    }
+    for (int64_t i = 0; i < w->n; i++) {
         w->head_gate += slope[i];
-        if (gate == HOP_GATE_TOKEN) w->t->g->dg[(w->first + i) * s->c->gate_stride + s->head] = slope[i];
+        if (s->c->gate == HOP_GATE_TOKEN)
+            w->t->g->dg[(w->first + i) * s->c->gate_stride + s->head] = slope[i];
     }
 }
 
@@ -458,15 +399,10 @@ static void grad_emit(grad *w)
 {
     const scan *s = &w->s;
     const hop_scan *c = s->c;
-    const int64_t K = s->K, Kp = w->Kp, n = w->n;
-    const bool delta = s->kind == HOP__DELTA;
-    for (int64_t t = 0; t < n; t++) {
-        const float *dk_s = delta ? w->dq_s + (n + t) * Kp : NULL;
-        const float of_q[3] = {c->scale, w->far[t], 0.0f}, of_k[3] = {1.0f, w->end[t], w->far[t]};
-        float *dq = grad_at(w->t->g->dq, (w->first + t) * c->q_stride + s->key_head * K);
-        float *dk = grad_at(w->t->g->dk, (w->first + t) * c->k_stride + s->key_head * K);
-        emit_sum(dq, w->dq_r + t * Kp, w->dq_s + t * Kp, NULL, of_q, K, w->add);
-        emit_sum(dk, w->dk_c + t * Kp, w->dk_e + t * Kp, dk_s, of_k, K, w->add);
+    for (int64_t t = 0; t < w->n; t++) {
+        const int64_t at = w->first + t, of = s->key_head * s->K;
+        emit(grad_at(w->t->g->dq, at * c->q_stride + of), w->dq + t * w->Kp, c->scale, s->K, w->add);
+        emit(grad_at(w->t->g->dk, at * c->k_stride + of), w->dk + t * w->Kp, 1.0f, s->K, w->add);
     }
 }
 
@@ -482,23 +418,19 @@ static void grad_state(grad *w)
 static void grad_chunk(grad *w)
 {
     scan *s = &w->s;
-    const float *state = w->kept + w->first / CHUNK * w->slot;
+    const float *state = w->kept + w->first / CHUNK * w->slot, *a = state + (s->K + CHUNK) * s->ld;
+    const bool gates = s->kind == HOP__MLSTM || (w->t->g->dg && s->c->gate != HOP_GATE_NONE);
     s->m = w->kept_m[w->first / CHUNK];
     grad_ahead(w, w->first - CHUNK, true);
     grad_gates(w);
     grad_keys(w);
     grad_values(w, state);
-    grad_open(w);
+    grad_open(w, a);
     if (s->kind == HOP__MLSTM) grad_quotients(w, state);
     grad_rows(w, state);
-    grad_pair_slopes(w);
-    grad_state_rows(w, state);
-    grad_gates_out(w, state);
-    for (int64_t t = 0; t < w->n; t++) {
-        decay_row(w->g + t * CHUNK, w->e + t * CHUNK, 1.0f, t);
-        if (s->kind == HOP__DELTA) decay_row(w->w + t * CHUNK, w->e + t * CHUNK, 1.0f, t - 1);
-    }
-    grad_pair_rows(w, w->k_c);
+    grad_pair_slopes(w, a);
+    grad_key_rows(w, state, gates);
+    if (gates) grad_gates_out(w, state);
     grad_emit(w);
     grad_state(w);
 }
@@ -507,19 +439,22 @@ static void grad_take(grad *w, float *p)
 {
     const scan *s = &w->s;
     const int64_t K = s->K, Kp = w->Kp, ld = s->ld, chunks = (s->c->tokens + CHUNK - 1) / CHUNK;
-    w->slot = (K + (s->kind == HOP__DELTA ? CHUNK : 0)) * ld;
+    w->slot = s->kind == HOP__DELTA ? (K + CHUNK) * ld + CHUNK * CHUNK : K * ld;
     w->kept = take(&p, chunks * w->slot), w->kept_m = take(&p, chunks);
-    w->ds = take(&p, K * ld), w->s_t = take(&p, s->cols * Kp), w->ds_t = take(&p, s->cols * Kp);
+    /* Columns behind K are summed with the others and must be numbers. */
+    float *padded = p;
+    w->s_t = take(&p, s->cols * Kp), w->ds_t = take(&p, s->cols * Kp);
+    w->q_r = take(&p, CHUNK * Kp), w->q_s = take(&p, 2 * CHUNK * Kp);
+    if (Kp > K) memset(padded, 0, sizeof(float) * (size_t)(p - padded));
+    w->ds = take(&p, K * ld);
     w->x = take(&p, CHUNK * ld), w->x_t = take(&p, s->cols * CHUNK), w->y = take(&p, CHUNK * ld);
     w->d_o = take(&p, 2 * CHUNK * ld);
-    w->q_r = take(&p, CHUNK * Kp), w->k_c = take(&p, CHUNK * Kp), w->k_e = take(&p, CHUNK * Kp);
-    w->q_s = take(&p, 2 * CHUNK * Kp), w->k_ct = take(&p, K * CHUNK);
-    w->dq_r = take(&p, CHUNK * Kp), w->dk_c = w->dk_r = take(&p, CHUNK * Kp);
-    w->dq_s = take(&p, 2 * CHUNK * Kp), w->dk_e = take(&p, CHUNK * Kp);
-    w->e = take(&p, CHUNK * CHUNK), w->p = take(&p, CHUNK * CHUNK), w->a = take(&p, CHUNK * CHUNK);
+    w->k_c = take(&p, CHUNK * Kp), w->k_e = take(&p, CHUNK * Kp), w->k_ct = take(&p, K * CHUNK);
+    w->dq = take(&p, CHUNK * Kp), w->dk = take(&p, CHUNK * Kp);
+    w->e = take(&p, CHUNK * CHUNK), w->p = take(&p, CHUNK * CHUNK), w->both = take(&p, CHUNK * CHUNK);
     w->g = take(&p, CHUNK * CHUNK), w->w = take(&p, CHUNK * CHUNK);
     w->ca = take(&p, CHUNK * (K + CHUNK));
-    w->parts = take(&p, CHUNK * LANES), w->part_k = take(&p, CHUNK);
+    w->parts = take(&p, 2 * CHUNK * LANES), w->part_k = take(&p, CHUNK);
 }
 
 static void grad_head(const hop__scan_back *t, int64_t h)
@@ -528,7 +463,7 @@ static void grad_head(const hop__scan_back *t, int64_t h)
     const hop_scan_grad *g = t->g;
     grad w = {.s = scan_open(t->kind, c, t->in, h), .t = t, .add = h % (c->heads / c->key_heads) != 0};
     w.Kp = hop__round_up(c->key_dim, HOP__PANEL_MAX);
-    w.far_apart = c->tokens * (2 * c->q_stride + 2 * c->k_stride + 3 * c->v_stride) > (1 << 17);
+    w.far_apart = far_apart(c);
     w.s.ld = hop__round_up(w.s.cols, LANES);
     grad_take(&w, t->scratch);
     memset(w.ds, 0, sizeof(float) * (size_t)(w.s.K * w.s.ld));

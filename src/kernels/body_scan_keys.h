@@ -83,8 +83,6 @@ static void mild_token(chunk *h, int64_t t)
     scan *s = h->s;
     const hop_scan *c = s->c;
     const int64_t K = s->K, Kp = hop__round_up(K, HOP__PANEL_MAX), key = (h->first + t) * c->k_stride;
-    fetch_g(h->next, h->next_first + t), fetch_q(h->next, h->next_first + t);
-    fetch_k(h->next, h->next_first + t);
     h->beta[t] = s->beta ? s->beta[(h->first + t) * c->beta_stride] : 1.0f;
     decays_at(h, t, h->hi, h->lo);
     sums_add(h, t);

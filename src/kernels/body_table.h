@@ -14,8 +14,10 @@
 #include "body_scan_steep.h"
 #include "body_scan_chunk.h"
 #include "body_scan_back.h"
+#include "body_scan_chain.h"
 #include "body_scan_grad.h"
 #include "body_selective.h"
+#include "body_selective_back.h"
 #include "body_back.h"
 
 extern const hop__kernels TABLE;

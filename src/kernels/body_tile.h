@@ -112,16 +112,13 @@ INLINE void tile_write(const tile_job *t, int64_t first, vf sum[MR][NV], const i
         UNROLL for (int w = 0; w < wide; w++) v_store(c + i * ldc + w * LANES, sum[i][w]);
 }
 
-/* Three rows share a pointer (x86 adds one or two strides to it for free): twelve pointers would not fit into
- * the integer registers. */
-INLINE void tile_sums(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
+/* Adds t's terms. Three rows share a pointer (x86 adds one or two strides to it for free): twelve pointers would
+ * not fit into the integer registers. */
+INLINE void tile_terms(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
 {
     const int64_t rs = t->rs, cs = t->cs, ldb = t->ldb;
     const float *a[(MR + 2) / 3], *b = t->b;
-    if (t->ahead) ahead_ask(t->ahead);
     UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] = t->a + (first + i) * rs;
-    UNROLL for (int i = 0; i < rows; i++)
-        UNROLL for (int w = 0; w < wide; w++) sum[i][w] = (vf){0};
     for (int64_t p = t->k; p > 0; p--) {
         vf row[NV];
         UNROLL for (int w = 0; w < wide; w++) row[w] = v_load(b + w * LANES);
@@ -130,6 +127,14 @@ INLINE void tile_sums(const tile_job *t, int64_t first, vf sum[MR][NV], const in
         UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] += cs;
         b += ldb;
     }
+}
+
+INLINE void tile_sums(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
+{
+    if (t->ahead) ahead_ask(t->ahead);
+    UNROLL for (int i = 0; i < rows; i++)
+        UNROLL for (int w = 0; w < wide; w++) sum[i][w] = (vf){0};
+    tile_terms(t, first, sum, rows, wide);
 }
 
 /* The same chain goes on in the last register. */

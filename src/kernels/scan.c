@@ -52,8 +52,8 @@ static size_t backward_floats(const hop_scan *c)
     int64_t fast =
         n * 3 * (K + ld) + (n + 1 + blocks + 1) * size + padded(blocks) + n * ld + 3 * ld + 5 * K * (16 + 1);
     const int64_t m = HOP__SCAN_CHUNK, chunks = (c->tokens + m - 1) / m;
-    int64_t chunked = chunks * (K + m) * ld + padded(chunks) + 3 * K * ld + 5 * m * ld + 11 * m * K +
-                      5 * m * m + m * (K + m) + m * 16 + m;
+    int64_t chunked = chunks * ((K + m) * ld + m * m) + padded(chunks) + 3 * K * ld + 5 * m * ld + 8 * m * K +
+                      5 * m * m + m * (K + m) + 2 * m * 16 + m;
     int64_t ref_blocks = (c->tokens + 2 * n - 1) / (2 * n);
     int64_t ref = 2 * ((2 * n + 1 + ref_blocks + 2) * (size + 1) + 6 * (K + ld) + 4 * n);
     return (size_t)hop__max(chunked, hop__max(fast, ref));

@@ -15,15 +15,13 @@ static size_t forward_floats(const hop_selective *c)
     return (size_t)hop__round_up(2 * c->states * HOP__SELECT_WIDTH, 16);
 }
 
-/* A, dh, dA, a block's states and decays, the kept states, sums over channels; ref: doubles of all kept
- * states, which are half as many. */
+/* What sel_take takes; ref: doubles of one channel's kept states, which are half as many. */
 static size_t backward_floats(const hop_selective *c)
 {
-    const int64_t size = c->states * HOP__SELECT_WIDTH,
-                  kept = (c->tokens + HOP__SCAN_BACK - 1) / HOP__SCAN_BACK;
-    const int64_t sums = hop__round_up(c->states, HOP__PANEL_MAX) * HOP__PANEL_MAX;
-    return (size_t)hop__round_up(
-        size * (3 + 3 * HOP__SCAN_BACK + 1 + kept) + sums + 6 * c->states * HOP__SCAN_BACK + 64, 16);
+    const int64_t N = c->states, rows = HOP__SCAN_BACK, size = N * HOP__SELECT_WIDTH;
+    const int64_t kept = (c->tokens + rows - 1) / rows;
+    return (size_t)(size * (4 + kept) + rows * (9 * HOP__SELECT_WIDTH + 2 * HOP__PANEL_MAX) +
+                    4 * (N * rows + HOP__PANEL_MAX));
 }
 
 /* dB and dC of one block of channels. */
@@ -58,6 +56,22 @@ static void select_one(void *ctx, int64_t task, int worker)
     (t.g ? hop__kernels_get()->select_backward : hop__kernels_get()->select_forward)(&t);
 }
 
+/* dB and dC: in the order of the channels, whoever computed the parts. */
+static void parts_add(const hop__select_task *t)
+{
+    const hop_selective *c = t->c;
+    const int64_t N = c->states;
+    for (int64_t i = 0; i < c->tokens; i++) {
+        float *sum = t->part + i * 2 * N;
+        for (int64_t b = 1; b < blocks_of(c); b++) {
+            const float *part = sum + part_floats(c) * (size_t)b;
+            for (int64_t n = 0; n < 2 * N; n++) sum[n] += part[n];
+        }
+        if (t->g->dB) memcpy(t->g->dB + i * c->b_stride, sum, sizeof(float) * (size_t)N);
+        if (t->g->dC) memcpy(t->g->dC + i * c->c_stride, sum + N, sizeof(float) * (size_t)N);
+    }
+}
+
 static void run(hop__select_task t, float *scratch, hop_pool *pool)
 {
     const hop_selective *c = t.c;
@@ -67,17 +81,7 @@ static void run(hop__select_task t, float *scratch, hop_pool *pool)
     if (c->tokens * c->width * c->states < (1 << 14)) pool = NULL;
     if (t.g) s.task.part = s.task.scratch + s.per_worker * (size_t)hop_pool_threads(pool);
     hop_pool_run(pool, blocks_of(c), select_one, &s);
-    if (!t.g) return;
-    for (int64_t i = 0; i < c->tokens; i++) /* in the order of the channels, whoever computed the parts */
-        for (int64_t n = 0; n < c->states; n++) {
-            double dB = 0.0, dC = 0.0;
-            for (int64_t b = 0; b < blocks_of(c); b++) {
-                const float *part = s.task.part + part_floats(c) * (size_t)b + i * 2 * c->states + n;
-                dB += part[0], dC += part[c->states];
-            }
-            if (t.g->dB) t.g->dB[i * c->b_stride + n] = (float)dB;
-            if (t.g->dC) t.g->dC[i * c->c_stride + n] = (float)dC;
-        }
+    if (t.g) parts_add(&s.task);
 }
 
 void hop_selective_forward(float *o, float *state, const hop_selective_in *in, const hop_selective *c,
