@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LAYERS = 3, HEADS = 4, TOKENS = 128, BATCH = 64, VOCAB = 64, GROUPS = 8, SPAN = 4096, PASS = 2 };
+enum { LAYERS = 3, HEADS = 4, TOKENS = 128, BATCH = 64, VOCAB = 64, GROUPS = 8, SPAN = 4096 };
 
 struct hop_bench_step {
     hop_pool *pool;
@@ -21,7 +21,7 @@ struct hop_bench_step {
     int64_t floats, step;
     int workers;
     int32_t tokens[BATCH * TOKENS], wanted[BATCH * TOKENS];
-    int64_t row[PASS * TOKENS];
+    int64_t row[TOKENS];
 };
 
 /* What the peer computes too: no convolutions, no norm or gate behind the mixer, values as wide as keys. */
@@ -58,8 +58,8 @@ static hop_status make(hop_bench_step *b, const char *mixer, int64_t d, hop_erro
     bool all = b->grad && b->logits && b->first && b->second;
     for (int i = 0; i < GROUPS; i++) all = (b->block[i] = hop_alloc(bytes)) && all;
     for (int i = 0; all && s == HOP_OK && i < b->workers; i++) {
-        s = hop_grad_new(&b->grad[i], b->model, PASS, TOKENS, err);
-        all = (b->logits[i] = hop_alloc(sizeof(float) * PASS * TOKENS * VOCAB)) != NULL;
+        s = hop_grad_new(&b->grad[i], b->model, 1, TOKENS, err);
+        all = (b->logits[i] = hop_alloc(sizeof(float) * TOKENS * VOCAB)) != NULL;
     }
     return all || s != HOP_OK ? s : hop_fail(err, HOP_ENOMEM, "out of memory");
 }
@@ -75,7 +75,7 @@ hop_status hop_bench_step_new(hop_bench_step **out, const char *mixer, int64_t d
     for (int i = 0; i < BATCH * TOKENS; i++)
         b->tokens[i] = (int32_t)hop_rng_below(&rng, VOCAB),
         b->wanted[i] = (int32_t)hop_rng_below(&rng, VOCAB);
-    for (int i = 0; i < PASS * TOKENS; i++) b->row[i] = i;
+    for (int i = 0; i < TOKENS; i++) b->row[i] = i;
     hop_status s = make(b, mixer, d, err);
     if (s == HOP_OK) return s;
     hop_bench_step_free(b);
@@ -113,12 +113,12 @@ static void group_job(void *ctx, int64_t group, int worker)
     hop_grad *g = b->grad[worker];
     float *logits = b->logits[worker], *block = b->block[group];
     memset(block, 0, sizeof(float) * (size_t)b->floats);
-    for (int64_t s = group * BATCH / GROUPS; s < (group + 1) * BATCH / GROUPS; s += PASS) {
-        if (hop_grad_forward(g, b->tokens + s * TOKENS, PASS, TOKENS, NULL) != HOP_OK)
+    for (int64_t s = group * BATCH / GROUPS; s < (group + 1) * BATCH / GROUPS; s++) {
+        if (hop_grad_forward(g, b->tokens + s * TOKENS, 1, TOKENS, NULL) != HOP_OK)
             return; /* it takes them all */
-        hop_grad_logits(g, b->row, PASS * TOKENS, logits);
-        for (int t = 0; t < PASS * TOKENS; t++) slope(logits + t * VOCAB, b->wanted[s * TOKENS + t]);
-        hop_grad_dlogits(g, b->row, PASS * TOKENS, logits, block);
+        hop_grad_logits(g, b->row, TOKENS, logits);
+        for (int t = 0; t < TOKENS; t++) slope(logits + t * VOCAB, b->wanted[s * TOKENS + t]);
+        hop_grad_dlogits(g, b->row, TOKENS, logits, block);
         hop_grad_backward(g, block);
     }
 }

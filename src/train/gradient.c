@@ -7,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-#define PASS_TOKENS 256 /* of a few short sequences that go through together, to fill the kernels */
+#define PASS_TOKENS 192 /* of a few short sequences that go through together, to fill the kernels */
 
 /* What a worker needs to run sequences. */
 typedef struct lane {
