@@ -44,8 +44,11 @@ static int report(const bench_args *a, const hop_bench_row *rows, int count, dou
         hop_json_number(&w, "percent_of_peak", r->percent_of_peak);
         hop_json_number(&w, "seconds", r->seconds);
         hop_json_end_object(&w);
-        hop_text_printf(&out, "  %-24s %-32s %10.2f %10.1f\n", r->name, r->size, r->gflops,
-                        r->percent_of_peak);
+        hop_text_printf(&out, "  %-24s %-32s %10.2f", r->name, r->size, r->gflops);
+        if (r->percent_of_peak > 0)
+            hop_text_printf(&out, " %10.1f\n", r->percent_of_peak);
+        else
+            hop_text_printf(&out, " %10s\n", "-"); /* counts no flops: 1e9 a second */
     }
     hop_json_end_array(&w);
     hop_json_end_object(&w);

@@ -93,7 +93,7 @@ static int report(const sweep_args *a, const hop_sweep_result *r, double seconds
         return print_json(&a->common, &w);
     }
     hop_text out = {0};
-    hop_text_printf(&out, "%lld runs: %lld done, %lld failed (%lld before); %s%s%s\n", (long long)r->runs,
+    hop_text_printf(&out, "%lld run%s: %lld done, %lld failed (%lld of them ended before); %s%s%s\n", (long long)r->runs, r->runs == 1 ? "" : "s",
                     (long long)r->done, (long long)r->failed, (long long)r->skipped, a->output.text,
                     a->picture.text ? ", " : "", a->picture.text ? a->picture.text : "");
     return print_text(&a->common, &out);
@@ -241,7 +241,8 @@ const verb verb_sweep = {
         "A run is a recipe of `train`. The runs are all combinations of each grid's values, then those of the list, each "
         "over what \"base\" says. The database has a row for every run, with its status (waiting, running, done, "
         "failed), and a row for every measurement, and can be read while it grows. A run that fails is a row with its "
-        "reason, and the others go on.\n\n"
+        "reason, and the others go on; the sweep itself has then done what it should, and exits with 0: `failed` counts "
+        "them. One process at a time sweeps into a database.\n\n"
         "Started again, it skips runs that are done or failed and resumes those that were interrupted, to the bits that "
         "they would have had. Which runs there are is decided by FILE alone: runs may be added to it.\n\n"
         "The picture has a chart for every task and number of hops, and a curve for every plan: the mean over the seeds, "

@@ -116,7 +116,7 @@ static int find_recipe(hop_recipe *r, const train_args *a)
     if (a->resume.given) {
         const char *more = beside_resume(a);
         if (more)
-            return fail(c, EXIT_USAGE, "--%s: not with --resume, whose recipe stands in the checkpoint",
+            return fail(c, EXIT_USAGE, "--%s: not with --resume: directory and recipe are those of the checkpoint",
                         more);
         return hop_train_recipe(r, a->resume.text, &err) == HOP_OK ? EXIT_DONE : fail_error(c, &err);
     }
@@ -233,12 +233,13 @@ const verb verb_train = {
         "read the input. For networks of linear layers only, P3's ceiling stands beside it, and an accuracy above it, "
         "by five standard deviations, is exit 1: that would be a bug.\n\n"
         "The directory is a network's, which `run`, `play`, `prove` take, with checkpoint.safetensors and log.jsonl "
-        "beside it. A checkpoint is written at intervals and on SIGINT and SIGTERM; --resume continues to the bits of a "
+        "beside it, and one process at a time trains there. A checkpoint is written at intervals and on SIGINT and SIGTERM "
+        "(a second one ends it at once); --resume continues to the bits of a "
         "training that was never stopped. kill -9 loses at most one interval. No bit depends on --threads.\n\n"
         "Under mpirun the ranks share each batch, to the bits of one process, and rank 0 alone writes; --threads is each "
         "rank's.\n\n"
-        "Loss or gradient that is not finite ends the training with the step and the tensor; the checkpoint before "
-        "stands.",
+        "Loss, gradient, weight or answer that is not finite ends the training with the step and where it was met; the "
+        "checkpoint before stands.",
     .groups = GROUPS,
     .examples = EXAMPLES,
     .args_size = sizeof(train_args),

@@ -2,6 +2,7 @@
 #include "train.h"
 
 #include <math.h>
+#include <string.h>
 
 /* ---- while it runs ------------------------------------------------------------------------------- */
 
@@ -9,9 +10,11 @@ static void say_begin(const trained *t)
 {
     hop_text sizes = {0};
     sizes_print(&sizes, &t->recipe->task);
-    fprintf(stderr, "hopbound: train: %s (L %s), %lld parameters, %s, %lld tokens, %lld steps of %lld\n",
-            t->recipe->pattern, t->recipe->mixer, (long long)t->parameters, sizes.s ? sizes.s : "",
-            (long long)t->recipe->task.length, (long long)t->recipe->steps, (long long)t->recipe->batch);
+    const bool linear = strchr(t->recipe->pattern, 'L') != NULL;
+    fprintf(stderr, "hopbound: train: %s%s%s%s, %lld parameters, %s, %lld tokens, %lld steps of %lld\n",
+            t->recipe->pattern, linear ? " (L " : "", linear ? t->recipe->mixer : "", linear ? ")" : "",
+            (long long)t->parameters, sizes.s ? sizes.s : "", (long long)t->recipe->task.length,
+            (long long)t->recipe->steps, (long long)t->recipe->batch);
     hop_text_free(&sizes);
 }
 
@@ -63,13 +66,10 @@ static void write_text(hop_text *out, const trained *t)
     const hop_measure *m = &t->last;
     hop_text_printf(out, "accuracy %.2f %% (%.2f to %.2f at 95 %%, %lld instances), chance %.2f %%",
                     100 * m->accuracy, 100 * m->low, 100 * m->high, (long long)m->instances, 100 * m->chance);
-    if (!isnan(t->ceiling)) {
-        char shown[32];
-        hop_accuracy_print(shown, t->ceiling);
-        hop_text_printf(out, ", P3's ceiling %s", shown);
-    }
-    hop_text_printf(out, "\n%lld steps, loss %.4f, %.0f tokens/s, %.0f s; %s\n", (long long)m->step, m->loss,
-                    m->tokens_per_second, m->seconds, t->dir);
+    if (!isnan(t->ceiling)) /* rounded up: a ceiling that is printed is one */
+        hop_text_printf(out, ", at most %.2f %% by P3", ceil(1e4 * t->ceiling) / 100);
+    hop_text_printf(out, "\n%lld step%s, loss %.4f, %.0f tokens/s, %.0f s; %s\n", (long long)m->step,
+                    m->step == 1 ? "" : "s", m->loss, m->tokens_per_second, m->seconds, t->dir);
 }
 
 int train_report(const trained *t)

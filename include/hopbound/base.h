@@ -174,6 +174,16 @@ bool hop_is_dir(const char *path);
 /* "dir/name" into `out`; HOP_ERANGE if it does not fit. */
 hop_status hop_path_join(char *out, size_t size, const char *dir, const char *name, hop_error *err);
 
+/* Keeps other processes out of a directory that both would write, until it is unlocked or the process ends.
+ * HOP_EIO: another one has it. Where the file system knows no locks nobody is kept out. Unlocking what is not
+ * held is fine. */
+typedef struct hop_lock {
+    int fd;
+    bool held;
+} hop_lock;
+hop_status hop_dir_lock(hop_lock *l, const char *dir, hop_error *err);
+void hop_dir_unlock(hop_lock *l);
+
 /* Seconds on a clock that only goes forward. */
 double hop_now(void);
 

@@ -16,6 +16,7 @@ typedef struct hop__queue {
     int64_t *left, left_count; /* of the list */
     int slots, threads;        /* runs at a time, threads of each */
     _Atomic double *part;      /* [slots]: how far each is */
+    hop_lock others;           /* keeps other processes from the runs' directories */
     pthread_mutex_t lock;      /* guards the store and what follows */
     _Atomic int64_t ended;
     _Atomic bool stopped;

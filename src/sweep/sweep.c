@@ -1,6 +1,7 @@
 /* Sweeps: which runs are left, several at a time in this process, and what becomes of them. */
 #include "queue.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 /* ---- the queue: what is known of all runs, on the one rank that writes --------------------------- */
@@ -44,6 +45,16 @@ static hop_status look_up(hop__queue *d, const hop_recipe *list, int64_t count, 
     return HOP_OK;
 }
 
+/* One sweep at a time: two would train the same runs in the same directories. */
+static hop_status keep_out(hop__queue *d, hop_error *err)
+{
+    char dir[4096];
+    int n = snprintf(dir, sizeof dir, "%s.d", d->o->database);
+    if (n < 0 || (size_t)n >= sizeof dir) return hop_fail(err, HOP_ERANGE, "the database's name is too long");
+    hop_status s = hop_make_dir(dir, err);
+    return s == HOP_OK ? hop_dir_lock(&d->others, dir, err) : s;
+}
+
 hop_status hop__queue_open(hop__queue *d, const hop_recipe *list, int64_t count, hop_error *err)
 {
     pthread_mutex_init(&d->lock, NULL);
@@ -54,11 +65,13 @@ hop_status hop__queue_open(hop__queue *d, const hop_recipe *list, int64_t count,
     if (!d->id || !d->left || !d->part)
         return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
     hop_status s = hop__store_open(&d->store, d->o->database, err);
-    return s == HOP_OK ? look_up(d, list, count, err) : s;
+    if (s == HOP_OK) s = look_up(d, list, count, err);
+    return s == HOP_OK && d->left_count > 0 ? keep_out(d, err) : s;
 }
 
 void hop__queue_close(hop__queue *d)
 {
+    hop_dir_unlock(&d->others);
     hop__store_close(d->store);
     pthread_mutex_destroy(&d->lock);
     free(d->id);

@@ -5,6 +5,7 @@
 #include "room.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #define PASS_TOKENS 192 /* of a few short sequences that go through together, to fill the kernels */
@@ -29,6 +30,8 @@ struct hop__gradient {
     hop__share share;
     hop_status *status; /* [groups] */
     const hop_task *task;
+    const hop_progress *progress; /* asked by the thread that called, between passes */
+    atomic_bool stopped;
     int64_t step, pass; /* pass: sequences at a time */
 };
 
@@ -110,6 +113,11 @@ static void group_job(void *ctx, int64_t task, int worker)
     g->status[group] = HOP_OK;
     for (int64_t i = from; i < to && g->status[group] == HOP_OK; i += g->pass) {
         int64_t n = to - i < g->pass ? to - i : g->pass;
+        if (worker == 0 && !hop_progress_tick(g->progress, "", 0, 0)) g->stopped = true;
+        if (g->stopped) {
+            g->status[group] = HOP_ESTOPPED;
+            return;
+        }
         uint64_t number = (uint64_t)g->step * (uint64_t)r->batch + (uint64_t)i;
         g->status[group] =
             run_pass(g, &g->lanes[worker], number, n, g->share.block[group], &g->share.loss[group]);
@@ -143,6 +151,7 @@ hop_status hop__gradient_batch(hop__gradient *g, const hop_task *task, int64_t s
     g->task = task;
     g->step = step;
     hop_pool_run(g->pool, groups, group_job, g);
+    if (g->stopped) return hop_fail(err, HOP_ESTOPPED, "stopped on request");
     for (int64_t b = group; b < group + groups; b++)
         if (g->status[b] != HOP_OK)
             return hop_fail(err, g->status[b], "step %lld: %s", (long long)step,
@@ -206,11 +215,13 @@ static hop_status make(hop__gradient *g, hop_transport *t, hop_error *err)
 }
 
 hop_status hop__gradient_new(hop__gradient **out, const hop_recipe *r, hop_model *m, const hop__chain *chain,
-                             const hop__params *p, const hop_train_options *o, hop_error *err)
+                             const hop__params *p, const hop_train_options *o, const hop_progress *progress,
+                             hop_error *err)
 {
     hop__gradient *g = *out = hop_alloc(sizeof *g);
     if (!g) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    *g = (hop__gradient){.recipe = r, .model = m, .chain = chain, .params = *p, .pool = o->pool};
+    *g = (hop__gradient){
+        .recipe = r, .model = m, .chain = chain, .params = *p, .pool = o->pool, .progress = progress};
     g->workers = hop_pool_threads(o->pool);
     g->pass = pass_size(&r->task, r);
     hop_status s = make(g, o->ranks, err);

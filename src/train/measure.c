@@ -108,6 +108,28 @@ void hop__heldout_free(hop__heldout *e)
     hop_free(e);
 }
 
+static hop_status answers_finite(const hop_instance *x, int64_t step, hop_error *err)
+{
+    for (int64_t i = 0; i < x->count; i++)
+        if (x->answers[i] == -1)
+            return hop_fail(err, HOP_ERANGE,
+                            "step %lld: the network's answers are not finite; a lower --lr may help",
+                            (long long)step - 1);
+    return HOP_OK;
+}
+
+hop_status hop__heldout_probe(hop__heldout *e, int64_t step, hop_error *err)
+{
+    hop_instance *x = &e->batch[0];
+    hop_status s = hop_instance_sample(x, &e->recipe->task, e->recipe->seed ^ SEED_OFTEN, 0, err);
+    if (s == HOP_OK) s = hop_eval_run(e->eval, x, 1, err);
+    if (s == HOP_OK && x->status != HOP_OK) {
+        s = x->status;
+        if (err) *err = x->err;
+    }
+    return s == HOP_OK ? answers_finite(x, step, err) : s;
+}
+
 hop_status hop__heldout_ask(hop__heldout *e, hop_measure *m, hop_error *err)
 {
     int64_t count = e->recipe->eval_count * (m->last ? 4 : 1), asked = 0, right = 0;
@@ -126,6 +148,7 @@ hop_status hop__heldout_ask(hop__heldout *e, hop_measure *m, hop_error *err)
             right += e->batch[i].right;
             s = e->batch[i].status;
             if (s != HOP_OK && err) *err = e->batch[i].err;
+            if (s == HOP_OK) s = answers_finite(&e->batch[i], m->step, err);
         }
     }
     m->accuracy = (double)m->correct / (double)count;

@@ -108,11 +108,29 @@ static hop_status read_key(hop_recipe *r, const key *k, const hop_json *v, hop_e
     return HOP_OK;
 }
 
-static hop_status read_member(hop_recipe *r, const hop_json *v, hop_error *err)
+/* A task has no members but those that it is written with. */
+static hop_status read_task(hop_task *t, const hop_json *v, hop_error *err)
+{
+    hop_json_writer w = {0};
+    hop_json_doc written = {0};
+    hop_status s = hop_task_read(t, v, err);
+    if (s != HOP_OK) return s;
+    hop_task_write(t, &w);
+    s = w.text.failed ? hop_fail(err, HOP_ENOMEM, "out of memory")
+                      : hop_json_parse(&written, w.text.s, w.text.len, err);
+    for (const hop_json *m = v->child; s == HOP_OK && m; m = m->next)
+        if (m->type != HOP_JSON_NULL && !hop_json_get(written.root, m->key))
+            s = hop_fail(err, HOP_EFORMAT, "%.60s: unknown key", m->key);
+    hop_json_free(&written);
+    hop_text_free(&w.text);
+    return s;
+}
+
+static hop_status read_member(hop_recipe *r, const hop_json *v, bool seen[], hop_error *err)
 {
     int64_t seed;
     if (strcmp(v->key, "task") == 0) {
-        hop_status s = hop_task_read(&r->task, v, err);
+        hop_status s = read_task(&r->task, v, err);
         return s == HOP_OK ? s : hop_fail_in(err, s, "task");
     }
     if (strcmp(v->key, "seed") == 0) {
@@ -121,18 +139,23 @@ static hop_status read_member(hop_recipe *r, const hop_json *v, hop_error *err)
         r->seed = (uint64_t)seed;
         return HOP_OK;
     }
-    for (size_t i = 0; i < KEY_COUNT; i++)
-        if (is_called(&KEYS[i], v->key)) return read_key(r, &KEYS[i], v, err);
+    for (size_t i = 0; i < KEY_COUNT; i++) {
+        if (!is_called(&KEYS[i], v->key)) continue;
+        if (seen[i]) return hop_fail(err, HOP_EFORMAT, "%s: stands twice", v->key); /* with _ and with - */
+        seen[i] = true;
+        return read_key(r, &KEYS[i], v, err);
+    }
     return hop_fail(err, HOP_EFORMAT, "%.60s: unknown key", v->key);
 }
 
 hop_status hop_recipe_read(hop_recipe *r, const hop_json *object, hop_error *err)
 {
     hop_recipe made = *r;
+    bool seen[KEY_COUNT] = {false};
     if (!object || object->type != HOP_JSON_OBJECT)
         return hop_fail(err, HOP_EFORMAT, "a recipe is an object");
     for (const hop_json *v = object->child; v; v = v->next) {
-        hop_status s = v->type == HOP_JSON_NULL ? HOP_OK : read_member(&made, v, err);
+        hop_status s = v->type == HOP_JSON_NULL ? HOP_OK : read_member(&made, v, seen, err);
         if (s != HOP_OK) return s;
     }
     if (made.beta1 >= 1 || made.beta2 >= 1)
@@ -195,6 +218,9 @@ char *hop__recipe_text(const hop_recipe *r)
 static hop_status configure(hop_config *c, const hop_recipe *r, hop_error *err)
 {
     hop_json_writer task = {0}, how = {0};
+    if (!hop_mixer_find(r->mixer)) /* also where the pattern has no L */
+        return hop_fail(err, HOP_EFORMAT, "mixer: unknown name \"%.60s\"; `hopbound mixers` lists them",
+                        r->mixer);
     hop_status s = hop_pattern_parse(&c->pattern, r->pattern, r->mixer, err);
     if (s != HOP_OK) return s;
     c->vocab = r->task.vocab;

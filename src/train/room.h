@@ -88,9 +88,11 @@ typedef struct hop__batch_result {
 } hop__batch_result;
 
 hop_status hop__gradient_new(hop__gradient **out, const hop_recipe *r, hop_model *m, const hop__chain *chain,
-                             const hop__params *p, const hop_train_options *o, hop_error *err);
+                             const hop__params *p, const hop_train_options *o, const hop_progress *progress,
+                             hop_error *err);
 void hop__gradient_free(hop__gradient *g);
-/* Of the batch of a step, over instances of `task`. */
+/* Of the batch of a step, over instances of `task`. HOP_ESTOPPED: `progress`, which is asked between
+ * sequences, said so; the step is as if it had not begun. */
 hop_status hop__gradient_batch(hop__gradient *g, const hop_task *task, int64_t step, hop__batch_result *out,
                                hop_error *err);
 
@@ -112,6 +114,8 @@ hop_status hop__heldout_new(hop__heldout **out, const hop_model *m, const hop_re
                             const hop_progress *progress, hop_error *err);
 void hop__heldout_free(hop__heldout *e);
 /* Fills instances, correct, accuracy and its interval, answers, chance; `last` as it is in m. */
+/* Asks one instance: HOP_ERANGE where an answer is not finite. */
+hop_status hop__heldout_probe(hop__heldout *e, int64_t step, hop_error *err);
 hop_status hop__heldout_ask(hop__heldout *e, hop_measure *m, hop_error *err);
 
 /* ---- checkpoint.c, log.c ---- */

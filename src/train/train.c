@@ -15,9 +15,12 @@ typedef struct training {
     hop__state state;
     hop__gradient *gradient;
     hop__heldout *heldout;
-    hop_progress forward; /* the evaluation's: shows where training stands, and asks whether to stop */
+    hop_progress
+        forward; /* within a step or an evaluation: shows where training stands, asks whether to stop */
     char label[96];
     hop_measure *last;
+    hop_lock lock;      /* of the directory */
+    bool keeping;       /* what was stopped is still looked at before it is kept */
     double done, total; /* tokens, as if all tasks were as long as the last */
 } training;
 
@@ -47,12 +50,12 @@ static bool writes(const training *t)
     return t->o->dir && (!t->o->ranks || t->o->ranks->rank == 0);
 }
 
-/* Ranks stop together, between steps: an evaluation, which each makes, ends. */
-static bool tick_heldout(void *ctx, const char *what, double done, double total)
+/* Within a step or an evaluation. Ranks stop together, between steps: what each makes, ends. */
+static bool tick_within(void *ctx, const char *what, double done, double total)
 {
     const training *t = ctx;
     (void)what, (void)done, (void)total;
-    return tick(t) || ranks_of(t) > 1;
+    return t->keeping || tick(t) || ranks_of(t) > 1;
 }
 
 /* ---- making ------------------------------------------------------------------------------------ */
@@ -83,8 +86,9 @@ static hop_status make(training *t, hop_error *err)
     if (s != HOP_OK) return s;
     hop__chain_init(&t->chain, r, hop_model_config(t->model));
     s = make_params(t, err);
-    if (s == HOP_OK) s = hop__gradient_new(&t->gradient, r, t->model, &t->chain, &t->state.params, t->o, err);
-    t->forward = (hop_progress){.tick = tick_heldout, .ctx = t};
+    t->forward = (hop_progress){.tick = tick_within, .ctx = t};
+    if (s == HOP_OK)
+        s = hop__gradient_new(&t->gradient, r, t->model, &t->chain, &t->state.params, t->o, &t->forward, err);
     if (s == HOP_OK) s = hop__heldout_new(&t->heldout, t->model, r, t->o->pool, &t->forward, err);
     hop_task any;
     for (int64_t i = 0; s == HOP_OK && i < r->steps; i += 1 + r->steps / 64)
@@ -98,6 +102,7 @@ static hop_status make(training *t, hop_error *err)
 
 static void unmake(training *t)
 {
+    hop_dir_unlock(&t->lock);
     hop__gradient_free(t->gradient);
     hop__heldout_free(t->heldout);
     hop_free(t->state.adam.first);
@@ -108,10 +113,26 @@ static void unmake(training *t)
 
 /* ---- keeping ------------------------------------------------------------------------------------ */
 
+/* An update can be the one that breaks the network: then what was kept before it stands. */
+static hop_status still_finite(const training *t, hop_error *err)
+{
+    const hop__params *p = &t->state.params;
+    for (int k = 0; k < 2; k++)
+        for (int64_t i = 0; i < p->size[k]; i++)
+            if (!isfinite(p->part[k][i]))
+                return hop_fail(err, HOP_ERANGE, "step %lld: a weight is not finite; a lower --lr may help",
+                                (long long)t->state.step - 1);
+    return HOP_OK;
+}
+
 /* The checkpoint first: the network can be made again from it, and not the other way round. */
 static hop_status keep(training *t, hop_error *err)
 {
-    if (!writes(t)) return HOP_OK;
+    hop_status sound = still_finite(t, err);
+    t->keeping = true;
+    if (sound == HOP_OK) sound = hop__heldout_probe(t->heldout, t->state.step, err);
+    t->keeping = false;
+    if (sound != HOP_OK || !writes(t)) return sound;
     hop_status s = hop__checkpoint_save(&t->state, t->recipe, t->o->dir, err);
     return s == HOP_OK ? hop_model_save(t->model, t->o->dir, err) : s;
 }
@@ -126,27 +147,39 @@ static void forget(const char *dir, bool new)
     if (new) remove(dir);
 }
 
+static hop_status go_on(training *t, hop_error *err)
+{
+    const char *dir = t->o->dir;
+    if (!t->o->resume)
+        return hop_fail(err, HOP_EIO,
+                        "%s: holds the checkpoint of a training; resume it, or choose another directory",
+                        dir);
+    hop_status s = hop__checkpoint_load(&t->state, t->recipe, dir, err);
+    if (s == HOP_OK) s = hop__log_begin(dir, t->state.measured, err);
+    return s == HOP_OK ? hop_model_save(t->model, dir, err) : s; /* it may have been killed in between */
+}
+
+static hop_status start(training *t, hop_error *err)
+{
+    const char *dir = t->o->dir;
+    hop_status s = hop__checkpoint_save(&t->state, t->recipe, dir, err);
+    if (s == HOP_OK) s = hop__log_begin(dir, -1, err);
+    return s == HOP_OK ? hop_model_save(t->model, dir, err) : s; /* a network that was there goes last */
+}
+
 /* Rank 0's part, or that of one process. */
 static hop_status begin_first(training *t, hop_error *err)
 {
     const char *dir = t->o->dir;
-    bool there = hop__checkpoint_exists(dir);
-    if (there && !t->o->resume)
-        return hop_fail(err, HOP_EIO,
-                        "%s: holds the checkpoint of a training; resume it, or choose another directory",
-                        dir);
-    if (there) {
-        hop_status s = hop__checkpoint_load(&t->state, t->recipe, dir, err);
-        if (s == HOP_OK) s = hop__log_begin(dir, t->state.measured, err);
-        return s == HOP_OK ? hop_model_save(t->model, dir, err) : s; /* it may have been killed in between */
-    }
     bool new = !hop_is_dir(dir);
     hop_status s = hop_make_dir(dir, err);
     if (s != HOP_OK) return s;
-    s = hop__checkpoint_save(&t->state, t->recipe, dir, err);
-    if (s == HOP_OK) s = hop__log_begin(dir, -1, err);
-    if (s == HOP_OK) s = hop_model_save(t->model, dir, err); /* a network that was there goes last */
-    if (s != HOP_OK) forget(dir, new);
+    s = hop_dir_lock(&t->lock, dir, err);
+    if (s == HOP_OK && hop__checkpoint_exists(dir)) return go_on(t, err);
+    bool mine = s == HOP_OK;
+    if (mine) s = start(t, err);
+    if (s != HOP_OK && mine) forget(dir, new);
+    if (s != HOP_OK && !mine && new) remove(dir);
     return s;
 }
 
@@ -209,7 +242,7 @@ static hop_status not_finite(const training *t, const hop__batch_result *b, hop_
     for (int64_t k = 0; k < t->chain.floats && !*name; k++)
         if (!isfinite(b->sum[t->state.params.start[1] + k]))
             where = "the gradient of ", name = "a chain's head";
-    return hop_fail(err, HOP_ERANGE, "step %lld: %s%s is not finite; a lower --lr or --clip may help",
+    return hop_fail(err, HOP_ERANGE, "step %lld: %s%s is not finite; a lower --lr may help",
                     (long long)t->state.step, where, name);
 }
 

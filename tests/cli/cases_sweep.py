@@ -77,6 +77,20 @@ def an_interrupted_sweep_goes_on_and_its_runs_have_the_same_bits():
 
 
 @case
+def two_processes_do_not_sweep_into_one_database():
+    sweep({"base": BASE, "runs": [{"seed": 1}]})
+    write("sweep.json", json.dumps({"base": {**BASE, "steps": 1000000}, "grid": {"seed": [1, 2]}}))
+    p = subprocess.Popen([harness.PROGRAM, "sweep", "sweep.json", "-o", "runs.db", "--quiet"], stderr=subprocess.PIPE)
+    for _ in range(3000):
+        if os.path.isdir("runs.db.d") and os.listdir("runs.db.d"):
+            break
+        time.sleep(0.01)
+    one_line(hopbound("sweep", "sweep.json", "-o", "runs.db"), 1, "runs.db.d: another process works in it")
+    p.send_signal(signal.SIGINT)
+    check(b"stopped" in p.communicate(timeout=60)[1])
+
+
+@case
 def parts_of_a_sweep_share_it_out():
     plan = {"base": {**BASE, "steps": 2}, "grid": {"seed": [1, 2, 3, 4, 5]}}
     counts = [sweep(plan, "--part", f"{k}/2", name=f"{k}.db")["runs"] for k in (1, 2)]

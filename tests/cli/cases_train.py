@@ -97,8 +97,11 @@ def bad_recipes_are_one_line():
             (("--pattern", "Q"), "column 1", 2), (("--lr", -1), "--lr", 2), (("--beta1", 1), "--beta1", 2),
             (("--mixer", "nope", "--pattern", "L"), "nope", 2), (("--steps", 0), "--steps", 2), (("--norm", "x"), "--norm", 2),
             (("--d-model", 10), "head_dim", 2), (("--config", "none.json"), "none.json", 1), (("--config", "bad.json"), "stpes", 1),
-            (("--config", "list.json"), "object", 1), (("--supervise", "all"), "--supervise", 2)):
+            (("--config", "list.json"), "object", 1), (("--supervise", "all"), "--supervise", 2), (("--mixer", "nope", "--pattern", "F"), "nope", 2),
+            (("--config", "twice.json"), "d-model: stands twice", 1), (("--config", "task.json"), "task: bogus: unknown key", 1)):
         write("bad.json", '{"stpes": 3}')
+        write("twice.json", '{"d_model": 8, "d-model": 16}')
+        write("task.json", '{"task": {"name": "khop", "n": 8, "alphabet": 4, "hops": 2, "bogus": 3}}')
         write("list.json", "[1]")
         one_line(hopbound("train", *args, "-o", "net"), code, pattern)
         check(not os.path.exists("net"), why=str(args))
@@ -122,6 +125,49 @@ def wait_for(path):
             return
         time.sleep(0.01)
     raise AssertionError(f"{path} did not come")
+
+
+@case
+def two_processes_do_not_train_in_one_directory():
+    p = start(*TINY, "--steps", 1000000, "-o", "net")
+    wait_for("net/model.safetensors")
+    one_line(hopbound("train", "--resume", "net"), 1, "net: another process works in it")
+    one_line(hopbound("train", *TINY, "--steps", 3, "-o", "net"), 1, "net: another process works in it")
+    p.kill()
+    p.wait()
+    p = start("--resume", "net")  # a lock ends with its process
+    time.sleep(0.2)
+    p.send_signal(signal.SIGINT)
+    check(b"stopped" in p.communicate(timeout=60)[1])
+
+
+@case
+def a_signal_is_heard_within_a_step():
+    p = start(*TINY, "--batch", 1 << 20, "--steps", 5, "-o", "net")
+    wait_for("net/model.safetensors")
+    time.sleep(0.2)
+    p.send_signal(signal.SIGTERM)
+    check(b"stopped" in p.communicate(timeout=60)[1])
+    check(b'"step":"0"' in read("net/checkpoint.safetensors")[:4096], why="the step was finished first")
+
+
+@case
+def what_a_signal_stops_is_kept_at_that_step():
+    p = start(*TINY, "--checkpoint-every", 0, "--steps", 1000000, "-o", "net")
+    wait_for("net/log.jsonl")
+    while not read("net/log.jsonl"):
+        time.sleep(0.01)
+    p.send_signal(signal.SIGTERM)
+    check(b"stopped" in p.communicate(timeout=60)[1])
+    check(b'"step":"0"' not in read("net/checkpoint.safetensors")[:4096])
+
+
+@case
+def a_network_that_breaks_is_not_kept():
+    wild = ("--lr", 1e30, "--lr-end", 1, "--warmup", 0)
+    one_line(hopbound("train", *TINY, *wild, "--steps", 1, "-o", "one"), 1, "step 0: .* not finite")
+    one_line(hopbound("train", *TINY, *wild, "--steps", 9, "--checkpoint-every", 1, "-o", "nine"), 1, "not finite")
+    check(b'"step":"0"' in read("nine/checkpoint.safetensors")[:4096], why="what was before stands")
 
 
 @case
