@@ -4,6 +4,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 typedef struct training {
@@ -147,6 +148,32 @@ static void forget(const char *dir, bool new)
     if (new) remove(dir);
 }
 
+/* Whether the network beside the checkpoint is the training's: another one that was written there since must
+ * not be lost. A missing one is written again. */
+static hop_status own_network(const training *t, hop_error *err)
+{
+    char path[4096];
+    hop_json_doc doc = {0};
+    hop_recipe there;
+    hop_status s = hop_path_join(path, sizeof path, t->o->dir, "config.json", err);
+    FILE *f = s == HOP_OK ? fopen(path, "rb") : NULL;
+    if (!f) return s;
+    fclose(f);
+    s = hop_json_load(&doc, path, err);
+    if (s != HOP_OK) return s;
+    hop_recipe_init(&there);
+    const hop_json *how = hop_json_get(doc.root, "construction"),
+                   *recipe = how ? hop_json_get(how, "recipe") : NULL;
+    char *a = recipe && hop_recipe_read(&there, recipe, NULL) == HOP_OK ? hop__recipe_text(&there) : NULL,
+         *b = hop__recipe_text(t->recipe);
+    if (!b || !a || strcmp(a, b) != 0)
+        s = hop_fail(err, HOP_EIO,
+                     "%s: is not the network of the checkpoint beside it; move one of them away", path);
+    free(a), free(b);
+    hop_json_free(&doc);
+    return s;
+}
+
 static hop_status go_on(training *t, hop_error *err)
 {
     const char *dir = t->o->dir;
@@ -154,7 +181,8 @@ static hop_status go_on(training *t, hop_error *err)
         return hop_fail(err, HOP_EIO,
                         "%s: holds the checkpoint of a training; resume it, or choose another directory",
                         dir);
-    hop_status s = hop__checkpoint_load(&t->state, t->recipe, dir, err);
+    hop_status s = own_network(t, err);
+    if (s == HOP_OK) s = hop__checkpoint_load(&t->state, t->recipe, dir, err);
     if (s == HOP_OK) s = hop__log_begin(dir, t->state.measured, err);
     return s == HOP_OK ? hop_model_save(t->model, dir, err) : s; /* it may have been killed in between */
 }
