@@ -108,6 +108,18 @@ static const char *beside_resume(const train_args *a)
                                     : NULL;
 }
 
+/* Whether a file's own fan would be lost to another number of hops. */
+static bool loses_fan(const train_args *a, const hop_task *from_file)
+{
+    hop_recipe plain;
+    hop_recipe_init(&plain);
+    const hop_funccomp *f = &from_file->funccomp, *p = &plain.task.funccomp;
+    bool own =
+        from_file->kind == HOP_TASK_FUNCCOMP && f->hops > 1 && (f->hops != p->hops || f->fan[1] != p->fan[1]);
+    return a->config.given && own && a->sizes.hops.given && a->sizes.hops.integer != f->hops &&
+           a->sizes.hops.integer > 1 && !a->sizes.fan.given;
+}
+
 static int find_recipe(hop_recipe *r, const train_args *a)
 {
     const common_args *c = &a->common;
@@ -116,13 +128,16 @@ static int find_recipe(hop_recipe *r, const train_args *a)
     if (a->resume.given) {
         const char *more = beside_resume(a);
         if (more)
-            return fail(c, EXIT_USAGE, "--%s: not with --resume: directory and recipe are those of the checkpoint",
-                        more);
+            return fail(c, EXIT_USAGE,
+                        "--%s: not with --resume: directory and recipe are those of the checkpoint", more);
         return hop_train_recipe(r, a->resume.text, &err) == HOP_OK ? EXIT_DONE : fail_error(c, &err);
     }
     if (!a->output.given) return fail(c, EXIT_USAGE, "--output: missing");
     int code = a->config.given ? read_config(r, a) : EXIT_DONE;
     hop_task base = r->task;
+    if (code == EXIT_DONE && loses_fan(a, &base))
+        return fail(c, EXIT_USAGE, "--fan: missing: the one in %.200s is for %d hops", a->config.text,
+                    base.funccomp.hops);
     if (code == EXIT_DONE) code = sizes_from_options(c, &a->sizes, base.kind, &base, &r->task);
     return code == EXIT_DONE ? read_flags(r, a) : code;
 }

@@ -98,8 +98,9 @@ def bad_recipes_are_one_line():
             (("--mixer", "nope", "--pattern", "L"), "nope", 2), (("--steps", 0), "--steps", 2), (("--norm", "x"), "--norm", 2),
             (("--d-model", 10), "head_dim", 2), (("--config", "none.json"), "none.json", 1), (("--config", "bad.json"), "stpes", 1),
             (("--config", "list.json"), "object", 1), (("--supervise", "all"), "--supervise", 2), (("--mixer", "nope", "--pattern", "F"), "nope", 2),
-            (("--config", "twice.json"), "d-model: stands twice", 1), (("--config", "task.json"), "task: bogus: unknown key", 1)):
+            (("--config", "fan.json", "--hops", 2), "--fan: missing: the one in fan.json is for 3 hops", 2), (("--config", "twice.json"), "d-model: stands twice", 1), (("--config", "task.json"), "task: bogus: unknown key", 1)):
         write("bad.json", '{"stpes": 3}')
+        write("fan.json", '{"task": {"hops": 3, "m": 2, "fan": [2, 3]}}')
         write("twice.json", '{"d_model": 8, "d-model": 16}')
         write("task.json", '{"task": {"name": "khop", "n": 8, "alphabet": 4, "hops": 2, "bogus": 3}}')
         write("list.json", "[1]")
