@@ -88,6 +88,29 @@ static void extreme_gates_are_exact_enough_and_finite(void **state)
 
 /* Products of decays that leave the range in which a chunk may divide by them at each of its tokens, by one
  * key of many, once or for good. */
+/* A state that grew beyond all floats is not one that looks well. */
+static void gates_that_overflow_leave_nothing_finite(void **state)
+{
+    static const float huge[] = {90.0f, 100.0f, 1e4f, 1e30f, INFINITY, NAN};
+    const hop__kernels *t;
+    (void)state;
+    for (int i = 0; i < VARIETIES; i++)
+        for (size_t k = 0; k < sizeof huge / sizeof *huge; k++) {
+            if (varieties[i].gate != HOP_GATE_TOKEN || varieties[i].bonus) continue;
+            scan_case s = variety_new(i, (scan_shape){70, 1, 1, 5, 4}, 3);
+            s.p[GATE][40 * s.c.gate_stride] = huge[k];
+            case_sync(&s);
+            FOR_EACH_TABLE(t)
+            for (int form = HOP_FORM_CHUNKED; form <= HOP_FORM_RECURRENT; form++) {
+                float *last = case_run(&s, (hop_form)form, NULL);
+                assert_true(!isfinite(s.o[40 * s.c.o_stride]) && !isfinite(s.o[69 * s.c.o_stride]) &&
+                            !isfinite(last[0]));
+                hop_free(last);
+            }
+            case_free(&s);
+        }
+}
+
 static void gates_that_turn_steep_inside_a_chunk_are_exact_enough(void **state)
 {
     const hop__kernels *t;
@@ -296,6 +319,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_table_and_form_equals_the_equations),
         cmocka_unit_test(extreme_gates_are_exact_enough_and_finite),
+        cmocka_unit_test(gates_that_overflow_leave_nothing_finite),
         cmocka_unit_test(gates_that_turn_steep_inside_a_chunk_are_exact_enough),
         cmocka_unit_test(a_hundred_thousand_tokens_do_not_drift),
         cmocka_unit_test(the_state_carries_everything),

@@ -92,18 +92,13 @@ INLINE void v_exp_split(vf x, vf *hi, vf *lo)
     *lo = v_from_bits(v_bits(e.r * e.p * two) & keep);
 }
 
-/* n gates; hi and lo have room for whole registers. g NULL: all 0. */
+/* n gates; hi and lo have room for whole registers. g NULL: all 0. A gate whose e^g no float holds is not
+ * finite. */
 static void gates_split(float *hi, float *lo, const float *g, int64_t n)
 {
-    vf h, l;
-    int64_t i = 0;
-    for (; g && i + LANES <= n; i += LANES) {
-        v_exp_split(v_load(g + i), &h, &l);
-        v_store(hi + i, h);
-        v_store(lo + i, l);
-    }
-    for (; i < n; i += LANES) {
-        v_exp_split(g ? v_load_part(g + i, n - i) : (vf){0}, &h, &l);
+    for (int64_t i = 0; i < n; i += LANES) {
+        vf h, l, x = g ? v_load_to(g, i, n) : (vf){0};
+        v_exp_split(v_select(v_lt(v_all(89.0f), x), v_all(89.0f), x), &h, &l);
         v_store(hi + i, h);
         v_store(lo + i, l);
     }
