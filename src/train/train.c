@@ -181,8 +181,8 @@ static hop_status go_on(training *t, hop_error *err)
         return hop_fail(err, HOP_EIO,
                         "%s: holds the checkpoint of a training; resume it, or choose another directory",
                         dir);
-    hop_status s = own_network(t, err);
-    if (s == HOP_OK) s = hop__checkpoint_load(&t->state, t->recipe, dir, err);
+    hop_status s = hop__checkpoint_load(&t->state, t->recipe, dir, err);
+    if (s == HOP_OK) s = own_network(t, err);
     if (s == HOP_OK) s = hop__log_begin(dir, t->state.measured, err);
     return s == HOP_OK ? hop_model_save(t->model, dir, err) : s; /* it may have been killed in between */
 }
