@@ -38,7 +38,7 @@ typedef struct hop_bench_compare {
     const hop_progress *progress;
 } hop_bench_compare;
 
-#define HOP_BENCH_PAIRS 6
+#define HOP_BENCH_PAIRS 8
 
 /* full, gdn and retnet at widths 64 and 128. HOP_EIO: python3 or its torch is not there, or it ended;
  * HOP_ENOMEM; HOP_ESTOPPED. */

@@ -67,7 +67,7 @@ static hop_status compare(hop_bench_pair *p, hop_bench_torch *torch, const hop_b
 hop_status hop_bench_compare_torch(hop_bench_pair pairs[HOP_BENCH_PAIRS], char version[32],
                                    const hop_bench_compare *c, hop_error *err)
 {
-    static const char *const mixers[] = {"full", "gdn", "retnet"};
+    static const char *const mixers[] = {"full", "gdn", "retnet", "mamba2"};
     hop_bench_torch torch;
     hop_status s = hop_bench_torch_open(&torch, hop_pool_threads(c->pool), err);
     if (s != HOP_OK) return s;

@@ -1,6 +1,7 @@
 /* bench_train.c - a training step as it is compared with others': three blocks of a mixer, MLPs of 4 d, 64
  * sequences of 128 tokens, cross entropy at every position, AdamW. A sequence goes through the whole network
- * and back in one thread; groups of sequences have a block of gradients each, added in their order. */
+ * and back in one thread; groups of sequences, one a thread as `train --groups` can have them, have a block
+ * of gradients each, added in their order. */
 #include "bench_train.h"
 
 #include <hopbound/grad.h>
@@ -10,16 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LAYERS = 3, HEADS = 4, TOKENS = 128, BATCH = 64, VOCAB = 64, GROUPS = 8, SPAN = 4096 };
+enum { LAYERS = 3, HEADS = 4, TOKENS = 128, BATCH = 64, VOCAB = 64, MAX_GROUPS = 8, SPAN = 4096 };
 
 struct hop_bench_step {
     hop_pool *pool;
     hop_model *model;
+    hop_laid *laid;
     hop_grad **grad; /* a worker's */
     float **logits;  /* [TOKENS, VOCAB] */
-    float *block[GROUPS], *first, *second;
+    float *block[MAX_GROUPS], *first, *second;
     int64_t floats, step;
-    int workers;
+    int workers, groups;
     int32_t tokens[BATCH * TOKENS], wanted[BATCH * TOKENS];
     int64_t row[TOKENS];
 };
@@ -34,9 +36,12 @@ static hop_status configure(hop_config *c, const char *mixer, int64_t d, hop_err
     snprintf(pattern, sizeof pattern, "%s^%d", mixer, LAYERS);
     hop_status s = hop_pattern_parse(&c->pattern, pattern, mixer, err);
     const bool full = strcmp(mixer, "full") == 0, retnet = strcmp(mixer, "retnet") == 0;
+    const bool mamba2 = strcmp(mixer, "mamba2") == 0;
     for (int i = 0; s == HOP_OK && !full && i < (retnet ? 4 : 3); i++)
         s = hop_config_set(c, -1, mixer, off[i], 0, err);
-    if (s == HOP_OK && !full) s = hop_config_set(c, -1, mixer, "value_dim", (double)(d / HEADS), err);
+    if (s == HOP_OK && mamba2) s = hop_config_set(c, -1, mixer, "groups", HEADS, err);
+    if (s == HOP_OK && !full)
+        s = hop_config_set(c, -1, mixer, mamba2 ? "state_dim" : "value_dim", (double)(d / HEADS), err);
     return s == HOP_OK ? hop_config_validate(c, err) : s;
 }
 
@@ -49,16 +54,19 @@ static hop_status make(hop_bench_step *b, const char *mixer, int64_t d, hop_erro
     hop_config_free(&c);
     if (s != HOP_OK) return s;
     hop_model_init_weights(b->model, 0);
+    if ((s = hop_laid_new(&b->laid, b->model, err)) != HOP_OK) return s;
     b->floats = hop_layout_floats(hop_model_layout(b->model));
     b->workers = hop_pool_threads(b->pool);
+    b->groups = b->workers < MAX_GROUPS ? b->workers : MAX_GROUPS;
     b->grad = hop_alloc(sizeof(hop_grad *) * (size_t)b->workers);
     b->logits = hop_alloc(sizeof(float *) * (size_t)b->workers);
     const size_t bytes = sizeof(float) * (size_t)b->floats;
     b->first = hop_alloc(bytes), b->second = hop_alloc(bytes);
     bool all = b->grad && b->logits && b->first && b->second;
-    for (int i = 0; i < GROUPS; i++) all = (b->block[i] = hop_alloc(bytes)) && all;
+    for (int i = 0; i < b->groups; i++) all = (b->block[i] = hop_alloc(bytes)) && all;
     for (int i = 0; all && s == HOP_OK && i < b->workers; i++) {
         s = hop_grad_new(&b->grad[i], b->model, 1, TOKENS, err);
+        if (s == HOP_OK) hop_grad_use(b->grad[i], b->laid);
         all = (b->logits[i] = hop_alloc(sizeof(float) * TOKENS * VOCAB)) != NULL;
     }
     return all || s != HOP_OK ? s : hop_fail(err, HOP_ENOMEM, "out of memory");
@@ -88,8 +96,9 @@ void hop_bench_step_free(hop_bench_step *b)
     if (!b) return;
     for (int i = 0; i < b->workers && b->grad; i++) hop_grad_free(b->grad[i]);
     for (int i = 0; i < b->workers && b->logits; i++) hop_free(b->logits[i]);
-    for (int i = 0; i < GROUPS; i++) hop_free(b->block[i]);
+    for (int i = 0; i < b->groups; i++) hop_free(b->block[i]);
     hop_free(b->grad), hop_free(b->logits), hop_free(b->first), hop_free(b->second);
+    hop_laid_free(b->laid);
     hop_model_free(b->model);
     hop_free(b);
 }
@@ -113,7 +122,7 @@ static void group_job(void *ctx, int64_t group, int worker)
     hop_grad *g = b->grad[worker];
     float *logits = b->logits[worker], *block = b->block[group];
     memset(block, 0, sizeof(float) * (size_t)b->floats);
-    for (int64_t s = group * BATCH / GROUPS; s < (group + 1) * BATCH / GROUPS; s++) {
+    for (int64_t s = group * BATCH / b->groups; s < (group + 1) * BATCH / b->groups; s++) {
         if (hop_grad_forward(g, b->tokens + s * TOKENS, 1, TOKENS, NULL) != HOP_OK)
             return; /* it takes them all */
         hop_grad_logits(g, b->row, TOKENS, logits);
@@ -134,7 +143,7 @@ static void step_job(void *ctx, int64_t task, int worker)
     float *restrict sum = b->block[0] + from, *restrict w = hop_model_block(b->model) + from;
     float *restrict first = b->first + from, *restrict second = b->second + from;
     (void)worker;
-    for (int g = 1; g < GROUPS; g++) {
+    for (int g = 1; g < b->groups; g++) {
         const float *restrict x = b->block[g] + from;
         for (int64_t i = 0; i < n; i++) sum[i] += x[i];
     }
@@ -149,7 +158,8 @@ double hop_bench_step_run(hop_bench_step *b)
 {
     double start = hop_now();
     b->step++;
-    hop_pool_run(b->pool, GROUPS, group_job, b);
+    hop_laid_update(b->laid, b->pool);
+    hop_pool_run(b->pool, b->groups, group_job, b);
     hop_pool_run(b->pool, (b->floats + SPAN - 1) / SPAN, step_job, b);
     return hop_now() - start;
 }
@@ -165,8 +175,8 @@ double hop_bench_step_flops(const char *mixer, int64_t d)
 {
     const double tokens = BATCH * TOKENS, K = (double)d / HEADS;
     const double weights = LAYERS * 12.0 * (double)(d * d) + (double)(d * VOCAB);
-    const double mix = strcmp(mixer, "full") == 0     ? 7.0 * TOKENS * (double)d
-                       : strcmp(mixer, "retnet") == 0 ? 12.0 * K * (double)d
-                                                      : 18.0 * K * (double)d;
+    const double mix = strcmp(mixer, "full") == 0  ? 7.0 * TOKENS * (double)d
+                       : strcmp(mixer, "gdn") == 0 ? 18.0 * K * (double)d
+                                                   : 12.0 * K * (double)d;
     return tokens * (6.0 * weights + LAYERS * mix);
 }

@@ -59,7 +59,9 @@ class Block(nn.Module):
         self.mixer, self.before, self.after = mixer, nn.LayerNorm(d), nn.LayerNorm(d)
         self.qkv, self.out = nn.Linear(d, 3 * d, bias=False), nn.Linear(d, d, bias=False)
         self.up, self.down = nn.Linear(d, 4 * d), nn.Linear(4 * d, d)
-        self.gates = nn.Linear(d, 2 * HEADS) if mixer == "gdn" else None
+        self.gates = nn.Linear(d, {"gdn": 2 * HEADS, "mamba2": HEADS}[mixer]) if mixer in ("gdn", "mamba2") else None
+        if mixer == "mamba2":
+            self.rate, self.skip = nn.Parameter(torch.zeros(HEADS, 1)), nn.Parameter(torch.ones(HEADS, 1, 1))
         self.register_buffer("mask", torch.full((TOKENS, TOKENS), -math.inf).triu(1))
         self.register_buffer("decay", torch.log1p(-torch.exp2(-5.0 - torch.arange(HEADS)))[None, :, None])
 
@@ -69,6 +71,9 @@ class Block(nn.Module):
             return torch.softmax(q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1]) + self.mask, -1) @ v
         if self.mixer == "retnet":
             return retention(q / math.sqrt(q.shape[-1]), k, v, self.decay.expand(BATCH, HEADS, TOKENS))
+        if self.mixer == "mamba2":
+            step = F.softplus(self.gates(x).transpose(1, 2))
+            return retention(q, k, v * step[..., None], -self.rate.exp() * step) + self.skip * v
         gate, beta = self.gates(x).transpose(1, 2).chunk(2, 1)
         q, k = F.normalize(q, dim=-1) / math.sqrt(q.shape[-1]), F.normalize(k, dim=-1)
         return delta(q, k, v, -F.softplus(gate), torch.sigmoid(beta))

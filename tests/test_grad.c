@@ -323,6 +323,73 @@ static void the_same_pass_has_the_same_bits(void **state)
     hop_model_free(m);
 }
 
+/* Gradients and the last stream of two passes over a network wide enough for panels; `l` may be NULL. */
+static void wide_pass(const hop_model *m, const hop_laid *l, int64_t from, float *stream, float *dblock)
+{
+    const int64_t d = hop_model_config(m)->d_model;
+    int32_t tokens[ROWS];
+    hop_grad *g;
+    fill_tokens(tokens, ROWS);
+    assert_int_equal(hop_grad_new(&g, m, SEQUENCES, COUNT, NULL), HOP_OK);
+    hop_grad_use(g, l);
+    hop_grad_last_from(g, from);
+    assert_int_equal(hop_grad_forward(g, tokens, SEQUENCES, COUNT, NULL), HOP_OK);
+    for (int64_t s = 0; s < SEQUENCES; s++)
+        for (int64_t t = from; t < COUNT; t++)
+            for (int64_t e = 0; e < d; e++) {
+                int64_t at = (s * COUNT + t) * d + e;
+                stream[at] = hop_grad_stream(g, 2)[at];
+                hop_grad_dstream(g, 2)[at] = (float)((at * 7919) % 17 - 8) / 8;
+            }
+    hop_grad_backward(g, dblock);
+    hop_grad_free(g);
+}
+
+static void check_laid(const char *mixer, hop_mlp mlp, int64_t from)
+{
+    hop_config c;
+    hop_model *m;
+    hop_laid *l;
+    hop_error err = {0};
+    char pattern[64];
+    snprintf(pattern, sizeof pattern, "%s^2", mixer);
+    hop_config_init(&c);
+    assert_int_equal(hop_pattern_parse(&c.pattern, pattern, mixer, NULL), HOP_OK);
+    c.vocab = V, c.d_model = 64, c.heads = 2, c.max_positions = COUNT, c.norm = HOP_NORM_LAYER, c.mlp = mlp;
+    c.mlp_hidden = 96;
+    if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s: %s", mixer, err.text);
+    hop_config_free(&c);
+    hop_model_init_weights(m, 3);
+    const size_t floats = (size_t)hop_layout_floats(hop_model_layout(m)), rows = (size_t)ROWS * 64;
+    float *block[2], *stream[2];
+    assert_int_equal(hop_laid_new(&l, m, NULL), HOP_OK);
+    hop_laid_update(l, NULL); /* of weights that change: it must not be these that count */
+    for (size_t i = 0; i < floats; i++) hop_model_block(m)[i] *= 1.25f;
+    hop_laid_update(l, NULL);
+    for (int i = 0; i < 2; i++) {
+        block[i] = hop_alloc(sizeof(float) * floats), stream[i] = hop_alloc(sizeof(float) * rows);
+        wide_pass(m, i ? l : NULL, from, stream[i], block[i]);
+    }
+    if (memcmp(stream[0], stream[1], sizeof(float) * rows) != 0 ||
+        memcmp(block[0], block[1], sizeof(float) * floats) != 0)
+        fail_msg("%s, mlp %d, from %d: other bits", mixer, mlp, (int)from);
+    for (int i = 0; i < 2; i++) hop_free(block[i]), hop_free(stream[i]);
+    hop_laid_free(l);
+    hop_model_free(m);
+}
+
+static void weights_laid_out_for_products_change_no_bit(void **state)
+{
+    (void)state;
+    for (int i = 0; hop_mixer_at(i); i++) {
+        check_laid(hop_mixer_at(i)->name, HOP_MLP_GELU, 0);
+        check_laid(hop_mixer_at(i)->name, HOP_MLP_SWIGLU, COUNT - 2);
+    }
+    check_laid("full", HOP_MLP_RELU, 0);
+    check_laid("gdn", HOP_MLP_NONE, 0);
+    check_laid("full", HOP_MLP_NONE, COUNT - 1);
+}
+
 static void what_cannot_be_trained_is_refused_in_one_line(void **state)
 {
     (void)state;
@@ -360,6 +427,7 @@ int main(void)
         cmocka_unit_test(gradients_at_the_last_tokens_are_those_of_central_differences),
         cmocka_unit_test(its_streams_have_the_bits_of_a_plain_pass),
         cmocka_unit_test(the_same_pass_has_the_same_bits),
+        cmocka_unit_test(weights_laid_out_for_products_change_no_bit),
         cmocka_unit_test(what_cannot_be_trained_is_refused_in_one_line),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,6 +191,71 @@ static void a_layer_is_its_product_plus_bias_for_any_number_of_rows(void **state
     hop_pool_free(pool);
 }
 
+/* Each of from, plus, times and sum there or not; rows of their own, one for all, or c itself. */
+static void what_meets_a_product_on_its_way_is_what_is_done_to_it_after(void **state)
+{
+    static const int64_t shapes[][3] = {{1, 1, 1},    {5, 33, 7},    {13, 32, 300}, {24, 16, 70},
+                                        {64, 64, 64}, {270, 20, 10}, {30, 530, 65}, {14, 40, 0}};
+    const hop__kernels *t;
+    (void)state;
+    FOR_EACH_TABLE(t)
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+        for (int with = 0; with < 48; with++) {
+            const int64_t m = shapes[s][0], n = shapes[s][1], k = shapes[s][2], ld = n + 3;
+            product p = product_new(m, n, k, with % 4, 1.0);
+            float *more[3], *want = floats_new(m * ld), *sum = random_new(n, 9, 1.0), *sums = floats_new(n);
+            for (int i = 0; i < 3; i++) more[i] = random_new(m * ld, (uint64_t)(20 + i), 1.0);
+            hop_product x = {.c = p.c, .ldc = ld, .a = p.a, .b = p.b, .m = m, .n = n, .k = k};
+            if (with & 1) x.from = with & 32 ? (hop_rows){p.c, ld} : (hop_rows){more[0], 0};
+            if (with & 2) x.plus = (hop_rows){more[1], with & 16 ? 0 : ld};
+            if (with & 4) x.times = (hop_rows){more[2], with & 16 ? 0 : ld};
+            if (with & 8) x.sum = sum;
+            for (int64_t i = 0; i < m; i++)
+                for (int64_t j = 0; j < ld; j++)
+                    want[i * ld + j] = x.from.p && j < n ? x.from.p[i * x.from.stride + j] : p.c[i * ld + j];
+            memcpy(sums, sum, sizeof(float) * (size_t)n);
+            hop_gemm(want, ld, p.a, p.b, m, n, k, x.from.p != NULL, NULL);
+            for (int64_t i = 0; i < m; i++)
+                for (int64_t j = 0; j < n; j++) {
+                    float *w = &want[i * ld + j];
+                    if (x.plus.p) *w += x.plus.p[i * x.plus.stride + j];
+                    if (x.times.p) *w *= x.times.p[i * x.times.stride + j];
+                    sums[j] += *w;
+                }
+            hop_multiply(&x, NULL);
+            assert_memory_equal(want, p.c, sizeof(float) * (size_t)(m * ld));
+            for (int64_t j = 0; x.sum && j < n; j++)
+                assert_near(sum[j], sums[j], 1e-6 * (double)(m * (k + 2)));
+            for (int i = 0; i < 3; i++) hop_free(more[i]);
+            hop_free(want), hop_free(sum), hop_free(sums);
+            product_free(&p);
+        }
+}
+
+static void a_matrix_laid_out_before_gives_the_same_bits(void **state)
+{
+    static const int64_t rows[] = {1, 4, 12, 50, 128, 270}, terms[] = {1, 31, 64, 130, 600};
+    const hop__kernels *t;
+    (void)state;
+    FOR_EACH_TABLE(t)
+    for (int s = 0; s < 6 * 5 * 2; s++) {
+        const int64_t m = rows[s % 6], k = terms[s / 6 % 5], n = 96;
+        product p = product_new(m, n, k, s >= 30 ? 2 : 0, 1.0);
+        float *want = floats_new(m * p.ldc), *laid = floats_new(k * n);
+        hop_gemm(want, p.ldc, p.a, p.b, m, n, k, false, NULL);
+        assert_true(hop_panels_fit(n) && !hop_panels_fit(n + 1) && !hop_panels_fit(0));
+        hop_panels(laid, p.b, k, n);
+        const hop_product x = {.c = p.c, .ldc = p.ldc, .a = p.a, .panels = laid, .m = m, .n = n, .k = k};
+        hop_multiply(&x, NULL);
+        for (int64_t i = 0; i < m; i++)
+            assert_memory_equal(want + i * p.ldc, p.c + i * p.ldc, sizeof(float) * (size_t)n);
+        hop_free(want), hop_free(laid);
+        product_free(&p);
+    }
+    assert_int_equal(hop_kernels_select(HOP_ISA_REF, NULL), HOP_OK);
+    assert_false(hop_panels_fit(32)); /* the truth reads matrices as they lie */
+}
+
 /* ---- maps ---------------------------------------------------------------------------------- */
 
 /* Every 257th bit pattern of all floats (tools: the whole range was run once, docs/SPEED.md). */
@@ -401,6 +466,8 @@ int main(void)
         cmocka_unit_test(integer_matrices_multiply_exactly),
         cmocka_unit_test(products_have_the_same_bits_for_any_number_of_threads),
         cmocka_unit_test(a_layer_is_its_product_plus_bias_for_any_number_of_rows),
+        cmocka_unit_test(what_meets_a_product_on_its_way_is_what_is_done_to_it_after),
+        cmocka_unit_test(a_matrix_laid_out_before_gives_the_same_bits),
         cmocka_unit_test(exp_keeps_its_error_over_all_floats),
         cmocka_unit_test(exp_of_zero_is_one_and_of_minus_infinity_zero),
         cmocka_unit_test(maps_agree_with_ref_for_all_lengths),

@@ -63,10 +63,42 @@ typedef struct hop_mat {
 void hop_gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, int64_t m, int64_t n, int64_t k, bool accumulate,
               hop_pool *pool);
 
+/* Rows `stride` apart, 0: the same one for all; p NULL: none. */
+typedef struct hop_rows {
+    const float *p;
+    int64_t stride;
+} hop_rows;
+
+/* A product, and what is done to it while it is in registers:
+ *     c[m, n] = (a[m, k] · b[k, n] + from + plus) ⊙ times;   sum[n] += what c's columns come to, row after
+ * row. `from` may be c itself. hop_gemm is this with `from` only. With a `sum` the pool must be NULL. */
+typedef struct hop_product {
+    float *c;
+    int64_t ldc;
+    hop_mat a, b;
+    const float *panels; /* b as hop_panels laid it out; NULL: it did not */
+    int64_t m, n, k;
+    hop_rows from, plus, times;
+    float *sum;
+} hop_product;
+void hop_multiply(const hop_product *p, hop_pool *pool);
+
+/* b[k, n] as products read it, for one that many are made with: k · n floats. Only the kernels that are
+ * selected now can read it, and only a matrix that hop_panels_fit can be laid out. */
+void hop_panels(float *to, hop_mat b, int64_t k, int64_t n);
+bool hop_panels_fit(int64_t n);
+
 /* y[rows, out] = x[rows, in] · w[out, in]ᵀ + bias[out] (may be NULL): a layer's projection. Up to three rows
  * are summed in another order than more; hop_gemm with the bias already in c is not. */
 void hop_linear(float *y, const float *x, const float *w, const float *bias, int64_t rows, int64_t out,
                 int64_t in, hop_pool *pool);
+/* The same, plus the rows of `plus` (NULL: nothing); panels: of wᵀ, or NULL. */
+typedef struct hop_weights {
+    const float *w, *panels, *bias;
+    int64_t out, in;
+} hop_weights;
+void hop_linear_onto(float *y, const float *plus, const float *x, const hop_weights *w, int64_t rows,
+                     hop_pool *pool);
 
 /* ---- attention ----------------------------------------------------------------------------- */
 

@@ -193,16 +193,26 @@ typedef struct hop_reverse {
 } hop_reverse;
 void hop_reverse_plan(hop_reverse *r, const hop_list *l);
 
+/* Parameters as hop_panels lays them out for y = x wᵀ and for dx = dy w; NULL where one is not. Only those
+ * that a list multiplies by as a whole may be there: hop_list_whole. */
+typedef struct hop_panel_set {
+    const float *forward[HOP_MIXER_MAX_PARAMS], *backward[HOP_MIXER_MAX_PARAMS];
+} hop_panel_set;
+/* Whether all that the list does with parameter `param`, of this shape, is to multiply rows by all of it. */
+bool hop_list_whole(const hop_list *l, int param, const int64_t shape[2]);
+
 /* Whole sequences, by the calling thread. Forward computes rows first .. tokens-1 of the output; backward may
  * be told of a later first row: then the gradient of all rows before is zero. */
 typedef struct hop_tape {
     int64_t sequences, tokens;
-    int64_t first;        /* of y */
-    int64_t back_first;   /* of dy; no less than `first` */
-    const float *x;       /* [sequences, tokens, d_model] */
-    float *y;             /* [sequences, tokens - first, d_model] */
-    const float *state;   /* [sequences, state_floats] before the first token; NULL: zeros */
-    float *kept;          /* hop_tape_kept floats; from forward to backward */
+    int64_t first;               /* of y */
+    int64_t back_first;          /* of dy; no less than `first` */
+    const float *x;              /* [sequences, tokens, d_model] */
+    float *y;                    /* [sequences, tokens - first, d_model] */
+    const float *state;          /* [sequences, state_floats] before the first token; NULL: zeros */
+    float *kept;                 /* hop_tape_kept floats; from forward to backward */
+    const float *plus;           /* what y is added to, laid out as y is; NULL: nothing */
+    const hop_panel_set *panels; /* the parameters as products read them; NULL: as they lie */
     const double *angles; /* hop_tape_angles of `tokens` or more; lists without rotations do not look */
     float *scratch;       /* hop_tape_scratch floats */
     const float *dy;      /* [sequences, tokens - back_first, d_model] */

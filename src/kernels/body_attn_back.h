@@ -2,7 +2,7 @@
  *
  * With P = exp(scale·QKᵀ - lse), D = rowsum(o ⊙ do), dS = P ⊙ (do Vᵀ - D):
  *   dv = Pᵀ do,  dk = dSᵀ (scale q),  dq = scale · dS k.
- * Blocks of 64 query rows x 48 keys. Scores are recomputed, never stored: per block five products, all
+ * Blocks of 64 query rows x 32 keys. Scores are recomputed, never stored: per block five products, all
  * through the same tile. Lanes are query rows for S, dP and dq, dimensions for dk and dv. One task owns dk
  * and dv of its key head and walks the query heads that share it in order, so sums have one order whatever
  * the pool.
@@ -17,9 +17,9 @@ typedef struct back_block {
     float *qt, *dot;           /* panels [dim, NR] of scale·q and do */
     float *q, *d_o;            /* the same as rows [64, kp], [64, vp], zero padded */
     float *dqt;                /* panels [key_dim, NR] */
-    float *p, *ds;             /* [48, 64] */
+    float *p, *ds;             /* [32, 64] */
     float *lse, *dsum;         /* [64] */
-    float *copy;               /* [48, key_dim + value_dim]: keys and values at hand */
+    float *copy;               /* [32, key_dim + value_dim]: keys and values at hand */
     int64_t kp, vp, row, rows; /* padded dims; the query rows at hand */
 } back_block;
 
@@ -108,16 +108,22 @@ static void back_weights(const back_block *b, const attn_panel *p, const attn_ke
         panel(&t, c->key_dim, p->wide);
 }
 
-/* sum[j .., dim] += wᵀ x over the block's rows from `first` on: w is [keys, 64], x is [64, pad]. */
-static void back_keys(const back_block *b, float *sum, const float *w, const float *x, int64_t pad, int64_t n,
-                      int64_t first)
+/* sum[j .. j + n, dim] += wᵀ x over the block's rows that see these keys: w is [keys, 64], x is [64, pad]. A
+ * tile of keys leaves out the rows before its first one. */
+static void back_keys(const back_block *b, float *sum, const float *w, const float *x, int64_t pad, int64_t j,
+                      int64_t n)
 {
-    for (int64_t e = 0; e < pad; e += NR) {
-        tile_job t = {.c = sum + e, .ldc = pad, .a = w + first, .rs = BACK_LD, .cs = 1, .ldb = pad};
-        t.b = x + first * pad + e;
-        t.k = b->rows - first;
-        t.mode = TILE_ADD;
-        panel(&t, n, width_for(pad - e));
+    for (int64_t i = 0; i < n; i += MR) {
+        const int64_t first = b->c->bidirectional ? 0 : hop__max(0, j + i - b->row);
+        if (first >= b->rows) return;
+        for (int64_t e = 0; e < pad; e += NR) {
+            tile_job t = {.c = sum + i * pad + e, .ldc = pad, .a = w + i * BACK_LD + first, .rs = BACK_LD};
+            t.cs = 1, t.ldb = pad;
+            t.b = x + first * pad + e;
+            t.k = b->rows - first;
+            t.mode = TILE_ADD;
+            panel(&t, hop__min(MR, n - i), width_for(pad - e));
+        }
     }
 }
 
@@ -140,8 +146,8 @@ static void back_run(const back_block *b)
             p.wide = width_for(p.rows);
             back_weights(b, &p, &keys, r, n);
         }
-        back_keys(b, b->dv + j * b->vp, b->p, b->d_o, b->vp, n, first);
-        back_keys(b, b->dk + j * b->kp, b->ds, b->q, b->kp, n, first);
+        back_keys(b, b->dv + j * b->vp, b->p, b->d_o, b->vp, j, n);
+        back_keys(b, b->dk + j * b->kp, b->ds, b->q, b->kp, j, n);
     }
 }
 

@@ -1,8 +1,8 @@
 /* body_gemm.h - one task of a matrix product, and the product of a matrix with one vector.
  *
  * b is copied into panels of GEMM_DEPTH x NR floats (16 KB on AVX2: half of L1) unless its rows can be read
- * as they lie; a is broadcast in place. So nothing is allocated, and the copy of a panel serves up to
- * HOP__GEMM_ROWS rows. */
+ * as they lie, or all its panels were laid out before; a is broadcast in place. So nothing is allocated, and
+ * the copy of a panel serves up to HOP__GEMM_ROWS rows. */
 
 /* Copies b[p0 .. p0+depth, j .. j+n) into rows of NR floats, zeros behind. */
 static void pack_panel(float *dst, hop_mat b, int64_t p0, int64_t depth, int64_t j, int64_t n)
@@ -22,61 +22,100 @@ static void pack_panel(float *dst, hop_mat b, int64_t p0, int64_t depth, int64_t
     }
 }
 
-/* c[m, n] = from + or = the narrow block `t` computes, through `part` because a panel writes whole registers.
- */
-static void panel_to_columns(tile_job t, float *part, int64_t m, int64_t n)
+/* b as products read it: panel after panel. */
+static void panels(float *to, hop_mat b, int64_t k, int64_t n)
 {
-    float *c = t.c;
-    const int64_t ldc = t.ldc, ldf = t.ldf;
-    const float *from = t.mode == TILE_ADD ? t.from : NULL;
-    t.c = part;
-    t.ldc = NR;
-    t.mode = TILE_SET;
-    panel(&t, m, width_for(n));
-    for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) c[i * ldc + j] = (from ? from[i * ldf + j] : 0.0f) + part[i * NR + j];
+    for (int64_t j = 0; j < n; j += NR) pack_panel(to + j * k, b, 0, k, j, hop__min(NR, n - j));
 }
 
-/* While this panel's m rows are computed the next one, columns j .. n - 1 of b, is asked for: weights and
- * gradients of a network in training come from the third level of cache. */
-static void panel_ahead(ahead *a, hop_mat b, int64_t p0, int64_t depth, int64_t j, int64_t n, int64_t m)
+/* Columns j .. j + n - 1 of a product: `part` has the sums of the terms at hand. */
+static void finish_columns(const hop_product *g, const float *part, int64_t j, int64_t n, bool first,
+                           bool last)
 {
-    const float *p = b.p + p0 * b.rs + j * b.cs;
-    const int64_t cols = hop__min(NR, n - j);
-    a->count = 0, a->tiles = m / MR;
-    if (b.rs == 1)
-        ahead_add(a, p, b.cs, depth, cols);
-    else if (b.cs == 1)
-        ahead_add(a, p, b.rs, cols, depth);
+    for (int64_t i = 0; i < g->m; i++)
+        for (int64_t e = j; e < j + n; e++) {
+            float x = part[i * NR + e - j], *c = &g->c[i * g->ldc + e];
+            x += !first ? *c : g->from.p ? g->from.p[i * g->from.stride + e] : 0.0f;
+            if (last && g->plus.p) x += g->plus.p[i * g->plus.stride + e];
+            if (last && g->times.p) x *= g->times.p[i * g->times.stride + e];
+            if (last && g->sum) g->sum[e] += x;
+            *c = x;
+        }
+}
+
+/* While this panel's rows are computed the next one, from column j on, is asked for: weights come from the
+ * third level of cache, or from memory. */
+static void panel_ahead(ahead *a, const hop_product *g, int64_t p0, int64_t depth, int64_t j)
+{
+    const float *p = g->b.p + p0 * g->b.rs + j * g->b.cs;
+    const int64_t cols = hop__min(NR, g->n - j);
+    a->count = 0, a->tiles = g->m / MR;
+    if (g->b.rs == 1)
+        ahead_add(a, p, g->b.cs, depth, cols);
+    else if (g->b.cs == 1)
+        ahead_add(a, p, g->b.rs, cols, depth);
     ahead_begin(a);
 }
 
-static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], hop__start start)
+/* What the sums of columns from j on begin with and end with. */
+static tile_end end_at(const hop_product *g, int64_t j)
+{
+    return (tile_end){.plus = g->plus.p ? g->plus.p + j : NULL,
+                      .times = g->times.p ? g->times.p + j : NULL,
+                      .plus_stride = g->plus.stride,
+                      .times_stride = g->times.stride,
+                      .sum = g->sum ? g->sum + j : NULL};
+}
+
+static void whole_panel(const hop_product *g, tile_job *t, int64_t j, int64_t cols, bool first, bool last)
+{
+    const hop_rows from = first ? g->from : (hop_rows){g->c, g->ldc};
+    const tile_end end = end_at(g, j);
+    if (from.p) t->mode = TILE_ADD, t->from = from.p + j, t->ldf = from.stride;
+    if (last && (end.plus || end.times || end.sum)) t->end = &end;
+    if (from.p == g->c)
+        t->meets = t->from, t->meets_stride = t->ldf;
+    else if (t->end && end.times)
+        t->meets = end.times, t->meets_stride = end.times_stride;
+    else if (t->end)
+        t->meets = end.plus, t->meets_stride = end.plus_stride;
+    panel(t, g->m, width_for(cols));
+}
+
+static void gemm(const hop_product *g)
 {
     enum { few = 2 * MR }; /* so few rows do not repay the copy of a panel that lies well */
-    const int64_t m = mnk[0], n = mnk[1], k = mnk[2];
+    const hop_mat a = g->a, b = g->b;
+    const int64_t m = g->m, n = g->n, k = g->k;
+    const bool far = m > 4 * MR && g->from.p != g->c; /* sums of many steps are of rows that are at hand */
     float packed[HOP__GEMM_DEPTH * NR], part[HOP__GEMM_ROWS * NR];
     ahead next = {.count = 0};
     assert(m <= HOP__GEMM_ROWS);
-    for (int64_t i = 0; k == 0 && start.p != c && i < m; i++)
-        for (int64_t j = 0; j < n; j++) c[i * ldc + j] = start.p ? start.p[i * start.stride + j] : 0.0f;
+    if (k == 0) memset(part, 0, sizeof part);
+    for (int64_t j = 0; k == 0 && j < n; j += NR) finish_columns(g, part, j, hop__min(NR, n - j), true, true);
     for (int64_t p = 0; p < k; p += HOP__GEMM_DEPTH) {
-        int64_t depth = hop__min(HOP__GEMM_DEPTH, k - p);
+        const int64_t depth = hop__min(HOP__GEMM_DEPTH, k - p);
         for (int64_t j = 0; j < n; j += NR) {
-            int64_t cols = hop__min(NR, n - j);
-            bool direct = b.cs == 1 && (cols == NR || cols == LANES) && m <= few;
-            if (!direct) pack_panel(packed, b, p, depth, j, cols);
-            tile_job t = {.c = c + j, .ldc = ldc, .a = a.p + p * a.cs, .rs = a.rs, .cs = a.cs, .k = depth};
-            t.b = direct ? b.p + p * b.rs + j : packed;
-            t.ldb = direct ? b.rs : NR;
-            const hop__start now = p > 0 ? (hop__start){c, ldc} : start;
-            t.mode = now.p ? TILE_ADD : TILE_SET;
-            if (now.p) t.from = now.p + j, t.ldf = now.stride;
-            if (m > 4 * MR && j + NR < n) t.ahead = &next, panel_ahead(&next, b, p, depth, j + NR, n, m);
-            if (cols == NR || cols == LANES)
+            const int64_t cols = hop__min(NR, n - j);
+            const bool whole = cols == NR || cols == LANES, more = j + NR < n;
+            tile_job t = {.c = g->c + j, .ldc = g->ldc, .a = a.p + p * a.cs, .rs = a.rs, .cs = a.cs};
+            t.k = depth, t.b = packed, t.ldb = NR;
+            if (g->panels) {
+                t.b = g->panels + j * k + p * NR;
+                if (more) t.soon = t.b + NR * k;
+            } else if (b.cs == 1 && whole && m <= few) {
+                t.b = b.p + p * b.rs + j, t.ldb = b.rs;
+            } else {
+                pack_panel(packed, b, p, depth, j, cols);
+                if (far && more) t.ahead = &next, panel_ahead(&next, g, p, depth, j + NR);
+            }
+            if (whole) {
+                whole_panel(g, &t, j, cols, p == 0, p + depth == k);
+            } else { /* a panel writes whole registers */
+                t.c = part, t.ldc = NR;
                 panel(&t, m, width_for(cols));
-            else
-                panel_to_columns(t, part, m, cols);
+                finish_columns(g, part, j, cols, p == 0, p + depth == k);
+            }
         }
     }
 }

@@ -25,6 +25,13 @@ typedef struct ahead {
     int64_t each, tiles; /* rows a tile; tiles since ahead_begin */
 } ahead;
 
+/* What is done to finished sums before they are stored: see hop_product. */
+typedef struct tile_end {
+    const float *plus, *times; /* may be NULL */
+    int64_t plus_stride, times_stride;
+    float *sum; /* may be NULL */
+} tile_end;
+
 typedef struct tile_job {
     float *c;
     int64_t ldc;
@@ -36,16 +43,32 @@ typedef struct tile_job {
     tile_mode mode;
     const float *from; /* TILE_ADD: rows `ldf` apart (0: one for all) that c begins with; NULL: c's own */
     int64_t ldf;
+    const tile_end *end; /* may be NULL */
     const float *alpha;
     const float *hi, *lo; /* what the scans' state rows are decayed by, `step` apart: see body_scan_chunk.h */
     int64_t step;
     const float *old; /* rows that are decayed into c's; NULL: c's own */
     ahead *ahead;     /* may be NULL */
+    /* What is asked for while terms are added: rows that the sums will meet, from the third level of cache,
+     * and the next panel, where panels lie one behind the other; each may be NULL. */
+    const float *meets, *soon;
+    int64_t meets_stride;
 } tile_job;
 
-enum { TILE_LONG = 64 }; /* so many terms hide that c, which is added to, is asked for first */
+enum { TILE_LONG = 64 }; /* so many terms hide that rows are asked for */
 
 typedef void tile_fn(const tile_job *t, int64_t first, const int rows, const int wide);
+
+enum { LINE = 16 }; /* floats that memory brings at once */
+
+INLINE void fetch_line(const float *p)
+{
+#if defined(__GNUC__)
+    __builtin_prefetch(p, 0, 2);
+#else
+    (void)p;
+#endif
+}
 
 /* n floats, to the second level of cache: what is asked for a chunk ahead would be gone from the first, and
  * the lines that the first waits for are few. */
@@ -91,6 +114,23 @@ static void ahead_ask(ahead *a)
 /* The formatter does not know that UNROLL belongs to the loop behind it. */
 /* clang-format off */
 
+INLINE void tile_finish(const tile_end *e, int64_t first, vf sum[MR][NV], const int rows, const int wide)
+{
+    const int64_t ldp = e->plus_stride, ldt = e->times_stride;
+    if (e->plus)
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += v_load(e->plus + (first + i) * ldp + w * LANES);
+    if (e->times)
+        UNROLL for (int i = 0; i < rows; i++)
+            UNROLL for (int w = 0; w < wide; w++) sum[i][w] *= v_load(e->times + (first + i) * ldt + w * LANES);
+    if (!e->sum) return;
+    UNROLL for (int w = 0; w < wide; w++) {
+        vf s = v_load(e->sum + w * LANES);
+        UNROLL for (int i = 0; i < rows; i++) s += sum[i][w];
+        v_store(e->sum + w * LANES, s);
+    }
+}
+
 /* c gets the sums. The mode is looked at once, not once a register: the compiler must assume that c and *t
  * overlap. */
 INLINE void tile_write(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
@@ -108,25 +148,51 @@ INLINE void tile_write(const tile_job *t, int64_t first, vf sum[MR][NV], const i
         UNROLL for (int i = 0; i < rows; i++)
             UNROLL for (int w = 0; w < wide; w++) sum[i][w] += v_load(c + i * ldc + w * LANES) * alpha[w];
     }
+    if (t->end) tile_finish(t->end, first, sum, rows, wide);
     UNROLL for (int i = 0; i < rows; i++)
         UNROLL for (int w = 0; w < wide; w++) v_store(c + i * ldc + w * LANES, sum[i][w]);
 }
 
-/* Adds t's terms. Three rows share a pointer (x86 adds one or two strides to it for free): twelve pointers would
- * not fit into the integer registers. */
-INLINE void tile_terms(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
+/* Where a tile's next term lies. Three rows share a pointer (x86 adds one or two strides to it for free): twelve
+ * pointers would not fit into the integer registers. */
+typedef struct tile_at {
+    const float *a[(MR + 2) / 3], *b;
+} tile_at;
+
+/* Adds n terms. With every one of them, if it `asks`, a line is asked for: `line` and those `step` apart. */
+INLINE void tile_chain(const tile_job *t, tile_at *at, int64_t n, vf sum[MR][NV], const int rows, const int wide,
+                       const float *line, const int64_t step, const bool asks)
 {
     const int64_t rs = t->rs, cs = t->cs, ldb = t->ldb;
-    const float *a[(MR + 2) / 3], *b = t->b;
-    UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] = t->a + (first + i) * rs;
-    for (int64_t p = t->k; p > 0; p--) {
+    for (; n > 0; n--) {
         vf row[NV];
-        UNROLL for (int w = 0; w < wide; w++) row[w] = v_load(b + w * LANES);
+        UNROLL for (int w = 0; w < wide; w++) row[w] = v_load(at->b + w * LANES);
         UNROLL for (int i = 0; i < rows; i++)
-            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += a[i / 3][i % 3 * rs] * row[w];
-        UNROLL for (int i = 0; i < rows; i += 3) a[i / 3] += cs;
-        b += ldb;
+            UNROLL for (int w = 0; w < wide; w++) sum[i][w] += at->a[i / 3][i % 3 * rs] * row[w];
+        UNROLL for (int i = 0; i < rows; i += 3) at->a[i / 3] += cs;
+        at->b += ldb;
+        if (asks) fetch_line(line), line += step;
     }
+}
+
+/* Adds t's terms, and asks meanwhile, a line a term, for the rows that the sums will meet and for the next panel. */
+INLINE void tile_terms(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
+{
+    tile_at at = {.b = t->b};
+    int64_t left = t->k;
+    UNROLL for (int i = 0; i < rows; i += 3) at.a[i / 3] = t->a + (first + i) * t->rs;
+    if (rows == MR && wide == NV && t->k >= TILE_LONG) {
+        if (t->meets) {
+            for (int w = 0; w < NR; w += LINE, left -= MR)
+                tile_chain(t, &at, MR, sum, rows, wide, t->meets + first * t->meets_stride + w, t->meets_stride, true);
+        }
+        const int64_t asked = first / MR * left, lines = hop__min(left, t->k * NR / LINE - asked);
+        if (t->soon && lines > 0) {
+            tile_chain(t, &at, lines, sum, rows, wide, t->soon + asked * LINE, LINE, true);
+            left -= lines;
+        }
+    }
+    tile_chain(t, &at, left, sum, rows, wide, NULL, 0, false);
 }
 
 INLINE void tile_sums(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
@@ -162,8 +228,6 @@ INLINE void tile_both(const tile_job *t, int64_t first, const int rows, const in
 INLINE void tile(const tile_job *t, int64_t first, const int rows, const int wide)
 {
     vf sum[MR][NV];
-    if (t->mode == TILE_ADD && t->k >= TILE_LONG)
-        UNROLL for (int i = 0; i < rows; i++) fetch_row(t->c + (first + i) * t->ldc, wide * LANES);
     tile_sums(t, first, sum, rows, wide);
     tile_write(t, first, sum, rows, wide);
 }

@@ -6,49 +6,66 @@
 static const int64_t worth_sharing = 1 << 17;
 
 typedef struct gemm_job {
-    float *c;
-    int64_t ldc;
-    hop_mat a, b;
-    int64_t m, n, k;
+    const hop_product *whole;
     int64_t rows, cols; /* of a task */
-    hop__start start;
 } gemm_job;
+
+static hop_rows rows_at(hop_rows r, int64_t i, int64_t j)
+{
+    if (r.p) r.p += i * r.stride + j;
+    return r;
+}
 
 static void gemm_task(void *ctx, int64_t task, int worker)
 {
     const gemm_job *g = ctx;
+    const hop_product *whole = g->whole;
+    hop_product p = *whole;
     (void)worker;
-    int64_t across = (g->n + g->cols - 1) / g->cols;
+    int64_t across = (p.n + g->cols - 1) / g->cols;
     int64_t i = task / across * g->rows, j = task % across * g->cols;
-    hop_mat a = g->a, b = g->b;
-    a.p += i * a.rs;
-    b.p += j * b.cs;
-    const int64_t mnk[3] = {hop__min(g->rows, g->m - i), hop__min(g->cols, g->n - j), g->k};
-    hop__start start = g->start;
-    if (start.p) start.p += i * start.stride + j;
-    hop__kernels_get()->gemm(g->c + i * g->ldc + j, g->ldc, a, b, mnk, start);
+    p.m = hop__min(g->rows, whole->m - i), p.n = hop__min(g->cols, whole->n - j);
+    p.c += i * p.ldc + j;
+    p.a.p += i * p.a.rs;
+    p.b.p += j * p.b.cs;
+    if (p.panels) p.panels += j * p.k;
+    p.from = rows_at(p.from, i, j), p.plus = rows_at(p.plus, i, j), p.times = rows_at(p.times, i, j);
+    if (p.sum) p.sum += j;
+    hop__kernels_get()->gemm(&p);
 }
 
-static void share_out(gemm_job *g, hop_pool *pool)
+void hop_multiply(const hop_product *p, hop_pool *pool)
 {
-    const int64_t m = g->m, n = g->n, k = g->k;
+    const int64_t m = p->m, n = p->n, k = p->k;
     int threads = hop_pool_threads(pool);
-    assert(m >= 0 && n >= 0 && k >= 0 && g->ldc >= n);
+    gemm_job g = {.whole = p, .rows = HOP__GEMM_ROWS, .cols = HOP__GEMM_COLS};
+    assert(m >= 0 && n >= 0 && k >= 0 && p->ldc >= n && !(pool && p->sum));
     if (m == 0 || n == 0) return;
-    g->rows = HOP__GEMM_ROWS, g->cols = HOP__GEMM_COLS;
     if (m * n * k < worth_sharing) pool = NULL;
     if (pool && m < threads * HOP__GEMM_ROWS) /* fewer rows a task, so that everybody has one */
-        g->rows = hop__min(HOP__GEMM_ROWS, hop__round_up((m + threads - 1) / threads, 12));
-    int64_t tasks = ((m + g->rows - 1) / g->rows) * ((n + g->cols - 1) / g->cols);
-    hop_pool_run(pool, tasks, gemm_task, g);
+        g.rows = hop__min(HOP__GEMM_ROWS, hop__round_up((m + threads - 1) / threads, 12));
+    int64_t tasks = ((m + g.rows - 1) / g.rows) * ((n + g.cols - 1) / g.cols);
+    hop_pool_run(pool, tasks, gemm_task, &g);
 }
 
 void hop_gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, int64_t m, int64_t n, int64_t k, bool accumulate,
               hop_pool *pool)
 {
-    gemm_job g = {.c = c, .ldc = ldc, .a = a, .b = b, .m = m, .n = n, .k = k};
-    if (accumulate) g.start = (hop__start){c, ldc};
-    share_out(&g, pool);
+    hop_product p = {.c = c, .ldc = ldc, .a = a, .b = b, .m = m, .n = n, .k = k};
+    if (accumulate) p.from = (hop_rows){c, ldc};
+    hop_multiply(&p, pool);
+}
+
+bool hop_panels_fit(int64_t n)
+{
+    const int64_t panel = hop__kernels_get()->panel;
+    return panel > 0 && n > 0 && n % panel == 0;
+}
+
+void hop_panels(float *to, hop_mat b, int64_t k, int64_t n)
+{
+    assert(hop_panels_fit(n));
+    hop__kernels_get()->panels(to, b, k, n);
 }
 
 typedef struct linear_job {
@@ -68,19 +85,39 @@ static void matvec_task(void *ctx, int64_t task, int worker)
                                hop__min(MATVEC_OUT, l->out - o), l->in);
 }
 
+static void few_rows(float *y, const float *x, const hop_weights *w, int64_t rows, hop_pool *pool)
+{
+    for (int64_t r = 0; r < rows; r++) {
+        linear_job l = {y + r * w->out, x + r * w->in, w->w, w->bias, w->out, w->in};
+        hop_pool_run(w->out * w->in < worth_sharing ? NULL : pool, (w->out + MATVEC_OUT - 1) / MATVEC_OUT,
+                     matvec_task, &l);
+    }
+}
+
+void hop_linear_onto(float *y, const float *plus, const float *x, const hop_weights *w, int64_t rows,
+                     hop_pool *pool)
+{
+    assert(rows >= 0 && w->out >= 0 && w->in >= 0);
+    if (rows < 4) { /* a panel's copy would cost as much as the product */
+        few_rows(y, x, w, rows, pool);
+        if (plus) hop_add(y, plus, y, rows * w->out);
+        return;
+    }
+    const hop_product p = {.c = y,
+                           .ldc = w->out,
+                           .a = {x, w->in, 1},
+                           .b = {w->w, 1, w->in},
+                           .panels = w->panels,
+                           .m = rows,
+                           .n = w->out,
+                           .k = w->in,
+                           .from = {w->bias, 0},
+                           .plus = {plus, w->out}};
+    hop_multiply(&p, pool);
+}
+
 void hop_linear(float *y, const float *x, const float *w, const float *bias, int64_t rows, int64_t out,
                 int64_t in, hop_pool *pool)
 {
-    assert(rows >= 0 && out >= 0 && in >= 0);
-    if (rows < 4) { /* a panel's copy would cost as much as the product */
-        for (int64_t r = 0; r < rows; r++) {
-            linear_job l = {y + r * out, x + r * in, w, bias, out, in};
-            hop_pool_run(out * in < worth_sharing ? NULL : pool, (out + MATVEC_OUT - 1) / MATVEC_OUT,
-                         matvec_task, &l);
-        }
-        return;
-    }
-    gemm_job g = {.c = y, .ldc = out, .a = {x, in, 1}, .b = {w, 1, in}, .m = rows, .n = out, .k = in};
-    g.start.p = bias;
-    share_out(&g, pool);
+    hop_linear_onto(y, NULL, x, &(hop_weights){.w = w, .bias = bias, .out = out, .in = in}, rows, pool);
 }

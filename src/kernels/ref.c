@@ -5,14 +5,24 @@
 
 #include <math.h>
 
-static void gemm(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], hop__start start)
+static float element(hop_rows r, int64_t i, int64_t j)
 {
-    for (int64_t i = 0; i < mnk[0]; i++) {
-        for (int64_t j = 0; j < mnk[1]; j++) {
-            double sum = start.p ? start.p[i * start.stride + j] : 0.0;
-            for (int64_t p = 0; p < mnk[2]; p++)
+    return r.p[i * r.stride + j];
+}
+
+static void gemm(const hop_product *g)
+{
+    const hop_mat a = g->a, b = g->b;
+    for (int64_t i = 0; i < g->m; i++) {
+        for (int64_t j = 0; j < g->n; j++) {
+            double sum = g->from.p ? element(g->from, i, j) : 0.0;
+            for (int64_t p = 0; p < g->k; p++)
                 sum += (double)a.p[i * a.rs + p * a.cs] * b.p[p * b.rs + j * b.cs];
-            c[i * ldc + j] = (float)sum;
+            float *c = &g->c[i * g->ldc + j];
+            *c = (float)sum;
+            if (g->plus.p) *c += element(g->plus, i, j);
+            if (g->times.p) *c *= element(g->times, i, j);
+            if (g->sum) g->sum[j] += *c;
         }
     }
 }

@@ -22,7 +22,7 @@ enum {
     HOP__ATTN_ROWS = 128,  /* query rows of one forward task; every panel width divides it */
     HOP__BACK_ROWS = 64,   /* query rows of one block of the backward pass; likewise */
     HOP__ATTN_KEYS = 96,   /* keys between two rescalings; >= HOP_ATTN_BLOCK, a multiple of 4, 6 and 12 */
-    HOP__BACK_KEYS = 48,   /* keys of one block of the backward pass */
+    HOP__BACK_KEYS = 32,   /* keys of one block of the backward pass: as many as a panel has rows, at most */
     HOP__ATTN_FEW = 3,     /* up to so many query rows are done row by row */
     HOP__GEMM_ROWS = 264,  /* rows of one product task: a block of a[264, 256] stays in a 512 KB L2 */
     HOP__GEMM_COLS = 512,  /* columns of one product task */
@@ -100,17 +100,12 @@ typedef struct hop__norm {
     float eps;
 } hop__norm;
 
-/* What a product is added to: rows `stride` apart, 0: the same for all; p NULL: nothing. It may be the
- * product's own place. */
-typedef struct hop__start {
-    const float *p;
-    int64_t stride;
-} hop__start;
-
 typedef struct hop__kernels {
     const char *name;
     hop_isa isa;
-    void (*gemm)(float *c, int64_t ldc, hop_mat a, hop_mat b, const int64_t mnk[3], hop__start start);
+    void (*gemm)(const hop_product *p); /* m <= HOP__GEMM_ROWS */
+    void (*panels)(float *to, hop_mat b, int64_t k, int64_t n);
+    int64_t panel; /* columns of a panel; 0: it has none */
     /* y[out] = w[out, in] x[in] + bias */
     void (*matvec)(float *y, const float *x, const float *w, const float *bias, int64_t out, int64_t in);
     void (*attn_forward)(const hop__attn_task *t);

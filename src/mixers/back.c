@@ -23,8 +23,17 @@ static void linear_back(const hop__back *b, const hop_op *op, int64_t s, int64_t
     float *dy = hop__out(&b->d, op, s, from);
     if (op->groups > 1) stride = in;
     rows *= op->groups;
-    hop_gemm(hop__din(b, op, 0, s, from), stride, (hop_mat){dy, out, 1},
-             (hop_mat){hop__par(&b->v, op, 0) + at, op->row, 1}, rows, in, out, hop__adds(b, op, 0), NULL);
+    float *dx = hop__din(b, op, 0, s, from);
+    const hop_product p = {.c = dx,
+                           .ldc = stride,
+                           .a = {dy, out, 1},
+                           .b = {hop__par(&b->v, op, 0) + at, op->row, 1},
+                           .panels = b->v.panels ? b->v.panels->backward[op->par[0]] : NULL,
+                           .m = rows,
+                           .n = in,
+                           .k = out,
+                           .from = {hop__adds(b, op, 0) ? dx : NULL, stride}};
+    hop_multiply(&p, NULL);
     hop_gemm(hop__dpar(b, op, 0) + at, op->row, (hop_mat){dy, 1, out}, (hop_mat){x, stride, 1}, out, in, rows,
              true, NULL);
     hop_mul_sum(dy, NULL, hop__dpar(b, op, 1), rows, out);
@@ -235,7 +244,7 @@ static hop__walk walk_of(const hop_tape *t, const hop_list *l, const hop_mixer_c
 {
     hop__walk w = {.l = l, .c = c, .w = params, .sequences = t->sequences, .tokens = t->tokens};
     w.first = t->first, w.state_stride = l->state_floats, w.form = HOP_FORM_CHUNKED;
-    w.angles = t->angles;
+    w.angles = t->angles, w.panels = t->panels;
     return w;
 }
 
@@ -253,13 +262,15 @@ void hop_tape_forward(const hop_tape *t, const hop_list *l, const hop_reverse *r
     assert(t->tokens > 0 && t->first >= 0 && t->first < t->tokens);
     lay(&w, t->kept, r->kept);
     w.b[HOP_X] = (float *)(uintptr_t)t->x, w.b[HOP_Y] = t->y;
-    w.reverse = r, w.kept = t->kept;
+    w.reverse = r, w.kept = t->kept, w.plus = t->plus;
     w.state = t->scratch, w.work = t->scratch + lines(states);
     if (t->state)
         memcpy(w.state, t->state, sizeof(float) * (size_t)states);
     else
         memset(w.state, 0, sizeof(float) * (size_t)states);
     hop__run(&w, 0, l->op_count);
+    if (t->plus && l->op[l->op_count - 1].kind != HOP_OP_LINEAR)
+        hop_add(t->y, t->plus, t->y, t->sequences * (t->tokens - t->first) * l->width[HOP_Y]);
 }
 
 void hop_tape_backward(const hop_tape *t, const hop_list *l, const hop_reverse *r, const hop_mixer_config *c,

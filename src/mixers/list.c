@@ -55,6 +55,20 @@ bool hop__op_is_rowwise(hop_op_kind k)
     return facts[k].class == HOP__ROWS;
 }
 
+bool hop_list_whole(const hop_list *l, int param, const int64_t shape[2])
+{
+    bool used = false;
+    for (int i = 0; i < l->op_count; i++) {
+        const hop_op *op = &l->op[i];
+        if (op->par[0] != param && op->par[1] != param) continue;
+        used = true;
+        if (op->kind != HOP_OP_LINEAR || op->par[0] != param || op->first_row != 0 || op->first_column != 0 ||
+            op->width != op->groups * shape[0] || op->dim != shape[1] || op->row != shape[1])
+            return false;
+    }
+    return used;
+}
+
 /* ---- state --------------------------------------------------------------------------------- */
 
 /* Products that do not fit are HOP__TOO_MANY, which no layer may have (hop_mixer_config_ready). */

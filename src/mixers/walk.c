@@ -26,15 +26,24 @@ static void multiply(const hop__walk *w, const hop_op *op, int64_t s, int64_t fr
     const float *x = hop__in(w, op, 0, s, from), *bias = hop__par(w, op, 1);
     const float *m = hop__par(w, op, 0) + op->first_row * op->row + op->first_column;
     float *y = hop__out(w, op, s, from);
+    const float *plus = w->plus && op->y == HOP_Y ? w->plus + (y - w->b[HOP_Y]) : NULL;
     bool whole = stride == op->groups * in, plain = whole && op->row == in && !w->steady && !op->steady;
     assert(whole || op->groups == 1);
     rows *= op->groups;
     if (plain) {
-        hop_linear(y, x, m, bias, rows, out, in, w->pool);
+        const float *panels = w->panels ? w->panels->forward[op->par[0]] : NULL;
+        hop_linear_onto(y, plus, x, &(hop_weights){m, panels, bias, out, in}, rows, w->pool);
     } else {
-        for (int64_t r = 0; bias && r < rows; r++) memcpy(y + r * out, bias, sizeof(float) * (size_t)out);
-        hop_gemm(y, out, (hop_mat){x, whole ? in : stride, 1}, (hop_mat){m, 1, op->row}, rows, out, in,
-                 bias != NULL, w->pool);
+        const hop_product p = {.c = y,
+                               .ldc = out,
+                               .a = {x, whole ? in : stride, 1},
+                               .b = {m, 1, op->row},
+                               .m = rows,
+                               .n = out,
+                               .k = in,
+                               .from = {bias, 0},
+                               .plus = {plus, out}};
+        hop_multiply(&p, w->pool);
     }
     hop__cut_rows(w, y, rows * out);
 }

@@ -20,9 +20,11 @@ typedef struct hop__walk {
     bool steady;
     hop_form form;
     hop_pool *pool;
-    float *work;                /* what an operation needs for itself */
-    const double *angles;       /* for rotations, of positions 0 ..; NULL: there is no table */
-    const hop_reverse *reverse; /* training: attention's log-sum-exp are kept */
+    float *work;                 /* what an operation needs for itself */
+    const double *angles;        /* for rotations, of positions 0 ..; NULL: there is no table */
+    const hop_panel_set *panels; /* training: may be NULL, as .. */
+    const float *plus;           /* .. this, what a product that is Y is added to */
+    const hop_reverse *reverse;  /* training: attention's log-sum-exp are kept */
     float *kept;
 } hop__walk;
 

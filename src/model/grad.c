@@ -145,6 +145,12 @@ void hop_grad_free(hop_grad *g)
     hop_free(g);
 }
 
+void hop_grad_use(hop_grad *g, const hop_laid *l)
+{
+    g->laid = l;
+    for (int64_t i = 0; l && i < g->layers; i++) hop__laid_mixer(&g->layer[i].panels, l, i);
+}
+
 void hop_grad_last_from(hop_grad *g, int64_t first)
 {
     g->last_from = first > 0 ? first : 0;
@@ -187,6 +193,7 @@ static hop_tape tape_of(const hop_grad *g, int64_t layer)
                       .x = plain ? g->stream[layer] : l->normed,
                       .kept = l->kept,
                       .angles = l->angles,
+                      .panels = g->laid ? &l->panels : NULL,
                       .scratch = g->work.mixer};
 }
 
@@ -194,19 +201,19 @@ static void layer_forward(hop_grad *g, int64_t i)
 {
     const hop__grad_layer *l = &g->layer[i];
     const int64_t d = g->model->layout->config.d_model;
+    const bool mlp = g->model->layout->config.mlp != HOP_MLP_NONE;
     hop_tape t = tape_of(g, i);
-    hop__norm(g->model, l->normed, g->stream[i], l->w->norm1, l->w->norm1_bias, g->now * g->count, 0, NULL);
-    t.y = g->work.row[0];
-    hop_tape_forward(&t, l->w->list, l->reverse, &l->mixer, l->w->mixer);
     const int64_t rows = g->now * (g->count - t.first);
-    if (t.first == 0) {
-        hop__mlp_forward(g->model, l->w, &l->rows, &g->work, g->stream[i + 1], g->stream[i], t.y, rows);
-        return;
+    float *x = g->stream[i], *out = g->stream[i + 1];
+    hop__norm(g->model, l->normed, x, l->w->norm1, l->w->norm1_bias, g->now * g->count, 0, NULL);
+    if (t.first > 0) {
+        x = g->work.row[1], out = g->work.row[0];
+        pack(g, x, g->stream[i], t.first, d);
     }
-    float *x = g->work.row[1];
-    pack(g, x, g->stream[i], t.first, d);
-    hop__mlp_forward(g->model, l->w, &l->rows, &g->work, x, x, t.y, rows);
-    unpack(g, g->stream[i + 1], x, t.first, d);
+    t.plus = x, t.y = mlp ? l->rows.mid : out;
+    hop_tape_forward(&t, l->w->list, l->reverse, &l->mixer, l->w->mixer);
+    if (mlp) hop__mlp_forward(g, l->w, &l->rows, out, rows);
+    if (t.first > 0) unpack(g, g->stream[i + 1], out, t.first, d);
 }
 
 static hop_status check(const hop_grad *g, const int32_t *tokens, int64_t sequences, int64_t count,
@@ -293,7 +300,7 @@ static void layer_backward(hop_grad *g, int64_t i, float *dblock)
         pack(g, dx, g->dstream[i + 1], t.back_first, d);
     }
     hop__mlp_rows rows = rows_from(g, &l->rows, t.first, t.back_first);
-    hop__mlp_backward(m, l->w, &rows, &g->work, dx, g->now * (g->count - t.back_first), dblock);
+    hop__mlp_backward(g, l->w, &rows, dx, g->now * (g->count - t.back_first), dblock);
     for (int k = 0; k < HOP_MIXER_MAX_PARAMS; k++)
         if (l->w->mixer[k]) dmixer[k] = dblock + (l->w->mixer[k] - m->data);
     t.dy = dx, t.dx = g->work.row[0];
@@ -320,10 +327,18 @@ void hop_grad_backward(hop_grad *g, float *dblock)
 
 /* ---- read-out --------------------------------------------------------------------------------- */
 
+static bool together(const int64_t *row, int64_t rows)
+{
+    for (int64_t i = 1; i < rows; i++)
+        if (row[i] != row[0] + i) return false;
+    return true;
+}
+
 /* Some of the rows at a time, as many as there is room for. */
 static const float *chosen(hop_grad *g, const int64_t *row, int64_t rows)
 {
     const int64_t d = g->model->layout->config.d_model;
+    if (rows > 0 && together(row, rows)) return g->stream[g->layers] + row[0] * d;
     for (int64_t i = 0; i < rows; i++)
         memcpy(g->work.row[0] + i * d, g->stream[g->layers] + row[i] * d, sizeof(float) * (size_t)d);
     return g->work.row[0];
@@ -346,8 +361,12 @@ static void dlogits_rows(hop_grad *g, const int64_t *row, int64_t rows, const fl
     float *dx = g->work.row[2];
     const float *x = chosen(g, row, rows),
                 *in = hop__norm(m, g->work.row[1], x, m->norm, m->norm_bias, rows, 0, NULL);
-    hop__product_backward(dx, false, dlogits, in, m->head, dblock + (m->head - m->data),
-                          (const int64_t[]){rows, vocab, d});
+    hop__product_backward(g, dx, false, dlogits, in, m->head, dblock, (const int64_t[]){rows, vocab, d});
+    if (rows > 0 && together(row, rows)) {
+        float *to = g->dstream[g->layers] + row[0] * d;
+        hop__norm_backward(m, to, dx, x, m->norm, m->norm_bias, rows, dblock);
+        return;
+    }
     memset(g->work.row[1], 0, sizeof(float) * (size_t)(rows * d)); /* `in` is not read any more */
     hop__norm_backward(m, g->work.row[1], dx, x, m->norm, m->norm_bias, rows, dblock);
     for (int64_t i = 0; i < rows; i++) {

@@ -2,12 +2,22 @@
  * together. */
 #include "grad.h"
 
-void hop__product_backward(float *dx, bool add, const float *dy, const float *x, const float *w, float *dw,
-                           const int64_t rows_out_in[3])
+void hop__product_backward(const hop_grad *g, float *dx, bool add, const float *dy, const float *x,
+                           const float *w, float *dblock, const int64_t rows_out_in[3])
 {
     int64_t rows = rows_out_in[0], out = rows_out_in[1], in = rows_out_in[2];
-    hop_gemm(dx, in, (hop_mat){dy, out, 1}, (hop_mat){w, in, 1}, rows, in, out, add, NULL);
-    hop_gemm(dw, in, (hop_mat){dy, 1, out}, (hop_mat){x, in, 1}, out, in, rows, true, NULL);
+    const hop_product back = {.c = dx,
+                              .ldc = in,
+                              .a = {dy, out, 1},
+                              .b = {w, in, 1},
+                              .panels = hop__laid_backward(g->laid, w, in),
+                              .m = rows,
+                              .n = in,
+                              .k = out,
+                              .from = {add ? dx : NULL, in}};
+    hop_multiply(&back, NULL);
+    hop_gemm(dblock + (w - g->model->data), in, (hop_mat){dy, 1, out}, (hop_mat){x, in, 1}, out, in, rows,
+             true, NULL);
 }
 
 void hop__norm_backward(const hop_model *m, float *dx, const float *dy, const float *x, const float *weight,
@@ -27,56 +37,74 @@ void hop__norm_backward(const hop_model *m, float *dx, const float *dy, const fl
                                                                               (float)c->norm_eps);
 }
 
-void hop__mlp_forward(const hop_model *m, const hop__layer *l, const hop__mlp_rows *r,
-                      const hop__grad_work *work, float *out, const float *x, const float *y, int64_t rows)
+/* y = plus + x wᵀ + bias. */
+static void project(const hop_grad *g, float *y, const float *plus, const float *x, const float *w,
+                    const float *bias, const int64_t rows_out_in[3])
 {
+    const int64_t out = rows_out_in[1], in = rows_out_in[2];
+    hop_linear_onto(y, plus, x, &(hop_weights){w, hop__laid_forward(g->laid, w, out), bias, out, in},
+                    rows_out_in[0], NULL);
+}
+
+void hop__mlp_forward(const hop_grad *g, const hop__layer *l, const hop__mlp_rows *r, float *out,
+                      int64_t rows)
+{
+    const hop_model *m = g->model;
     const hop_config *c = &m->layout->config;
-    const int64_t d = c->d_model, hidden = c->mlp_hidden;
-    hop_add(c->mlp == HOP_MLP_NONE ? out : r->mid, x, y, rows * d);
-    if (c->mlp == HOP_MLP_NONE) return;
+    const int64_t up[] = {rows, c->mlp_hidden, c->d_model}, down[] = {rows, c->d_model, c->mlp_hidden};
+    const int64_t n = rows * c->mlp_hidden;
     const float *in = hop__norm(m, r->normed, r->mid, l->norm2, l->norm2_bias, rows, 0, NULL);
-    float *post = c->mlp == HOP_MLP_GELU ? r->post : work->post;
-    hop_linear(r->up, in, l->up, l->up_bias, rows, hidden, d, NULL);
+    float *post = c->mlp == HOP_MLP_GELU ? r->post : g->work.post;
+    project(g, r->up, NULL, in, l->up, l->up_bias, up);
     switch (c->mlp) {
-    case HOP_MLP_RELU: hop_relu(post, r->up, rows * hidden); break;
-    case HOP_MLP_GELU: hop_gelu_keep(post, r->up, r->up, rows * hidden); break;
+    case HOP_MLP_RELU: hop_relu(post, r->up, n); break;
+    case HOP_MLP_GELU: hop_gelu_keep(post, r->up, r->up, n); break;
     case HOP_MLP_SWIGLU:
-        hop_linear(r->gate, in, l->gate, NULL, rows, hidden, d, NULL);
-        hop_swiglu(post, r->gate, r->up, rows * hidden);
+        project(g, r->gate, NULL, in, l->gate, NULL, up);
+        hop_swiglu(post, r->gate, r->up, n);
         break;
     case HOP_MLP_NONE: break;
     }
-    hop_linear(work->row[2], post, l->down, l->down_bias, rows, d, hidden, NULL);
-    hop_add(out, r->mid, work->row[2], rows * d);
+    project(g, out, r->mid, post, l->down, l->down_bias, down);
 }
 
-void hop__mlp_backward(const hop_model *m, const hop__layer *l, const hop__mlp_rows *r,
-                       const hop__grad_work *work, float *dx, int64_t rows, float *dblock)
+void hop__mlp_backward(const hop_grad *g, const hop__layer *l, const hop__mlp_rows *r, float *dx,
+                       int64_t rows, float *dblock)
 {
+    const hop_model *m = g->model;
+    const hop__grad_work *work = &g->work;
     const hop_config *c = &m->layout->config;
     const int64_t d = c->d_model, hidden = c->mlp_hidden, n = rows * hidden;
     if (c->mlp == HOP_MLP_NONE) return;
-    const float *in = c->norm == HOP_NORM_NONE ? r->mid : r->normed, *slope = NULL;
-    float *dup = work->dup, *dgate = work->dgate, *dnormed = work->row[2], *post = work->post;
+    const bool gelu = c->mlp == HOP_MLP_GELU;
+    const float *in = c->norm == HOP_NORM_NONE ? r->mid : r->normed;
+    float *dup = work->dup, *dgate = work->dgate, *dnormed = work->row[2],
+          *post = gelu ? r->post : work->post;
     float *dup_bias = l->up_bias ? dblock + (l->up_bias - m->data) : NULL,
           *ddown_bias = l->down_bias ? dblock + (l->down_bias - m->data) : NULL;
-    hop_gemm(dup, hidden, (hop_mat){dx, d, 1}, (hop_mat){l->down, hidden, 1}, rows, hidden, d, false, NULL);
-    switch (c->mlp) {
-    case HOP_MLP_RELU: hop_relu_backward(dup, post, r->up, dup, n); break;
-    case HOP_MLP_GELU: slope = r->up, post = r->post; break;
-    case HOP_MLP_SWIGLU:
-        hop_swiglu_backward(&(hop_swiglu_grad){dgate, dup, post}, r->gate, r->up, dup, n);
-        break;
-    case HOP_MLP_NONE: break;
+    const hop_product down = {.c = dup,
+                              .ldc = hidden,
+                              .a = {dx, d, 1},
+                              .b = {l->down, hidden, 1},
+                              .panels = hop__laid_backward(g->laid, l->down, hidden),
+                              .m = rows,
+                              .n = hidden,
+                              .k = d,
+                              .times = {gelu ? r->up : NULL, hidden}, /* the slopes */
+                              .sum = gelu ? dup_bias : NULL};
+    hop_multiply(&down, NULL);
+    if (c->mlp == HOP_MLP_RELU) {
+        hop_relu_backward(dup, post, r->up, dup, n);
+        hop_mul_sum(dup, NULL, dup_bias, rows, hidden);
     }
-    hop_mul_sum(dup, slope, dup_bias, rows, hidden);
+    if (c->mlp == HOP_MLP_SWIGLU)
+        hop_swiglu_backward(&(hop_swiglu_grad){dgate, dup, post}, r->gate, r->up, dup, n);
     hop_gemm(dblock + (l->down - m->data), hidden, (hop_mat){dx, 1, d}, (hop_mat){post, hidden, 1}, d, hidden,
              rows, true, NULL);
     hop_mul_sum(dx, NULL, ddown_bias, rows, d);
-    hop__product_backward(dnormed, false, dup, in, l->up, dblock + (l->up - m->data),
-                          (const int64_t[]){rows, hidden, d});
+    hop__product_backward(g, dnormed, false, dup, in, l->up, dblock, (const int64_t[]){rows, hidden, d});
     if (c->mlp == HOP_MLP_SWIGLU)
-        hop__product_backward(dnormed, true, dgate, in, l->gate, dblock + (l->gate - m->data),
+        hop__product_backward(g, dnormed, true, dgate, in, l->gate, dblock,
                               (const int64_t[]){rows, hidden, d});
     hop__norm_backward(m, dx, dnormed, r->mid, l->norm2, l->norm2_bias, rows, dblock);
 }
