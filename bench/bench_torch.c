@@ -1,8 +1,10 @@
 /* bench_torch.c - PyTorch as a child process that is asked for steps through a pipe and dies with this one.
  * The settings are the fastest found for Debian's python3-torch: OpenBLAS takes new processors for old ones
  * (CORETYPE), its pthread flavour fights torch's OpenMP threads, torch takes AVX2 unless told, and memory
- * that is given back faults. */
+ * that is given back faults. It gets the vectors that ours have: AVX-512, or else AVX2. */
 #include "bench_train.h"
+
+#include <hopbound/kernels.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -25,7 +27,7 @@ static void settings(int threads)
     snprintf(n, sizeof n, "%d", threads);
     setenv("OMP_NUM_THREADS", n, 1), setenv("OPENBLAS_NUM_THREADS", n, 1);
 #if defined(__x86_64__) && defined(__GNUC__)
-    const bool wide = __builtin_cpu_supports("avx512f"), amd = __builtin_cpu_is("amd");
+    const bool wide = hop_kernels_selected() == HOP_ISA_AVX512, amd = __builtin_cpu_is("amd");
     setenv("OPENBLAS_CORETYPE", wide ? "SkylakeX" : amd ? "Zen" : "Haswell", 1);
     setenv("ATEN_CPU_CAPABILITY", wide ? "avx512" : "avx2", 1);
     setenv("LD_LIBRARY_PATH", "/usr/lib/x86_64-linux-gnu/openblas-openmp", 1);

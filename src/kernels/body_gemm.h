@@ -82,6 +82,14 @@ static void whole_panel(const hop_product *g, tile_job *t, int64_t j, int64_t co
     panel(t, g->m, width_for(cols));
 }
 
+/* Lines of the next panel that a tile asks for. A term of a large tile takes as long as a line of the third
+ * level does, so the first tiles ask with every term: a loop that ends early costs more. Small ones would ask
+ * too fast, and share them out. */
+INLINE int64_t lines_a_tile(int64_t m, int64_t depth)
+{
+    return MR * NR >= 12 * 32 ? depth : (depth * NR / LINE + m / MR - 1) / (m / MR);
+}
+
 static void gemm(const hop_product *g)
 {
     enum { few = 2 * MR }; /* so few rows do not repay the copy of a panel that lies well */
@@ -102,7 +110,7 @@ static void gemm(const hop_product *g)
             t.k = depth, t.b = packed, t.ldb = NR;
             if (g->panels) {
                 t.b = g->panels + j * k + p * NR;
-                if (more) t.soon = t.b + NR * k;
+                if (more && m >= MR) t.soon = t.b + NR * k, t.soon_lines = lines_a_tile(m, depth);
             } else if (b.cs == 1 && whole && m <= few) {
                 t.b = b.p + p * b.rs + j, t.ldb = b.rs;
             } else {

@@ -52,7 +52,7 @@ typedef struct tile_job {
     /* What is asked for while terms are added: rows that the sums will meet, from the third level of cache,
      * and the next panel, where panels lie one behind the other; each may be NULL. */
     const float *meets, *soon;
-    int64_t meets_stride;
+    int64_t meets_stride, soon_lines; /* soon_lines: that a tile asks for at most */
 } tile_job;
 
 enum { TILE_LONG = 64 }; /* so many terms hide that rows are asked for */
@@ -186,7 +186,8 @@ INLINE void tile_terms(const tile_job *t, int64_t first, vf sum[MR][NV], const i
             for (int w = 0; w < NR; w += LINE, left -= MR)
                 tile_chain(t, &at, MR, sum, rows, wide, t->meets + first * t->meets_stride + w, t->meets_stride, true);
         }
-        const int64_t asked = first / MR * left, lines = hop__min(left, t->k * NR / LINE - asked);
+        const int64_t most = hop__min(left, t->soon_lines), asked = first / MR * most;
+        const int64_t lines = hop__min(most, t->k * NR / LINE - asked);
         if (t->soon && lines > 0) {
             tile_chain(t, &at, lines, sum, rows, wide, t->soon + asked * LINE, LINE, true);
             left -= lines;
