@@ -108,6 +108,12 @@ static int compare_torch(const bench_args *a, hop_pool *pool)
                     version, hop_pool_threads(pool), "mixer", "d", "", "tokens/s", "PyTorch's", "ratio",
                     "% of peak", "PyTorch's");
     for (int i = 0; i < HOP_BENCH_PAIRS; i++) say_pair(&w, &out, &pairs[i]);
+    hop_text_printf(
+        &out, "full: attention; gdn: gated DeltaNet; retnet: decays that are given; mamba2: decays that "
+              "each token chooses.\n"
+              "Linear mixers without convolutions, output gates and norms, on both sides. A ratio above "
+              "1 is ours;\n"
+              "peak: this machine's multiply-adds, measured in the same minute.\n");
     hop_json_end_array(&w);
     hop_json_end_object(&w);
     int code = a->common.json.flag ? print_json(&a->common, &w) : print_text(&a->common, &out);
@@ -152,7 +158,7 @@ static const example EXAMPLES[] = {
     {"hopbound bench --isa avx2 --threads 1 --json",
      "One core, without AVX-512, for scripts."},
     {"hopbound bench --compare torch --time 2",
-     "Training steps of attention, gated DeltaNet and RetNet beside PyTorch's."},
+     "Training steps of attention, gated DeltaNet, RetNet and Mamba-2 beside PyTorch's."},
     {0},
 };
 const verb verb_bench = {
