@@ -40,7 +40,7 @@ typedef struct hop_bench_compare {
 
 #define HOP_BENCH_PAIRS 8
 
-/* full, gdn and retnet at widths 64 and 128. HOP_EIO: python3 or its torch is not there, or it ended;
+/* full, gdn, retnet and mamba2 at widths 64 and 128. HOP_EIO: python3 or its torch is not there, or it ended;
  * HOP_ENOMEM; HOP_ESTOPPED. */
 hop_status hop_bench_compare_torch(hop_bench_pair pairs[HOP_BENCH_PAIRS], char version[32],
                                    const hop_bench_compare *c, hop_error *err);

@@ -1,7 +1,7 @@
 /* bench_train.c - a training step as it is compared with others': three blocks of a mixer, MLPs of 4 d, 64
  * sequences of 128 tokens, cross entropy at every position, AdamW. A sequence goes through the whole network
- * and back in one thread; groups of sequences, one a thread as `train --groups` can have them, have a block
- * of gradients each, added in their order. */
+ * and back in one thread; groups of sequences, one a thread (8 at most) as `train --groups` can have them,
+ * have a block of gradients each, added in their order. */
 #include "bench_train.h"
 
 #include <hopbound/grad.h>

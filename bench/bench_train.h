@@ -8,7 +8,8 @@
 
 typedef struct hop_bench_step hop_bench_step;
 
-/* `mixer`: "full", "gdn", "retnet" or "mamba2", the last as retention with a gate for every token. Keeps the pool. HOP_ENOMEM. */
+/* `mixer`: "full", "gdn", "retnet" or "mamba2", the last as retention with a gate for every token. Keeps the
+ * pool. HOP_ENOMEM. */
 hop_status hop_bench_step_new(hop_bench_step **out, const char *mixer, int64_t d, hop_pool *pool,
                               hop_error *err);
 double hop_bench_step_run(hop_bench_step *b); /* one step; its seconds */

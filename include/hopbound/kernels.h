@@ -71,7 +71,8 @@ typedef struct hop_rows {
 
 /* A product, and what is done to it while it is in registers:
  *     c[m, n] = (a[m, k] · b[k, n] + from + plus) ⊙ times;   sum[n] += what c's columns come to, row after
- * row. `from` may be c itself. hop_gemm is this with `from` only. With a `sum` the pool must be NULL. */
+ * row. `from` may be c itself, plus and times may not. hop_gemm is this with `from` only. With a `sum` the
+ * pool must be NULL. */
 typedef struct hop_product {
     float *c;
     int64_t ldc;

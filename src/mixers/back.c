@@ -268,9 +268,8 @@ void hop_tape_forward(const hop_tape *t, const hop_list *l, const hop_reverse *r
         memcpy(w.state, t->state, sizeof(float) * (size_t)states);
     else
         memset(w.state, 0, sizeof(float) * (size_t)states);
+    assert(l->op[l->op_count - 1].kind == HOP_OP_LINEAR); /* which adds `plus`: hop__output */
     hop__run(&w, 0, l->op_count);
-    if (t->plus && l->op[l->op_count - 1].kind != HOP_OP_LINEAR)
-        hop_add(t->y, t->plus, t->y, t->sequences * (t->tokens - t->first) * l->width[HOP_Y]);
 }
 
 void hop_tape_backward(const hop_tape *t, const hop_list *l, const hop_reverse *r, const hop_mixer_config *c,

@@ -32,9 +32,9 @@ static void lay_one(void *ctx, int64_t i, int worker)
     const hop_laid *l = ctx;
     const hop_slot *s = &l->model->layout->slots[i];
     (void)worker;
-    if (s->rank != 2) return;
     const int64_t out = s->shape[0], in = s->shape[1];
     const float *w = l->model->data + s->offset;
+    if (s->rank != 2 || w == l->model->positions) return;
     if (hop_panels_fit(out)) hop_panels(l->forward + s->offset, (hop_mat){w, 1, in}, in, out);
     if (hop_panels_fit(in)) hop_panels(l->backward + s->offset, (hop_mat){w, in, 1}, out, in);
 }

@@ -11,8 +11,8 @@ from harness import DATA, Skip, case, check, good, read, write
 LONG = os.environ.get("HOPBOUND_LONG") == "1"
 WORKERS = 2
 # With HOPBOUND_LONG all k up to here, and half as many spread over the rest; without, at most so many.
-EVERY = 300 if LONG else 120
-FEW = 60 if LONG else 24  # where a run is slow, or much like another
+EVERY = 300 if LONG else 90
+FEW = 60 if LONG else 18  # where a run is slow, or much like another
 SPARSE = 4      # what is full stays full: for one k in so many
 MOST_SHOWN = 5
 TIMES = re.compile(r'"(\w*seconds|\w+_per_second)":[-+.0-9e]+|[.0-9]+ s\b|\d+ (tokens|layers)/s')
