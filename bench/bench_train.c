@@ -1,6 +1,6 @@
 /* bench_train.c - a training step as it is compared with others': three blocks of a mixer, MLPs of 4 d, 64
  * sequences of 128 tokens, cross entropy at every position, AdamW. A sequence goes through the whole network
- * and back in one thread; groups of sequences, one a thread (8 at most) as `train --groups` can have them,
+ * and back in one thread; groups of sequences, one a thread as `train --groups` can have them,
  * have a block of gradients each, added in their order. */
 #include "bench_train.h"
 
@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { LAYERS = 3, HEADS = 4, TOKENS = 128, BATCH = 64, VOCAB = 64, MAX_GROUPS = 8, SPAN = 4096 };
+enum { LAYERS = 3, HEADS = 4, TOKENS = 128, BATCH = 64, VOCAB = 64, SPAN = 4096 };
 
 struct hop_bench_step {
     hop_pool *pool;
@@ -19,7 +19,7 @@ struct hop_bench_step {
     hop_laid *laid;
     hop_grad **grad; /* a worker's */
     float **logits;  /* [TOKENS, VOCAB] */
-    float *block[MAX_GROUPS], *first, *second;
+    float *block[BATCH], *first, *second;
     int64_t floats, step;
     int workers, groups;
     int32_t tokens[BATCH * TOKENS], wanted[BATCH * TOKENS];
@@ -57,7 +57,7 @@ static hop_status make(hop_bench_step *b, const char *mixer, int64_t d, hop_erro
     if ((s = hop_laid_new(&b->laid, b->model, err)) != HOP_OK) return s;
     b->floats = hop_layout_floats(hop_model_layout(b->model));
     b->workers = hop_pool_threads(b->pool);
-    b->groups = b->workers < MAX_GROUPS ? b->workers : MAX_GROUPS;
+    b->groups = b->workers < BATCH ? b->workers : BATCH;
     b->grad = hop_alloc(sizeof(hop_grad *) * (size_t)b->workers);
     b->logits = hop_alloc(sizeof(float *) * (size_t)b->workers);
     const size_t bytes = sizeof(float) * (size_t)b->floats;

@@ -17,7 +17,7 @@ static const opt OPTIONS[] = {
      .help = "repeat each measurement that long; the best run counts"},
     {"compare", 0, OPT_CHOICE, AT(compare), "WITH", NULL, .choices = PEERS, .initial_help = "nobody",
      .help = "instead of the kernels, a training step in turn with that library's, as /usr/bin/python3 has it "
-             "(or the one that HOPBOUND_PYTHON names)"},
+             "(or the one that HOPBOUND_PYTHON names); it gets AVX-512 where --isa has that, or else AVX2"},
     {0},
 };
 /* clang-format on */
@@ -111,8 +111,8 @@ static int compare_torch(const bench_args *a, hop_pool *pool)
     hop_text_printf(
         &out, "full: attention; gdn: gated DeltaNet; retnet: decays that are given; mamba2: decays that "
               "each token chooses.\n"
-              "Linear mixers without convolutions, output gates and norms, on both sides. A ratio above "
-              "1 is ours;\n"
+              "Linear mixers without convolutions, output gates and norms, on both sides. Ratio: our "
+              "tokens a second over PyTorch's;\n"
               "peak: this machine's multiply-adds, measured in the same minute.\n");
     hop_json_end_array(&w);
     hop_json_end_object(&w);

@@ -93,9 +93,10 @@ static int report(const sweep_args *a, const hop_sweep_result *r, double seconds
         return print_json(&a->common, &w);
     }
     hop_text out = {0};
-    hop_text_printf(&out, "%lld run%s: %lld done, %lld failed (%lld of them ended before); %s%s%s\n", (long long)r->runs, r->runs == 1 ? "" : "s",
-                    (long long)r->done, (long long)r->failed, (long long)r->skipped, a->output.text,
-                    a->picture.text ? ", " : "", a->picture.text ? a->picture.text : "");
+    hop_text_printf(&out, "%lld run%s: %lld done, %lld failed (%lld of them ended before); %s%s%s\n",
+                    (long long)r->runs, r->runs == 1 ? "" : "s", (long long)r->done, (long long)r->failed,
+                    (long long)r->skipped, a->output.text, a->picture.text ? ", " : "",
+                    a->picture.text ? a->picture.text : "");
     return print_text(&a->common, &out);
 }
 

@@ -153,15 +153,15 @@ INLINE void tile_write(const tile_job *t, int64_t first, vf sum[MR][NV], const i
         UNROLL for (int w = 0; w < wide; w++) v_store(c + i * ldc + w * LANES, sum[i][w]);
 }
 
-/* Where a tile's next term lies. Three rows share a pointer (x86 adds one or two strides to it for free): twelve
- * pointers would not fit into the integer registers. */
+/* Where a tile's next term lies. Three rows share a pointer (x86 adds one or two strides to it for free):
+ * twelve pointers would not fit into the integer registers. */
 typedef struct tile_at {
     const float *a[(MR + 2) / 3], *b;
 } tile_at;
 
 /* Adds n terms. With every one of them, if it `asks`, a line is asked for: `line` and those `step` apart. */
-INLINE void tile_chain(const tile_job *t, tile_at *at, int64_t n, vf sum[MR][NV], const int rows, const int wide,
-                       const float *line, const int64_t step, const bool asks)
+INLINE void tile_chain(const tile_job *t, tile_at *at, int64_t n, vf sum[MR][NV], const int rows,
+                       const int wide, const float *line, const int64_t step, const bool asks)
 {
     const int64_t rs = t->rs, cs = t->cs, ldb = t->ldb;
     for (; n > 0; n--) {
@@ -175,17 +175,17 @@ INLINE void tile_chain(const tile_job *t, tile_at *at, int64_t n, vf sum[MR][NV]
     }
 }
 
-/* Adds t's terms, and asks meanwhile, a line a term, for the rows that the sums will meet and for the next panel. */
+/* Adds t's terms, and asks meanwhile, a line a term, for the rows that the sums will meet and for the next
+ * panel. */
 INLINE void tile_terms(const tile_job *t, int64_t first, vf sum[MR][NV], const int rows, const int wide)
 {
     tile_at at = {.b = t->b};
     int64_t left = t->k;
     UNROLL for (int i = 0; i < rows; i += 3) at.a[i / 3] = t->a + (first + i) * t->rs;
     if (rows == MR && wide == NV && t->k >= TILE_LONG) {
-        if (t->meets) {
-            for (int w = 0; w < NR; w += LINE, left -= MR)
-                tile_chain(t, &at, MR, sum, rows, wide, t->meets + first * t->meets_stride + w, t->meets_stride, true);
-        }
+        const int64_t apart = t->meets_stride;
+        for (int w = 0; t->meets && w < NR; w += LINE, left -= MR)
+            tile_chain(t, &at, MR, sum, rows, wide, t->meets + first * apart + w, apart, true);
         const int64_t most = hop__min(left, t->soon_lines), asked = first / MR * most;
         const int64_t lines = hop__min(most, t->k * NR / LINE - asked);
         if (t->soon && lines > 0) {

@@ -18,8 +18,7 @@ static int64_t least(int64_t a, int64_t b)
 
 /* ---- one operation, or a few ------------------------------------------------------------------ */
 
-/* hop_linear sums a few rows in another order than many; a product with the bias put there before does not.
- */
+/* hop_linear sums a few rows in another order than many; a product that begins with the bias does not. */
 static void multiply(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, int64_t rows)
 {
     int64_t stride = hop__stride(w, op, 0), out = op->width / op->groups, in = op->dim;

@@ -8,8 +8,7 @@ static void round_to(float *x, int64_t n, int bits)
     if (bits > 0) hop_round_significand(x, n, bits);
 }
 
-/* hop_linear sums a few rows in another order than many; a product with the bias put there before does not.
- */
+/* hop_linear sums a few rows in another order than many; a product that begins with the bias does not. */
 static void linear(float *y, const float *x, const float *w, const float *bias, const int64_t rows_out_in[3],
                    bool steady, hop_pool *pool)
 {
@@ -18,8 +17,15 @@ static void linear(float *y, const float *x, const float *w, const float *bias, 
         hop_linear(y, x, w, bias, rows, out, in, pool);
         return;
     }
-    for (int64_t r = 0; bias && r < rows; r++) memcpy(y + r * out, bias, sizeof(float) * (size_t)out);
-    hop_gemm(y, out, (hop_mat){x, in, 1}, (hop_mat){w, 1, in}, rows, out, in, bias != NULL, pool);
+    const hop_product p = {.c = y,
+                           .ldc = out,
+                           .a = {x, in, 1},
+                           .b = {w, 1, in},
+                           .m = rows,
+                           .n = out,
+                           .k = in,
+                           .from = {bias, 0}};
+    hop_multiply(&p, pool);
 }
 
 typedef struct norm_job {
