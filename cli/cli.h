@@ -74,6 +74,10 @@ int fail_stopped(const common_args *a);
 int print_text(const common_args *a, hop_text *t);
 int print_json(const common_args *a, hop_json_writer *w);
 
+/* What a network said to a prompt: a token's number, or that there was none. */
+#define ANSWER_SIZE 48
+void print_answer(char out[ANSWER_SIZE], int64_t answer);
+
 /* log10 of a length as it is printed, "38215" or "10^22.10"; NaN, which JSON has as null: there is none. */
 double length_log10(const char *text);
 

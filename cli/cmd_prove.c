@@ -185,9 +185,12 @@ static int report_text(const prove_args *a, const hop_proof *p, const hop_task *
     for (const char *const *line = p->rests_on; line && *line; line++)
         hop_text_printf(&out, "  %s %s\n", line == p->rests_on ? "rests on:" : "         ", *line);
     if (p->why[0]) hop_text_printf(&out, "  why: %s\n", p->why);
-    if (p->counterexample)
-        hop_text_printf(&out, "  counter-example: the answer at token %lld is %lld, the network says %lld\n",
-                        (long long)p->position, (long long)p->expected, (long long)p->got);
+    if (p->counterexample) {
+        char said[ANSWER_SIZE];
+        print_answer(said, p->got);
+        hop_text_printf(&out, "  counter-example: the answer at token %lld is %lld, the network says %s\n",
+                        (long long)p->position, (long long)p->expected, said);
+    }
     return print_text(&a->common, &out);
 }
 

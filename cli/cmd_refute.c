@@ -124,28 +124,34 @@ static void print_trace(hop_text *out, const hop_witness *w)
                     "layer", "mixer", "where it is", "any behind", "its state", "last token");
     for (int64_t i = 0; i < w->trace_count; i++) {
         const hop_witness_layer *t = &w->trace[i];
-        char state[32] = "-";
-        if (!isnan(t->state)) snprintf(state, sizeof state, "%.4g", t->state);
-        hop_text_printf(out, "  %7lld  %-12s %12.4g %12.4g %12s %12.4g\n", (long long)t->layer, t->mixer,
-                        t->own, t->stream, state, t->last_token);
+        const double far[] = {t->own, t->stream, t->state, t->last_token};
+        hop_text_printf(out, "  %7lld  %-12s", (long long)t->layer, t->mixer);
+        for (size_t k = 0; k < sizeof far / sizeof far[0]; k++) {
+            char text[32] = "-"; /* there is no state, or no number */
+            if (!isnan(far[k])) snprintf(text, sizeof text, "%.4g", far[k]);
+            hop_text_printf(out, " %12s", text);
+        }
+        hop_text_add(out, "\n");
     }
 }
 
 static void print_witness(hop_text *out, const hop_witness *w, const hop_task *t)
 {
     const hop_witness_prompt *a = &w->prompt[0], *b = &w->prompt[1];
+    char said[2][ANSWER_SIZE];
+    print_answer(said[0], a->answer), print_answer(said[1], b->answer);
     if (w->kind == HOP_WITNESS_INPUT)
-        hop_text_printf(out, "  an input: the answer at token %lld is %lld, the network says %lld\n",
-                        (long long)a->position, (long long)a->right, (long long)a->answer);
+        hop_text_printf(out, "  an input: the answer at token %lld is %lld, the network says %s\n",
+                        (long long)a->position, (long long)a->right, said[0]);
     else
         hop_text_printf(
-            out, "  a %s: the answers to two prompts are %lld and %lld, the network says %lld to both%s\n",
-            hop_witness_kind_name(w->kind), (long long)a->right, (long long)b->right, (long long)a->answer,
+            out, "  a %s: the answers to two prompts are %lld and %lld, the network says %s to both%s\n",
+            hop_witness_kind_name(w->kind), (long long)a->right, (long long)b->right, said[0],
             w->kind == HOP_WITNESS_COLLISION ? ": they leave the same states" : "");
     if (w->prompts < 2) return;
     if (w->kind == HOP_WITNESS_INPUT)
-        hop_text_printf(out, "  beside it: another, whose answer is %lld; the network says %lld\n",
-                        (long long)b->right, (long long)b->answer);
+        hop_text_printf(out, "  beside it: another, whose answer is %lld; the network says %s\n",
+                        (long long)b->right, said[1]);
     print_differences(out, w, t);
     print_trace(out, w);
 }

@@ -80,6 +80,11 @@ int print_json(const common_args *a, hop_json_writer *w)
     return print_text(a, &w->text);
 }
 
+void print_answer(char out[ANSWER_SIZE], int64_t answer)
+{
+    snprintf(out, ANSWER_SIZE, answer < 0 ? "no token (no number, or silence)" : "%lld", (long long)answer);
+}
+
 double length_log10(const char *text)
 {
     if (!text || !*text) return NAN;

@@ -400,6 +400,39 @@ static void a_gradient_that_is_not_finite_stops_and_the_checkpoint_stands(void *
     fresh_dir(dir, sizeof dir, "train-nan");
 }
 
+/* ---- what is shown ------------------------------------------------------------------------------------- */
+
+typedef struct shown {
+    int often, last;  /* ticks within evaluations */
+    double done;      /* the farthest that a tick was */
+    bool back, other; /* one was less far than another before it; one had another total, or no name */
+} shown;
+
+static bool note(void *ctx, const char *what, double done, double total)
+{
+    shown *s = ctx;
+    s->often += strncmp(what, "tokens: evaluation, ", 20) == 0;
+    s->last += strcmp(what, "tokens: last evaluation, 64 of 64") == 0;
+    s->back |= done < s->done;
+    s->other |= strncmp(what, "tokens", 6) != 0 || total != 40 * 8 * 5;
+    s->done = done;
+    return true;
+}
+
+/* Tokens alone say how far a training is, whatever goes on within it. */
+static void evaluations_show_how_far_they_are(void **state)
+{
+    (void)state;
+    shown s = {0};
+    run_with("{\"pattern\": \"F F\", \"d_model\": 16, \"heads\": 2, \"task\": {\"hops\": 1, \"m\": 3}, "
+             "\"steps\": 40, "
+             "\"batch\": 8, \"eval_every\": 20, \"eval_count\": 16}",
+             NULL, 1, false, &(hop_progress){note, &s}, HOP_OK, NULL);
+    assert_int_equal(s.often, 2 * 16);
+    assert_int_equal(s.last, 1);
+    assert_true(s.done == 40 * 8 * 5 && !s.back && !s.other);
+}
+
 /* ---- learning ------------------------------------------------------------------------------------------ */
 
 static void a_small_network_learns_one_hop(void **state)
@@ -431,6 +464,7 @@ int main(void)
         cmocka_unit_test(a_stopped_training_goes_on_to_the_same_bits),
         cmocka_unit_test(damaged_checkpoints_and_those_of_other_recipes_are_refused),
         cmocka_unit_test(a_gradient_that_is_not_finite_stops_and_the_checkpoint_stands),
+        cmocka_unit_test(evaluations_show_how_far_they_are),
         cmocka_unit_test(a_small_network_learns_one_hop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -59,8 +59,10 @@ static hop_status by_enumeration(hop_proof *p, const subject *u, hop_error *err)
     p->by_enumeration = true;
     p->verdict = HOP_PROVED;
     if (!found.tokens) return HOP_OK;
-    snprintf(p->why, sizeof p->why, "input %lld of the enumeration is answered %lld, not %lld",
-             (long long)found.number, (long long)found.got, (long long)found.expected);
+    char said[24];
+    snprintf(said, sizeof said, found.got < 0 ? "by no token" : "%lld", (long long)found.got);
+    snprintf(p->why, sizeof p->why, "input %lld of the enumeration is answered %s, not %lld",
+             (long long)found.number, said, (long long)found.expected);
     refute(p, &found);
     return HOP_OK;
 }

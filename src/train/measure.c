@@ -135,6 +135,7 @@ hop_status hop__heldout_ask(hop__heldout *e, hop_measure *m, hop_error *err)
     int64_t count = e->recipe->eval_count * (m->last ? 4 : 1), asked = 0, right = 0;
     uint64_t seed = e->recipe->seed ^ (m->last ? SEED_LAST : SEED_OFTEN);
     hop_status s = HOP_OK;
+    hop_eval_start(e->eval, m->last ? "last evaluation," : "evaluation,", (double)count);
     m->instances = count;
     m->correct = 0;
     for (int64_t from = 0; s == HOP_OK && from < count; from += HOP_EVAL_BATCH) {

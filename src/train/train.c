@@ -55,8 +55,11 @@ static bool writes(const training *t)
 static bool tick_within(void *ctx, const char *what, double done, double total)
 {
     const training *t = ctx;
-    (void)what, (void)done, (void)total;
-    return t->keeping || tick(t) || ranks_of(t) > 1;
+    char label[sizeof t->label];
+    const bool counts = *what && total > 0; /* an evaluation; steps are counted by tokens alone */
+    if (counts) snprintf(label, sizeof label, "tokens: %s %.0f of %.0f", what, done, total);
+    return t->keeping || hop_progress_tick(t->o->progress, counts ? label : t->label, t->done, t->total) ||
+           ranks_of(t) > 1;
 }
 
 /* ---- making ------------------------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
 """damage and refute: a network is broken, and what breaks is found."""
-import json, os, re, signal, subprocess, time
+import json, os, re, signal, struct, subprocess, time
 import harness
 from harness import case, check, good, good_json, hopbound, one_line, read, write
 
@@ -44,6 +44,24 @@ def damage_says_what_it_changed_and_changes_nothing_else():
     one_line(hopbound("damage", "net", "-o", "x", "--flip", 9999, "--layer", 1), 2, r"damage: --layer or --flip: 9999 weights: ")
     one_line(hopbound("damage", "nowhere", "-o", "x"), 1, r"damage: nowhere: ")
     check(not os.path.exists("x"), why="half a network")
+
+
+def with_all_weights(name, value):
+    b = read(f"{name}/model.safetensors")
+    data = 8 + int.from_bytes(b[:8], "little")
+    with open(f"{name}/model.safetensors", "wb") as f:
+        f.write(b[:data] + struct.pack("<f", value) * ((len(b) - data) // 4))
+
+
+@case
+def a_network_whose_logits_are_no_numbers_says_no_token_and_not_minus_one():
+    build("net", "full", "--hops", 1, "--m", 2)
+    with_all_weights("net", 3e38)
+    r = good("refute", "net", code=10)
+    check("the network says no token" in r.out and "-1" not in r.out and "nan" not in r.out, r)
+    r = good("prove", "net", "--method", "enumerate", code=10)
+    check("is answered by no token, not " in r.out and "the network says no token" in r.out and "-1" not in r.out, r)
+    check(good_json("refute", "net", keys=REFUTE_KEYS, code=10)["prompts"][0]["answer"] == -1)
 
 
 @case
