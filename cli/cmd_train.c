@@ -182,13 +182,13 @@ static int prepare(const train_args *a, hop_recipe *r, trained *t)
     const common_args *c = &a->common;
     int code = find_recipe(r, a);
     if (code != EXIT_DONE) return code;
-    hop_model *m = NULL;
+    hop_layout *l = NULL;
     hop_error err = {0};
-    hop_status s = hop_recipe_model(t->recipe, &m, &err);
+    hop_status s = hop_recipe_layout(t->recipe, &l, &err);
     if (s != HOP_OK) return fail_given(c, "", &err, "");
-    t->parameters = hop_model_parameters(m);
-    t->ceiling = hop_train_ceiling(hop_model_config(m), &t->recipe->task);
-    hop_model_free(m);
+    for (int64_t i = 0; i < hop_layout_count(l); i++) t->parameters += hop_slot_floats(hop_layout_at(l, i));
+    t->ceiling = hop_train_ceiling(hop_layout_config(l), &t->recipe->task);
+    hop_layout_free(l);
     return EXIT_DONE;
 }
 

@@ -20,11 +20,11 @@ static hop_learnt_side side_of(const hop_config *c, int hops)
 
 hop_status learnt_describe(hop_learnt *row, const hop_recipe *r, int curve, hop_error *err)
 {
-    hop_model *m = NULL;
+    hop_layout *l = NULL;
     hop_text sizes = {0};
-    hop_status s = hop_recipe_model(r, &m, err);
+    hop_status s = hop_recipe_layout(r, &l, err);
     if (s != HOP_OK) return s;
-    const hop_config *c = hop_model_config(m);
+    const hop_config *c = hop_layout_config(l);
     const hop_task *t = &r->task;
     *row = (hop_learnt){.curve = curve, .tokens = t->length, .steps = r->steps, .d_model = c->d_model};
     row->chance = NAN;
@@ -44,7 +44,7 @@ hop_status learnt_describe(hop_learnt *row, const hop_recipe *r, int curve, hop_
     snprintf(row->sizes, sizeof row->sizes, "%s", sizes.s ? sizes.s : "");
     s = sizes.failed ? hop_fail(err, HOP_ENOMEM, "out of memory") : HOP_OK;
     hop_text_free(&sizes);
-    hop_model_free(m);
+    hop_layout_free(l);
     return s;
 }
 

@@ -141,6 +141,24 @@ static void an_arena_hands_out_aligned_blocks_up_to_its_size(void **state)
     assert_int_equal(hop_arena_reserve(&a, SIZE_MAX - 100, NULL), HOP_ENOMEM);
 }
 
+/* More than can be had, but no more than the machine has in all: a system that promises would promise it. */
+static void memory_that_the_system_only_promises_is_refused(void **state)
+{
+    (void)state;
+    unsigned long long all = 0, n;
+    char line[128];
+    FILE *f = fopen("/proc/meminfo", "r");
+    if (!f) skip();
+    while (fgets(line, sizeof line, f))
+        if (sscanf(line, "MemTotal: %llu", &n) == 1 || sscanf(line, "SwapTotal: %llu", &n) == 1) all += n;
+    fclose(f);
+    assert_true(all > 0);
+    assert_null(hop_alloc((size_t)all * 1024));
+    void *some = hop_alloc((size_t)1 << 28);
+    assert_non_null(some);
+    hop_free(some);
+}
+
 static void text_grows_and_stays_terminated(void **state)
 {
     (void)state;
@@ -368,6 +386,7 @@ int main(void)
         cmocka_unit_test(normal_numbers_have_mean_0_and_variance_1),
         cmocka_unit_test(errors_are_one_line_and_keep_their_status),
         cmocka_unit_test(an_arena_hands_out_aligned_blocks_up_to_its_size),
+        cmocka_unit_test(memory_that_the_system_only_promises_is_refused),
         cmocka_unit_test(text_grows_and_stays_terminated),
         cmocka_unit_test(a_pool_runs_every_task_exactly_once),
         cmocka_unit_test(files_have_the_mode_of_the_process_and_leave_its_mask_alone),

@@ -96,10 +96,12 @@ uint64_t hop_hash_end(const hop_hash *h); /* of all that was added; more may fol
 
 #define HOP_ALIGN 64 /* every block that the library allocates starts on a cache line */
 
-/* Aligned heap memory, zeroed; NULL when there is none. hop_free(NULL) is fine. */
+/* Aligned heap memory, zeroed; NULL when there is none, also where the system would promise more than it has.
+ * hop_free(NULL) is fine. */
 void *hop_alloc(size_t bytes);
 void *hop_alloc_raw(size_t bytes); /* not zeroed: the system gives only the pages that are used */
 void hop_free(void *p);
+size_t hop_memory_left(void); /* bytes that the system can still give; SIZE_MAX: it does not say */
 /* a*b, or false when it does not fit. */
 bool hop_mul_size(size_t a, size_t b, size_t *out);
 

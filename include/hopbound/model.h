@@ -94,6 +94,7 @@ typedef struct hop_slot {
 /* HOP_EDOMAIN, HOP_ERANGE, HOP_EUNKNOWN: what the configuration asks for cannot be built. HOP_ENOMEM. */
 hop_status hop_layout_new(hop_layout **out, const hop_config *c, hop_error *err);
 void hop_layout_free(hop_layout *l);
+const hop_config *hop_layout_config(const hop_layout *l);
 int64_t hop_layout_floats(const hop_layout *l); /* of a block */
 int64_t hop_layout_count(const hop_layout *l);  /* of tensors, in file order */
 const hop_slot *hop_layout_at(const hop_layout *l, int64_t i);

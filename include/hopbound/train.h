@@ -111,6 +111,8 @@ void hop_recipe_write(const hop_recipe *r, hop_json_writer *w); /* all of it: re
 /* The network that it trains, its weights as they are before the first step. HOP_EDOMAIN, HOP_EFORMAT,
  * HOP_EUNKNOWN, HOP_ERANGE: there is no such network. */
 hop_status hop_recipe_model(const hop_recipe *r, hop_model **out, hop_error *err);
+/* Its shape alone, at once, however large it is. */
+hop_status hop_recipe_layout(const hop_recipe *r, hop_layout **out, hop_error *err);
 
 /* ---- measurements ---------------------------------------------------------------------------- */
 

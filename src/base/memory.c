@@ -10,6 +10,7 @@
 #endif
 
 #define HUGE_PAGE ((size_t)1 << 21)
+#define LARGE     ((size_t)1 << 27) /* so much is worth a question */
 
 /* Many heads walk through far apart rows: large blocks ask for large pages, where the system has them, before
  * they are touched. */
@@ -33,8 +34,26 @@ void *hop_alloc_raw(size_t bytes)
     return p;
 }
 
+size_t hop_memory_left(void)
+{
+    size_t kilobytes = 0;
+    char line[128];
+    FILE *f = fopen("/proc/meminfo", "r");
+    if (!f) return SIZE_MAX;
+    while (fgets(line, sizeof line, f)) {
+        unsigned long long n;
+        if (sscanf(line, "MemAvailable: %llu", &n) == 1 || sscanf(line, "SwapFree: %llu", &n) == 1)
+            kilobytes += (size_t)n;
+    }
+    fclose(f);
+    return kilobytes > 0 && kilobytes < SIZE_MAX / 1024 ? kilobytes * 1024 : SIZE_MAX;
+}
+
+/* All of it will be written: what is not there is refused now, since the system may promise it and kill who
+ * takes it at its word. */
 void *hop_alloc(size_t bytes)
 {
+    if (bytes >= LARGE && bytes > hop_memory_left()) return NULL;
     void *p = hop_alloc_raw(bytes);
     if (p) memset(p, 0, bytes);
     return p;

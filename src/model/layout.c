@@ -231,6 +231,11 @@ const hop_slot *hop_layout_find(const hop_layout *l, const char *name)
     return NULL;
 }
 
+const hop_config *hop_layout_config(const hop_layout *l)
+{
+    return &l->config;
+}
+
 int64_t hop_layout_floats(const hop_layout *l)
 {
     return l->floats;

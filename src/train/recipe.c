@@ -271,6 +271,17 @@ hop_status hop_recipe_model(const hop_recipe *r, hop_model **out, hop_error *err
     return HOP_OK;
 }
 
+hop_status hop_recipe_layout(const hop_recipe *r, hop_layout **out, hop_error *err)
+{
+    hop_config c;
+    *out = NULL;
+    hop_config_init(&c);
+    hop_status s = configure(&c, r, err);
+    if (s == HOP_OK) s = hop_layout_new(out, &c, err);
+    hop_config_free(&c);
+    return s;
+}
+
 /* ---- easier tasks first ----------------------------------------------------------------------- */
 
 static int64_t shrink(int64_t size, int halvings, int64_t least)

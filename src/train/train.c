@@ -83,10 +83,27 @@ static hop_status make_params(training *t, hop_error *err)
     return HOP_OK;
 }
 
+/* What cannot be had is said before minutes are spent on drawing weights. */
+static hop_status look_for_room(const hop_recipe *r, hop_error *err)
+{
+    hop_layout *l;
+    hop_status s = hop_recipe_layout(r, &l, err);
+    if (s != HOP_OK) return s;
+    /* Weights as they are and laid out twice, two moments, gradients. */
+    const double wanted = sizeof(float) * (5.0 + (double)r->groups) * (double)hop_layout_floats(l);
+    const size_t left = hop_memory_left();
+    hop_layout_free(l);
+    if (left == SIZE_MAX || wanted <= (double)left) return HOP_OK;
+    return hop_fail(err, HOP_ENOMEM,
+                    "weights, moments and %lld groups' gradients take %.1f GB; %.1f GB of memory are left",
+                    (long long)r->groups, wanted / 1e9, (double)left / 1e9);
+}
+
 static hop_status make(training *t, hop_error *err)
 {
     const hop_recipe *r = t->recipe;
-    hop_status s = hop_recipe_model(r, &t->model, err);
+    hop_status s = look_for_room(r, err);
+    if (s == HOP_OK) s = hop_recipe_model(r, &t->model, err);
     if (s != HOP_OK) return s;
     hop__chain_init(&t->chain, r, hop_model_config(t->model));
     s = make_params(t, err);

@@ -29,6 +29,14 @@ def a_trained_network_is_a_network():
 
 
 @case
+def what_memory_cannot_hold_is_refused_at_once():
+    began = time.time()
+    r = hopbound("train", "--pattern", "F F", "--hops", 1, "--m", 100000000, "-o", "net")
+    one_line(r, 1, r"train: .*gradients take 998\.4 GB; [0-9.]+ GB of memory are left")
+    check(time.time() - began < 5 and not os.path.exists("net"), r)
+
+
+@case
 def the_number_of_threads_changes_no_bit():
     good("train", *TINY, "--steps", 30, "--threads", 1, "-o", "a", "--quiet")
     good("train", *TINY, "--steps", 30, "--threads", 2, "-o", "b", "--quiet")
