@@ -22,7 +22,8 @@ static const opt OPTIONS[] = {
     {"plan-only", 0, OPT_FLAG, AT(plan_only), .help = "the plan and the sizes, no theorems"},
     {"format", 0, OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
      .help = "text for a screen, markdown for a model card, csv for a spreadsheet (of several models), json as --json"},
-    {"report", 0, OPT_TEXT, AT(report), "FILE.html", .help = "of several models: also a page with a picture"},
+    {"report", 0, OPT_TEXT, AT(report), "FILE.html", .use = OPT_WRITES,
+     .help = "of several models: also a page with a picture"},
     {0},
 };
 /* clang-format on */

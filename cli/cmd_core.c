@@ -15,9 +15,9 @@ typedef struct core_args {
 /* clang-format off */
 #define AT(member) offsetof(core_args, member)
 static const opt OPTIONS[] = {
-    {"input", 'i', OPT_TEXT, AT(input), "FILE", .required = true,
+    {"input", 'i', OPT_TEXT, AT(input), "FILE", .required = true, .use = OPT_READS,
      .help = "safetensors with the inputs, and with the expected outputs if there are any"},
-    {"output", 'o', OPT_TEXT, AT(output), "FILE", .help = "safetensors to write the outputs to"},
+    {"output", 'o', OPT_TEXT, AT(output), "FILE", .use = OPT_WRITES, .help = "safetensors to write the outputs to"},
     {"form", 0, OPT_CHOICE, AT(form), "NAME", "chunked", .choices = FORMS,
      .help = "how to compute: the whole sequence in blocks; the recurrence, over the whole sequence "
              "(attention has none: token by token with the ref kernels); one token a call, through the "

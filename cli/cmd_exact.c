@@ -32,7 +32,7 @@ static const opt OPTIONS[] = {
     {"proof", 0, OPT_TEXT, AT(proof), "DIR",
      .help = "for every cell found impossible on the way, leave the formula (.cnf, whose comments say why it "
              "follows) and its DRAT proof (.drat) there"},
-    {"protocol", 0, OPT_TEXT, AT(protocol), "FILE",
+    {"protocol", 0, OPT_TEXT, AT(protocol), "FILE", .use = OPT_WRITES,
      .help = "write the protocols found there, as JSON: every player's tables"},
     {0},
 };

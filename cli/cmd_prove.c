@@ -27,7 +27,7 @@ static const opt OPTIONS[] = {
     {"precision", 0, OPT_INT, AT(precision), "BITS", "24", 1, 24,
      .help = "under the arithmetic of `run --precision BITS`: tables, activations, attention's weights and states cut to "
              "BITS significant bits; 24 is all of float32"},
-    {"counterexample", 0, OPT_TEXT, AT(counterexample), "FILE",
+    {"counterexample", 0, OPT_TEXT, AT(counterexample), "FILE", .use = OPT_WRITES,
      .help = "when refuted, write the input there, a line for `run --input` and `task --check`"},
     {0},
 };

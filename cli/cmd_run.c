@@ -22,15 +22,15 @@ typedef struct run_args {
 static const opt OPTIONS[] = {
     {"count", 'n', OPT_INT, AT(count), "N", "100", 0, INT64_MAX, .initial_help = "100; with --input, all",
      .help = "instances to sample; with --input, lines to read at most"},
-    {"input", 'i', OPT_TEXT, AT(input), "FILE",
+    {"input", 'i', OPT_TEXT, AT(input), "FILE", .use = OPT_READS,
      .help = "read instances from FILE, an object a line with \"tokens\" and, if known, \"answer\" or "
              "\"targets\"; - is standard input"},
-    {"predictions", 'p', OPT_TEXT, AT(predictions), "FILE",
+    {"predictions", 'p', OPT_TEXT, AT(predictions), "FILE", .use = OPT_WRITES,
      .help = "write index, prediction, answer and correct of every instance, an object a line; predictions "
              "and targets where there are several, chain where there is one"},
     {"precision", 0, OPT_INT, AT(precision), "BITS", "24", 1, ALL_BITS,
      .help = "cut tables, activations and attention weights to BITS significant bits; 24 is all of float32"},
-    {"checkpoint", 0, OPT_TEXT, AT(checkpoint), "FILE",
+    {"checkpoint", 0, OPT_TEXT, AT(checkpoint), "FILE", .use = OPT_WRITES,
      .help = "for networks of thousands of layers: when it is stopped, keep there how far it came, and go on "
              "from there the next time; instances go one after another, those after the first in FILE.1, .."},
     {"message-bits", 0, OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32,

@@ -13,7 +13,7 @@ typedef struct sweep_args {
 /* clang-format off */
 #define AT(member) offsetof(sweep_args, member)
 static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DB", .required = true,
+    {"output", 'o', OPT_TEXT, AT(output), "DB", .required = true, .use = OPT_READS,
      .help = "the SQLite database: made, or continued; what is unfinished stands in DB.d"},
     {"jobs", 'j', OPT_INT, AT(jobs), "N", NULL, 1, 4096, .initial_help = "as many as --threads",
      .help = "runs at a time, which share --threads; under mpirun a rank has one"},
@@ -21,7 +21,7 @@ static const opt OPTIONS[] = {
     {"retry", 0, OPT_FLAG, AT(retry), .help = "try again what failed"},
     {"part", 0, OPT_TEXT, AT(part), "K/N",
      .help = "only every N-th run, from the K-th on, K from 1 to N: for job arrays, each with a database of its own"},
-    {"picture", 0, OPT_TEXT, AT(picture), "FILE.svg",
+    {"picture", 0, OPT_TEXT, AT(picture), "FILE.svg", .use = OPT_WRITES,
      .help = "draw accuracy against the size of the table, a curve a plan: before the first run and after the last"},
     {"show", 0, OPT_FLAG, AT(show),
      .help = "train nothing: say, and with --picture draw, what the database holds; also while a sweep runs"},

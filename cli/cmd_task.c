@@ -23,9 +23,9 @@ static const opt OPTIONS[] = {
     {"format", 0, OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
      .help = "text for people, json one object with all instances, jsonl an object a line; --json alone "
              "means json"},
-    {"output", 'o', OPT_TEXT, AT(output), "FILE", .initial_help = "standard output",
+    {"output", 'o', OPT_TEXT, AT(output), "FILE", .use = OPT_WRITES, .initial_help = "standard output",
      .help = "where the instances go"},
-    {"check", 0, OPT_TEXT, AT(check), "FILE",
+    {"check", 0, OPT_TEXT, AT(check), "FILE", .use = OPT_READS,
      .help = "instead of sampling, check the answers in FILE, an instance a line; - is standard input"},
     {0},
 };

@@ -124,6 +124,7 @@ static int run_verb(const verb *v, common_args *a, int argc, char **argv)
         return fail(a, EXIT_USAGE, "%s: missing; `hopbound %s --help` explains", v->operand, v->name);
     const opt *missing = options_missing(v, a);
     if (missing) return fail(a, EXIT_USAGE, "--%s: missing", missing->name);
+    if (!options_apart(v, a, a->operands, a->operand_count, &err)) return fail(a, EXIT_USAGE, "%s", err.text);
     int code = choose_kernels(a);
     if (code != EXIT_DONE) return code;
 

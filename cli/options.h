@@ -18,6 +18,9 @@
 
 #define OPT_LIST_MAX 63
 
+/* What a path that is given for an option is to the verb; operands are read. */
+typedef enum opt_use { OPT_NO_FILE, OPT_READS, OPT_WRITES } opt_use;
+
 typedef enum opt_kind { OPT_FLAG, OPT_INT, OPT_REAL, OPT_TEXT, OPT_CHOICE, OPT_LIST } opt_kind;
 
 /* What was given for an option, or its initial value. Text points into argv or into the table. */
@@ -47,6 +50,7 @@ typedef struct opt {
     const char *initial_help;   /* said instead of `initial` where the default is not a constant */
     const char *const *choices; /* NULL-terminated */
     bool required;
+    opt_use use; /* of a text */
     const char *help;
 } opt;
 
@@ -85,6 +89,9 @@ typedef struct verb {
 bool options_parse(const verb *v, void *args, int argc, char **argv, int *operands, hop_error *err);
 /* The first required option that is missing, or NULL. */
 const opt *options_missing(const verb *v, const void *args);
+
+/* paths.c: false, with the reason, where something would be written over what is read, or written twice. */
+bool options_apart(const verb *v, const void *args, char *const *operands, int count, hop_error *err);
 
 /* The one of `names` (`count` of them) that was probably meant; NULL when none is close. */
 const char *closest_name(const char *given, const char *const *names, size_t count);

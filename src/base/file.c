@@ -18,6 +18,8 @@
 #define POSIX 0
 #endif
 
+#define MOST_STREAMED ((size_t)1 << 30) /* bytes: some devices never end */
+
 /* ---- reading ------------------------------------------------------------------------------- */
 
 /* Pipes and devices have no size to map: read until the end. */
@@ -28,7 +30,7 @@ static hop_status read_stream(hop_file *f, FILE *in, const char *path, hop_error
     for (;;) {
         if (size == cap) {
             size_t bigger = cap ? 2 * cap : 65536;
-            unsigned char *more = bigger > cap ? realloc(data, bigger) : NULL;
+            unsigned char *more = bigger <= MOST_STREAMED ? realloc(data, bigger) : NULL;
             if (!more) {
                 free(data);
                 return hop_fail(err, HOP_ENOMEM, "%s: too large to read", path);

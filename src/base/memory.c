@@ -49,11 +49,16 @@ size_t hop_memory_left(void)
     return kilobytes > 0 && kilobytes < SIZE_MAX / 1024 ? kilobytes * 1024 : SIZE_MAX;
 }
 
+bool hop_memory_has(size_t bytes)
+{
+    return bytes < LARGE || bytes <= hop_memory_left();
+}
+
 /* All of it will be written: what is not there is refused now, since the system may promise it and kill who
  * takes it at its word. */
 void *hop_alloc(size_t bytes)
 {
-    if (bytes >= LARGE && bytes > hop_memory_left()) return NULL;
+    if (!hop_memory_has(bytes)) return NULL;
     void *p = hop_alloc_raw(bytes);
     if (p) memset(p, 0, bytes);
     return p;

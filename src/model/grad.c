@@ -103,7 +103,8 @@ static hop_status open_all(hop_grad *g, hop_error *err)
     if (!g->reverse || !g->angles || !g->layer || !g->stream || !g->dstream || !g->token)
         return hop_fail(err, HOP_ENOMEM, "out of memory");
     plan_layers(g);
-    g->memory = hop_alloc_raw(sizeof(float) * lay(g, NULL));
+    const size_t bytes = sizeof(float) * lay(g, NULL);
+    g->memory = hop_memory_has(bytes) ? hop_alloc_raw(bytes) : NULL; /* a pass writes nearly all of it */
     if (!g->memory)
         return hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens of %lld layers for training",
                         (long long)(g->sequences * g->tokens), (long long)g->layers);

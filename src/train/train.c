@@ -161,7 +161,7 @@ static hop_status keep(training *t, hop_error *err)
 /* What was begun and could not be kept. */
 static void forget(const char *dir, bool new)
 {
-    static const char *const files[] = {HOP__CHECKPOINT, HOP__LOG};
+    static const char *const files[] = {HOP__CHECKPOINT, HOP__LOG, "config.json"};
     char path[4096];
     for (size_t i = 0; i < sizeof files / sizeof files[0]; i++)
         if (hop_path_join(path, sizeof path, dir, files[i], NULL) == HOP_OK) remove(path);
@@ -207,12 +207,22 @@ static hop_status go_on(training *t, hop_error *err)
     return s == HOP_OK ? hop_model_save(t->model, dir, err) : s; /* it may have been killed in between */
 }
 
+/* A network that was not trained here is somebody's. */
+static hop_status no_network(const char *dir, hop_error *err)
+{
+    char path[4096];
+    hop_status s = hop_path_join(path, sizeof path, dir, "config.json", err);
+    FILE *f = s == HOP_OK ? fopen(path, "rb") : NULL;
+    if (f) fclose(f);
+    return f ? hop_fail(err, HOP_EIO, "%s: holds a network; choose another directory", dir) : s;
+}
+
 static hop_status start(training *t, hop_error *err)
 {
     const char *dir = t->o->dir;
     hop_status s = hop__checkpoint_save(&t->state, t->recipe, dir, err);
     if (s == HOP_OK) s = hop__log_begin(dir, -1, err);
-    return s == HOP_OK ? hop_model_save(t->model, dir, err) : s; /* a network that was there goes last */
+    return s == HOP_OK ? hop_model_save(t->model, dir, err) : s;
 }
 
 /* Rank 0's part, or that of one process. */
@@ -224,6 +234,7 @@ static hop_status begin_first(training *t, hop_error *err)
     if (s != HOP_OK) return s;
     s = hop_dir_lock(&t->lock, dir, err);
     if (s == HOP_OK && hop__checkpoint_exists(dir)) return go_on(t, err);
+    if (s == HOP_OK && (s = no_network(dir, err)) != HOP_OK) return s;
     bool mine = s == HOP_OK;
     if (mine) s = start(t, err);
     if (s != HOP_OK && mine) forget(dir, new);

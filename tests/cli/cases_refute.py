@@ -65,6 +65,28 @@ def a_network_whose_logits_are_no_numbers_says_no_token_and_not_minus_one():
 
 
 @case
+def nothing_is_written_over_what_is_read():
+    build("net", "full", "--hops", 1, "--m", 2)
+    good("damage", "net", "-o", "bad", "-q")
+    weights, config = read("bad/model.safetensors"), read("bad/config.json")
+    good("run", "bad", "--predictions", "bad/p.jsonl", "-q")
+    good("run", "bad", "--predictions", "bad/p.jsonl", "-q")  # a file beside the network is nobody's
+    write("in.jsonl", '{"tokens": [0, 1, 1, 0]}\n')
+    os.symlink("bad/config.json", "link")
+    for args, wrong in ((("run", "bad", "-p", "bad/model.safetensors"), r"--predictions: .*: is the network's own"),
+                        (("run", "bad", "-p", "./bad/../bad/config.json"), r"--predictions: .*: is the network's own"),
+                        (("run", "bad", "-i", "in.jsonl", "-p", "./in.jsonl"), r"--predictions: \./in\.jsonl: is what is read"),
+                        (("run", "bad", "--checkpoint", "bad/checkpoint.safetensors"), r"--checkpoint: .*: is the network's own"),
+                        (("refute", "bad", "-o", "bad/config.json"), r"--output: .*: is the network's own"),
+                        (("refute", "bad", "-o", "w", "--prompts", "w"), r"--prompts: w: is where --output writes"),
+                        (("prove", "bad", "--counterexample", "bad/config.json"), r"--counterexample: .*: is the network's own"),
+                        (("audit", "bad/config.json", "--report", "link"), r"--report: link: is what is read")):
+        one_line(hopbound(*args), 2, args[0] + ": " + wrong)
+    check(read("bad/model.safetensors") == weights and read("bad/config.json") == config)
+    good("run", "bad", "-i", "in.jsonl", "-p", "/dev/null", "-q")
+
+
+@case
 def a_broken_network_is_named_by_prove_witnessed_by_refute_and_wrong_in_run():
     build("net", "full", "--hops", 3, "--m", 4, "--fan", "3,3")
     good("damage", "net", "-o", "bad", "--layer", 1, "--seed", 3)

@@ -182,6 +182,17 @@ def plans_of_the_same_layers_are_told_apart_by_what_differs():
 
 
 @case
+def a_picture_is_not_drawn_over_the_database_or_the_plan():
+    sweep({"base": BASE})
+    for over in ("runs.db", "sweep.json"):
+        before = read(over)
+        for show in ((), ("--show",)):
+            one_line(hopbound("sweep", "sweep.json", "-o", "runs.db", "--picture", over, *show), 2,
+                     rf"sweep: --picture: {over}: is what is read")
+        check(read(over) == before)
+
+
+@case
 def a_picture_that_cannot_be_written_is_known_before_the_training():
     sweep({"base": {**BASE, "steps": 1}})
     r = hopbound("sweep", "sweep.json", "-o", "new.db", "--picture", "no/such/dir.svg")

@@ -29,6 +29,14 @@ def a_trained_network_is_a_network():
 
 
 @case
+def a_network_that_was_there_is_not_lost():
+    good("build", "full", "--hops", 1, "--m", 3, "-q", "-o", "net")
+    weights = read("net/model.safetensors")
+    one_line(hopbound("train", *TINY, "--steps", 2, "-o", "net"), 1, r"train: net: holds a network; choose another directory")
+    check(read("net/model.safetensors") == weights and sorted(os.listdir("net")) == ["config.json", "model.safetensors"])
+
+
+@case
 def what_memory_cannot_hold_is_refused_at_once():
     began = time.time()
     r = hopbound("train", "--pattern", "F F", "--hops", 1, "--m", 100000000, "-o", "net")
