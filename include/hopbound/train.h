@@ -156,7 +156,7 @@ typedef struct hop_train_options {
 } hop_train_options;
 
 /* Trains. *last is the last measurement (step 0 and NaN when there was none). HOP_ESTOPPED: the progress said
- * so; the checkpoint is written. HOP_ERANGE: loss or gradient is not finite; `err` names step and tensor, and
+ * so; the checkpoint is written. HOP_ERANGE: loss or gradient is not finite; `err` names step and layer or tensor, and
  * the checkpoint before stands. HOP_EIO, HOP_EFORMAT: a file cannot be written or is no checkpoint of this
  * recipe, or `dir` holds one and `resume` is false. What hop_recipe_model returns; HOP_ENOMEM. */
 hop_status hop_train_run(const hop_recipe *r, const hop_train_options *o, hop_measure *last, hop_error *err);

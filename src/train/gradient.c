@@ -170,6 +170,31 @@ hop_status hop__gradient_batch(hop__gradient *g, const hop_task *task, int64_t s
     return got;
 }
 
+/* ---- where it breaks --------------------------------------------------------------------------- */
+
+static bool all_finite(const float *x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++)
+        if (!isfinite(x[i])) return false;
+    return true;
+}
+
+int64_t hop__gradient_breaks(hop__gradient *g, const hop_task *task, int64_t step)
+{
+    lane *l = &g->lanes[0];
+    const hop_config *c = hop_model_config(g->model);
+    int64_t first = -1;
+    hop_grad_last_from(l->grad, 0);
+    for (int64_t i = 0; i < g->recipe->batch && first != 0; i++) {
+        const uint64_t number = (uint64_t)step * (uint64_t)g->recipe->batch + (uint64_t)i;
+        if (hop_instance_sample(&l->one, task, g->recipe->seed, number, NULL) != HOP_OK) break;
+        if (hop_grad_forward(l->grad, l->one.tokens, 1, task->length, NULL) != HOP_OK) break;
+        for (int64_t k = 0; k <= c->pattern.layers && (first < 0 || k < first); k++)
+            if (!all_finite(hop_grad_stream(l->grad, k), task->length * c->d_model)) first = k;
+    }
+    return first;
+}
+
 /* ---- making ----------------------------------------------------------------------------------- */
 
 static hop_status lane_open(hop__gradient *g, lane *l, hop_error *err)

@@ -96,6 +96,9 @@ void hop__gradient_free(hop__gradient *g);
 hop_status hop__gradient_batch(hop__gradient *g, const hop_task *task, int64_t step, hop__batch_result *out,
                                hop_error *err);
 
+/* Behind how many blocks the batch of a step is first not finite, in any of its sequences; -1: nowhere. */
+int64_t hop__gradient_breaks(hop__gradient *g, const hop_task *task, int64_t step);
+
 /* ---- adamw.c ---- */
 
 typedef struct hop__adamw {

@@ -288,21 +288,36 @@ static hop_status measure(training *t, bool last, hop_error *err)
 
 /* ---- steps ---------------------------------------------------------------------------------------- */
 
-/* Names the tensor whose gradient is the first that is not finite. */
-static hop_status not_finite(const training *t, const hop__batch_result *b, hop_error *err)
+/* The tensor whose gradient is the first on the way back that is not finite; NULL: none is. */
+static const char *broken_gradient(const training *t, const float *sum)
 {
     const hop_layout *l = hop_model_layout(t->model);
-    const char *where = "the loss", *name = "";
-    for (int64_t i = 0; i < hop_layout_count(l) && !*name; i++) {
+    for (int64_t i = hop_layout_count(l) - 1; i >= 0; i--) {
         const hop_slot *slot = hop_layout_at(l, i);
-        for (int64_t k = 0; k < hop_slot_floats(slot) && !*name; k++)
-            if (!isfinite(b->sum[slot->offset + k])) where = "the gradient of ", name = slot->name;
+        for (int64_t k = 0; k < hop_slot_floats(slot); k++)
+            if (!isfinite(sum[slot->offset + k])) return slot->name;
     }
-    for (int64_t k = 0; k < t->chain.floats && !*name; k++)
-        if (!isfinite(b->sum[t->state.params.start[1] + k]))
-            where = "the gradient of ", name = "a chain's head";
-    return hop_fail(err, HOP_ERANGE, "step %lld: %s%s is not finite; a lower --lr may help",
-                    (long long)t->state.step, where, name);
+    for (int64_t k = 0; k < t->chain.floats; k++)
+        if (!isfinite(sum[t->state.params.start[1] + k])) return "a chain's head";
+    return NULL;
+}
+
+/* Says where: a layer that puts out what is not finite, or else a gradient. */
+static hop_status not_finite(const training *t, const hop__batch_result *b, const hop_task *task,
+                             hop_error *err)
+{
+    const long long step = (long long)t->state.step;
+    const int64_t behind = hop__gradient_breaks(t->gradient, task, t->state.step);
+    const char *tensor = behind < 0 ? broken_gradient(t, b->sum) : NULL;
+    char where[160] = "the loss";
+    if (behind == 0)
+        snprintf(where, sizeof where, "the sum of the tables");
+    else if (behind > 0)
+        snprintf(where, sizeof where, "what comes out of layer %lld (%s)", (long long)behind - 1,
+                 hop_pattern_mixer(&hop_model_config(t->model)->pattern, behind - 1));
+    else if (tensor)
+        snprintf(where, sizeof where, "the gradient of %s", tensor);
+    return hop_fail(err, HOP_ERANGE, "step %lld: %s is not finite; a lower --lr may help", step, where);
 }
 
 static hop_status step(training *t, hop_error *err)
@@ -314,7 +329,7 @@ static hop_status step(training *t, hop_error *err)
     hop_status got = hop__recipe_task(t->recipe, s->step, &task, err);
     if (got == HOP_OK) got = hop__gradient_batch(t->gradient, &task, s->step, &b, err);
     if (got != HOP_OK) return got;
-    if (!isfinite(b.loss) || !isfinite(b.norm)) return not_finite(t, &b, err);
+    if (!isfinite(b.loss) || !isfinite(b.norm)) return not_finite(t, &b, &task, err);
     hop__adamw_step(&s->adam, t->recipe, &s->params, &b, s->step, t->o->pool);
     s->step++;
     s->loss_sum += b.loss;

@@ -189,6 +189,9 @@ def a_network_that_breaks_is_not_kept():
     one_line(hopbound("train", *TINY, *wild, "--steps", 1, "-o", "one"), 1, "step 0: .* not finite")
     one_line(hopbound("train", *TINY, *wild, "--steps", 9, "--checkpoint-every", 1, "-o", "nine"), 1, "not finite")
     check(b'"step":"0"' in read("nine/checkpoint.safetensors")[:4096], why="what was before stands")
+    for pattern, mixer in (("F F", "full"), ("L F", "gla")):
+        r = hopbound("train", *TINY, *wild, "--clip", 0, "--pattern", pattern, "--mixer", "gla", "--steps", 5, "-o", mixer)
+        one_line(r, 1, rf"step 1: what comes out of layer 0 \({mixer}\) is not finite")
 
 
 @case
