@@ -148,7 +148,7 @@ int64_t hop__top_add(hop__top *t, const float *x, int64_t count, double scale, d
     }
     if (sum[0] != 0) t->second = INFINITY;
     /* Most tiles have nothing new. */
-    if (!(fmax(scale * most[0], scale * least[0]) + offset > t->second)) return -1;
+    if (!(ival_most(scale * most[0], scale * least[0]) + offset > t->second)) return -1;
     for (i = 0; i < count; i++) {
         double v = scale * x[i] + offset;
         if (!(v > t->second)) continue;
@@ -211,8 +211,8 @@ typedef struct head {
  * make weights that are no numbers, and 0 times these is none. Returns the largest product. */
 static double score_range(hop__memory *m, const hop_op *op, double qmost, double kmost)
 {
-    double most = fmax(qmost, 1) * fmax(kmost, 1) * fmax(fabs((double)(float)op->scale), 1);
-    if (!(most * (double)op->key_dim * fmax((double)op->block, 1) < HOP__LARGEST)) m->overflow = true;
+    double most = ival_most(qmost, 1) * ival_most(kmost, 1) * ival_most(fabs((double)(float)op->scale), 1);
+    if (!(most * (double)op->key_dim * ival_most((double)op->block, 1) < HOP__LARGEST)) m->overflow = true;
     return most;
 }
 
@@ -363,7 +363,7 @@ static hop__set *head_output(const head *h)
     if (m->status != HOP_OK) return NULL;
     hop__set *y;
     if (s.rule != HOP__RULE_NONE) {
-        mass = fmin(1, (double)h->seen * ival_up(exp(-gap)) * (1 + 1e-9));
+        mass = ival_least(1, (double)h->seen * ival_up(exp(-gap)) * (1 + 1e-9));
         y = hop__facts_seen(m, &h->w->facts, h->a, s, h->v[s.source]);
     } else {
         y = hop__set_new(m, width);

@@ -86,7 +86,7 @@ static ival between(ival x, double lo, double hi)
 /* min(x, 1e30) of a number that is not below 0: what keeps rates finite. */
 static ival kept_finite(ival x)
 {
-    return (ival){fmin(x.lo < 0 ? 0 : x.lo, 1e30 * (1 - 0x1p-20)), fmin(x.hi, 1e30 * (1 + 0x1p-20))};
+    return (ival){ival_least(x.lo < 0 ? 0 : x.lo, 1e30 * (1 - 0x1p-20)), ival_least(x.hi, 1e30 * (1 + 0x1p-20))};
 }
 
 static ival act(hop_act kind, ival x)
@@ -107,7 +107,7 @@ static ival act(hop_act kind, ival x)
         return (ival){-y.hi, -y.lo};
     }
     case HOP_ACT_ELU1: return between(hop__about(rising(elu1, x), ACT_ERROR), 0, INFINITY);
-    case HOP_ACT_RELU: return (ival){fmax(x.lo, 0), fmax(x.hi, 0)};
+    case HOP_ACT_RELU: return (ival){ival_most(x.lo, 0), ival_most(x.hi, 0)};
     case HOP_ACT_GELU: return hop__about(valley(gelu, x, -0.7517915246935645, -0.1699712074799037), 0x1p-14);
     }
     return (ival){-INFINITY, INFINITY};
@@ -177,7 +177,7 @@ static void element(const void *arg, int64_t e, const ival *x, ival *y)
         break;
     }
     case HOP_OP_LRU_INPUT: {
-        ival a = x[0], s = {sqrt(-expm1(2 * fmin(a.hi, 0))), sqrt(-expm1(2 * fmin(a.lo, 0)))};
+        ival a = x[0], s = {sqrt(-expm1(2 * ival_least(a.hi, 0))), sqrt(-expm1(2 * ival_least(a.lo, 0)))};
         *y = a.hi <= 0 ? hop__times(between(hop__about(s, 0x1p-20), 0, 2), hop__times(x[1], x[2]))
                        : (ival){-INFINITY, INFINITY};
         if (a.lo == 0 && a.hi == 0) *y = hop__times((ival){0, 0}, hop__times(x[1], x[2]));
@@ -218,8 +218,8 @@ static void bonus_block(const void *arg, int64_t g, const ival *x, ival *y)
     }
     double most = 1; /* what falls below the normal numbers is multiplied by the rest */
     for (int64_t e = 0; e < dim; e++)
-        most = ival_most(most, fmax(1, ival_mag(b[e])) * fmax(1, ival_mag(c[e])) *
-                                   fmax(1, fabs((double)l->w[g * dim + e])));
+        most = ival_most(most, ival_most(1, ival_mag(b[e])) * ival_most(1, ival_mag(c[e])) *
+                                   ival_most(1, fabs((double)l->w[g * dim + e])));
     if (!(most < HOP__LARGEST)) s = (ival){-INFINITY, INFINITY};
     if (mag != 0)
         s = ival_widen(s, (double)(dim + 4) * 4 * HOP_UNIT_ROUNDOFF * mag + (double)dim * 0x1p-146 * most);
@@ -237,14 +237,14 @@ static void taylor_block(const void *arg, int64_t block, const ival *x, ival *y)
     for (int64_t i = 0; i < op->dim; i++) {
         ival sq = ival_square(x[i]);
         if (ival_is_point(x[i])) sq = ival_mul(x[i], x[i]);
-        double most = fmax(1, sq.hi) * fmax(1, half); /* the same: half of s² may be below them */
+        double most = ival_most(1, sq.hi) * ival_most(1, half); /* the same: half of s² may be below them */
         *y++ = sq.lo == 0 && sq.hi == 0
                    ? sq
                    : ival_widen(hop__about(ival_scale(sq, half), 0x1p-21), 0x1p-146 * most);
         if (!(most < HOP__LARGEST)) y[-1] = (ival){-INFINITY, INFINITY};
         for (int64_t j = i + 1; j < op->dim; j++) {
             ival p = ival_mul(x[i], x[j]);
-            most = fmax(1, ival_mag(x[i])) * fmax(1, ival_mag(x[j])) * fmax(1, ss);
+            most = ival_most(1, ival_mag(x[i])) * ival_most(1, ival_mag(x[j])) * ival_most(1, ss);
             *y++ = p.lo == 0 && p.hi == 0
                        ? p
                        : ival_widen(hop__about(ival_scale(p, ss), 0x1p-21), 0x1p-146 * most);

@@ -177,7 +177,7 @@ static void turn_blindly(turn *t)
 hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x)
 {
     turn t = {.m = w->m, .op = op, .class = &w->facts.class[a], .x = x, .y = hop__set_new(w->m, x->width)};
-    double fastest = op->turned < 2 ? 0 : fmax(1, speed(op, op->turned / 2 - 1));
+    double fastest = op->turned < 2 ? 0 : ival_most(1, speed(op, op->turned / 2 - 1));
     if (!t.y) return NULL;
     memcpy(t.y->mid, x->mid, sizeof(double) * (size_t)x->width);
     memcpy(t.y->rad, x->rad, sizeof(double) * (size_t)x->width);

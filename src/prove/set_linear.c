@@ -16,7 +16,7 @@ typedef struct sparse_row {
 /* A sum over the row, of numbers that are not below 0, is at most so many times what double makes of it. */
 static double rounded_up(const sparse_row *r)
 {
-    return 1 + fmax(0x1p-40, (double)(r->count + 8) * 0x1p-52);
+    return 1 + ival_most(0x1p-40, (double)(r->count + 8) * 0x1p-52);
 }
 
 static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int64_t i)

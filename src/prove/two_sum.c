@@ -220,7 +220,7 @@ static double lead(proof *p, int64_t head, int64_t c, int64_t match)
         else
             best = ival_most(best, scale * s);
     }
-    double dim = (double)op->key_dim, most = qmost * kmost * fmax(1, fabs(scale)); /* as in attend.c */
+    double dim = (double)op->key_dim, most = qmost * kmost * ival_most(1, fabs(scale)); /* as in attend.c */
     double error = (HOP_DOT_ERROR(dim + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag;
     if (!(most * dim < HOP__LARGEST)) atomic_store(&p->overflow, true);
     return right - best - 2 * (1 + 1e-9) * (fabs(scale) * (error + box) + dim * 0x1p-146 * most);
@@ -252,7 +252,7 @@ static hop__set *heads_return(const proof *p, hop__memory *m, int64_t match, int
             }
             /* A mixture that excludes the match: its row is another's. */
             if (t && r < 0 && mod > 1) *hop__term_cell(t, match, to) = value_at(p->v, match ? 0 : 1, from);
-            double largest = fmax(fabs(lo), fabs(hi)) + p->v->rad[from];
+            double largest = ival_most(fabs(lo), fabs(hi)) + p->v->rad[from];
             if (!(largest * (double)p->seen < HOP__LARGEST)) m->overflow = true;
             if (sees) o->mid[to] = value_at(p->v, match, from);
             if (largest == 0) continue;
@@ -343,7 +343,7 @@ static void one_number(void *ctx, int64_t c, int worker)
     if (atomic_load(&p->stopped)) return;
     p->gap[c] = p->margin[c] = p->clip[c] = INFINITY;
     for (int64_t h = 0; h < p->op->heads; h++) p->gap[c] = ival_least(p->gap[c], lead(p, h, c, match));
-    p->mass[c] = p->gap[c] > 0 ? fmin(1, (double)p->seen * ival_up(exp(-p->gap[c])) * (1 + 1e-9)) : 1;
+    p->mass[c] = p->gap[c] > 0 ? ival_least(1, (double)p->seen * ival_up(exp(-p->gap[c])) * (1 + 1e-9)) : 1;
     hop_status status = HOP_OK;
     for (int64_t r = match == c ? 0 : -1; status == HOP_OK && r < p->offsets; r++) {
         hop__memory m = {0};

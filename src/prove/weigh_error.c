@@ -36,60 +36,39 @@ double hop__reader_turns(const hop__reader *r, int64_t from)
         int64_t start = f->class[p].start, end = start + f->class[p].count,
                 low = start > from ? start : from + 1;
         double turn = r->s->turn ? hop__set_range(r->s->turn[p], r->head).hi : 0;
-        if (end > low) sum += (double)(end - low) * log1p(fmax(0, turn)) * (1 + 1e-9);
+        if (end > low) sum += (double)(end - low) * log1p(ival_most(0, turn)) * (1 + 1e-9);
     }
     return sum == 0 ? 1 : ival_up(exp(sum) * (1 + 1e-9));
 }
 
 /* ---- rounding ------------------------------------------------------------------------------ */
 
-#define CHUNK 256 /* no form sums logarithms of decays over more tokens */
-
 /* Relative rounding of a state's numbers on their way through n tokens: in the game it crosses as many cuts
  * as there are classes; with fewer bits it is cut after every token. */
-double hop__rounded_states(const hop__walk *w, double n)
+static double rounded_states(const hop__walk *w, double n)
 {
     return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
 }
 
-/* Relative error of any form: for every token that counts an addition and the products on its way; for every
- * token at all a decay, which is an exp and a product; and in exponents the rounding of each logarithm and of
- * their sums in a chunk. What went through corrections was summed up once more in each. */
-double hop__scan_error(const hop__reader *r, const hop__tally *t)
+hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t)
 {
     const hop__shape *s = r->s;
     const hop__class *c = &s->w->facts.class[r->a];
-    double n = (double)(c->start + c->count) * s->steps, chunk = fmin(n, CHUNK);
-    double e = 8 * ((double)s->keys + s->steps * ((double)t->nonzero + turning(r)) + 16) * HOP_UNIT_ROUNDOFF;
-    if (s->f_keys || s->exps)
-        e += (n + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
-             4 * (chunk * chunk + n) * s->log_decay * HOP_UNIT_ROUNDOFF;
-    double cross = hop__rounded_states(s->w, n) * (1 + s->stabiliser);
-    return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
-}
-
-/* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different
- * orders, and chunks divide keys by decays down to 2^-32. What falls below the normal numbers on the way is
- * multiplied by at most this much. */
-double hop__largest_product(const hop__reader *r, int64_t e)
-{
-    const hop__shape *s = r->s;
-    double q = 1, k = fmax(1, s->raw), v = 1;
-    for (int64_t c = 0; r->q && c < s->keys; c++) q = ival_most(q, r->q->mag[c]);
-    for (int p = 0; p < s->w->facts.classes; p++) {
-        if (!r->v[p]) continue;
-        for (int64_t c = 0; s->k && c < s->keys; c++) k = ival_most(k, r->k[p]->mag[c]);
-        v = ival_most(v, r->v[p]->mag[e]);
-    }
-    return q * k * v * fmax(1, fabs(s->scale)) * (s->f_keys > 1 || s->f_keys == s->keys ? 0x1p33 : 1);
+    hop__recurrence made = s->made;
+    made.tokens = (double)(c->start + c->count) * s->steps;
+    made.active = s->steps * ((double)t->nonzero + turning(r));
+    made.turned = r->turned, made.amp = r->amp;
+    made.round = s->w->message + hop__cut_error(s->w->bits, 1), made.bits = s->w->bits;
+    made.crossings = rounded_states(s->w, made.tokens) * (1 + s->stabiliser);
+    return hop__recurrence_charge(&made);
 }
 
 /* Is nothing rounded, whatever the form? The sum of absolute products in units of the grid must stay below
- * 2^24. */
-bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e)
+ * 2^24, and no product on the way may be too small for float32. */
+bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, const hop__charge *made, int64_t e)
 {
     const hop__shape *s = r->s;
-    if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0 || s->w->bits > 0)
+    if (!made->plain || s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0 || s->w->bits > 0)
         return false;
     int grid = HOP__ANY_GRID;
     double sum = 0;
@@ -142,15 +121,15 @@ static bool add_largest(const hop__reader *r, int p, double *first, double *seco
  * so that |u_t - v_t| <= g · sum over j < t of |u_j|, g = the most that two tokens' keys have in common,
  * sum_c |k_tc||beta_j k_jc|; hence |u_t - v_t| <= |v| (e^(n g) - 1), v the largest value. At any coordinate
  * one of two tokens has no more than the second largest there: g <= beta · sum_c first_c second_c. Every form
- * adds up these same products, so that its rounding is a part of g; what products lose below the normal
- * numbers, where keys were divided by decays down to 2^-32, is `faint`. */
-void hop__find_slack(hop__reader *r)
+ * adds up these same products, so that its rounding is a part of g. Nor does an error d in the state grow
+ * much: token t takes s_t = k_t·d off, |s_t| <= |k|_1 |d| e^(n g), and writes beta k_t s_t. */
+static void find_slack(hop__reader *r)
 {
     const hop__shape *s = r->s;
     const hop__facts *f = &s->w->facts;
     hop__memory *m = s->w->m;
     double *first = hop__take(m, s->keys, sizeof *first), *second = hop__take(m, s->keys, sizeof *second);
-    double meet = 0, n = 0, largest = 1;
+    double meet = 0, n = 0, largest = 1, beta = ival_most(1, s->most_beta);
     if (!s->plain || s->steps > 1 || m->status != HOP_OK) return;
     for (int p = 0; p < f->classes; p++) {
         if (!r->v[p]) continue;
@@ -161,15 +140,21 @@ void hop__find_slack(hop__reader *r)
         meet += first[c] * second[c];
         largest = ival_most(largest, first[c]);
     }
-    meet *= fmax(1, s->most_beta) * (1 + 1e-6);
+    meet *= beta * HOP__ABOVE;
     if (!(n * meet <= 0x1p-20) || !(largest <= 0x1p10)) return;
+    hop__reader apart = *r;
+    apart.turned = 1, apart.amp = 1 + 1.01 * n * beta * (double)s->keys * largest * largest;
     /* Rounding makes g at most twice as large, which is in `slack`; where it may do more, nothing is said. */
-    double turned = r->turned;
-    r->turned = 1;
-    if (!(hop__scan_error(r, &(hop__tally){.nonzero = (int64_t)n}) < 0.5)) {
-        r->turned = turned;
-        return;
-    }
-    r->slack = 2 * n * meet;
-    r->faint = n * (double)s->keys * 0x1p-100 * fmax(1, s->most_beta) * largest;
+    hop__charge c = hop__reader_charge(&apart, &(hop__tally){.nonzero = (int64_t)n});
+    if (!(c.fits && c.rel < 0.5)) return;
+    apart.slack = 2 * n * meet;
+    *r = apart;
+}
+
+void hop__find_turns(hop__reader *r)
+{
+    r->turned = hop__reader_turns(r, -1), r->amp = 1;
+    if (!(r->turned > 1)) return;
+    r->amp = r->turned * sqrt((double)r->s->keys) * HOP__ABOVE; /* lengths grow by turned */
+    find_slack(r);
 }

@@ -33,7 +33,7 @@ static ival decay_between(const hop__reader *r, int64_t from, int64_t c)
         if (least > 0) hi += (double)least * d.hi;
     }
     return (ival){lo == -INFINITY ? 0 : ival_down(exp(lo) * (1 - 1e-12)),
-                  hi == 0 ? 1 : fmin(1, ival_up(exp(hi) * (1 + 1e-12)))};
+                  hi == 0 ? 1 : ival_least(1, ival_up(exp(hi) * (1 + 1e-12)))};
 }
 
 static ival widened(const hop__set *s, int64_t c, ival x)

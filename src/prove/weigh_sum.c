@@ -164,7 +164,7 @@ bool hop__add_up(const hop__reader *r, int64_t cases, const float *q, hop__tally
         for (int64_t i = 0; i < n; i++) sums[i] = (running){.target = -1, .at = -1};
         for (int p = 0; p < f->classes; p++) {
             /* without values nothing is read, unless corrections write there */
-            if (!r->v[p] || (x[p].mag == 0 && !(r->slack > 0) && !(r->faint > 0))) continue;
+            if (!r->v[p] || (x[p].mag == 0 && !(r->slack > 0))) continue;
             weigh(&x[p], first, n, room, r->s->w->pool);
             for (int64_t i = 0; i < n; i++)
                 add_class(&sums[i], p, &x[p], room + i * x[p].rows,
