@@ -50,11 +50,13 @@ typedef struct hop__charge {
     double rel; /* of the sum of absolute products that is read .. */
     double abs; /* .. and whatever these are */
     bool fits;  /* everything that any form forms is finite; else rel and abs say nothing */
-    bool plain; /* and no product of numbers on a grid is too small for float32 */
 } hop__charge;
 
 /* All forms, and any mixture of them. */
 hop__charge hop__recurrence_charge(const hop__recurrence *r);
+/* Where queries, keys and values that meet are multiples of 2^q, 2^k and 2^v: does everything that any form
+ * makes of them lie on a grid that float32 has? */
+bool hop__recurrence_on_grids(hop__recurrence r, int q, int k, int v);
 
 /* A program as it is read by others: v [p->count], inputs filled in. size: of the axes; terms: of a sum along
  * J that are not 0. False: something may not be finite. carry and add: what a FADE charges to the state and

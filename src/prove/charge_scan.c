@@ -90,7 +90,6 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
         return;
     }
     c->fits = c->fits && whole.fits && few.fits;
-    c->plain = c->plain && on_grids(&whole);
     double carry = few.carry + (p->line[p->next]->prim == HOP_PRIM_ADD ? HOP_UNIT_ROUNDOFF : 0);
     bool fades = whole.carry > HOP_UNIT_ROUNDOFF;
     double passes = fades ? r->tokens * carry / (token ? 1 : FEW + 1) : r->active * carry;
@@ -106,7 +105,7 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
 
 hop__charge hop__recurrence_charge(const hop__recurrence *r)
 {
-    hop__charge c = {.fits = true, .plain = true};
+    hop__charge c = {.fits = true};
     hop_arith p;
     hop_arith_open(&p, r->forms[0]);
     hop__num state = largest_state(r, &p);
@@ -116,4 +115,23 @@ hop__charge hop__recurrence_charge(const hop__recurrence *r)
     }
     if (!(c.rel >= 0 && c.abs >= 0)) c.fits = false; /* not a number */
     return c;
+}
+
+bool hop__recurrence_on_grids(hop__recurrence r, int q, int k, int v)
+{
+    hop_arith p;
+    hop__reading x;
+    bool fine = true;
+    for (int i = 0; i < r.count; i++) {
+        const char *name = r.given[i].name;
+        int *grid = &r.given[i].num.grid;
+        *grid = strcmp(name, "q") == 0 ? q : strcmp(name, "k") == 0 ? k : strcmp(name, "v") == 0 ? v : *grid;
+    }
+    hop_arith_open(&p, r.forms[0]);
+    hop__num state = largest_state(&r, &p);
+    for (int i = 0; fine && r.forms[i]; i++) {
+        hop_arith_open(&p, r.forms[i]);
+        fine = read_form(&x, &r, &p, r.forms[i]->unit_is_token ? 1 : HOP_ARITH_CHUNK, state) && on_grids(&x);
+    }
+    return fine;
 }

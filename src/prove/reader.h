@@ -52,7 +52,7 @@ double hop__rounded_states(const hop__walk *w, double n);
 /* What all forms lose, for a query that t->nonzero tokens have any weight for. */
 hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t);
 /* Is nothing rounded, whatever the form? */
-bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, const hop__charge *c, int64_t e);
+bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e);
 /* r->turned and r->amp; where keys do not meet: r->slack, and r->turned is 1. */
 void hop__find_turns(hop__reader *r);
 

@@ -63,34 +63,38 @@ hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t)
     return hop__recurrence_charge(&made);
 }
 
+static int lower(int a, int b)
+{
+    return a < b ? a : b;
+}
+
 /* Is nothing rounded, whatever the form? The sum of absolute products in units of the grid must stay below
  * 2^24, and no product on the way may be too small for float32. */
-bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, const hop__charge *made, int64_t e)
+bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e)
 {
     const hop__shape *s = r->s;
-    if (!made->plain || s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0 || s->w->bits > 0)
+    if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0 || s->w->bits > 0)
         return false;
+    int q = HOP__ANY_GRID, k = HOP__ANY_GRID, v = HOP__ANY_GRID; /* of what meets anything */
     int grid = HOP__ANY_GRID;
     double sum = 0;
-    for (int64_t c = 0; c < s->keys; c++) {
-        if (r->q->grid[c] == HOP__NO_GRID) return false;
+    for (int64_t c = 0; c < s->keys; c++)
         for (int p = 0; p < s->w->facts.classes; p++) {
             if (!r->v[p] || r->q->mag[c] == 0 || r->k[p]->mag[c] == 0) continue;
-            if (r->k[p]->grid[c] == HOP__NO_GRID) return false;
-            int g = r->q->grid[c] + r->k[p]->grid[c];
-            grid = g < grid ? g : grid;
+            if (r->q->grid[c] == HOP__NO_GRID || r->k[p]->grid[c] == HOP__NO_GRID) return false;
+            q = lower(q, r->q->grid[c]), k = lower(k, r->k[p]->grid[c]);
+            grid = lower(grid, r->q->grid[c] + r->k[p]->grid[c]);
         }
-    }
-    int values = HOP__ANY_GRID;
     for (int p = 0; p < s->w->facts.classes; p++) {
         if (!r->v[p] || t->all[p] == 0 || r->v[p]->mag[e] == 0) continue;
-        if (r->v[p]->grid[e] == HOP__NO_GRID) return false;
-        values = r->v[p]->grid[e] < values ? r->v[p]->grid[e] : values;
+        v = lower(v, r->v[p]->grid[e]);
         sum += t->all[p] * r->v[p]->mag[e];
     }
-    if (grid == HOP__ANY_GRID || values == HOP__ANY_GRID || sum == 0) return true;
-    grid += values + hop__low_bit((double)(float)s->scale);
-    return grid > -140 && grid < 100 && sum * fabs(s->scale) * (1 + 1e-9) < ldexp(1.0, 24 + grid);
+    if (v == HOP__NO_GRID) return false;
+    if (grid == HOP__ANY_GRID || v == HOP__ANY_GRID || sum == 0) return true;
+    grid += v + hop__low_bit((double)(float)s->scale);
+    return grid > -140 && grid < 100 && sum * fabs(s->scale) * HOP__ABOVE < ldexp(1.0, 24 + grid) &&
+           hop__recurrence_on_grids(s->made, q, k, v);
 }
 
 /* ---- keys that do not meet ----------------------------------------------------------------- */

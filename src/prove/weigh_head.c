@@ -147,7 +147,7 @@ static sums sums_of(const reading *x, int64_t e)
 static void weigh_value(reading *x, hop__set *y, int64_t e)
 {
     const sums s = sums_of(x, e);
-    bool right = s.all == 0 || hop__reading_is_exact(x->r, &x->t, &x->made, e);
+    bool right = s.all == 0 || hop__reading_is_exact(x->r, &x->t, e);
     double lost = right ? 0 : x->made.rel * s.all + x->made.abs;
     if (s.value > 0) lost += x->r->slack * s.value * s.weights * HOP__ABOVE;
     double mag = y->mag[e], read = y->rad[e] * fabs(x->mid) + x->off * mag, box = s.rest + lost;
