@@ -99,21 +99,32 @@ static hop__num plus(hop__num a, hop__num b, double unit)
                       .abs = (a.abs + b.abs) * HOP__ABOVE,
                       .top = (a.top + b.top) * (1 + 2 * unit),
                       .low = (a.low + b.low) - 2 * unit * fabs(a.low + b.low),
+                      .own = a.own && b.own && a.range.lo >= 0 && b.range.lo >= 0,
                       .grid = lower(a.grid, b.grid)};
 }
 
 /* Of n terms, of which `some` are not 0. */
-static hop__num sum(hop__num a, double n, double some)
+static hop__num sum(hop__num a, double n, double some, double unit)
 {
     if (is_zero(&a)) return a;
     ival all = {ival_least(0, n * a.range.lo), ival_most(0, n * a.range.hi)};
-    return (hop__num){.range = {ival_down(all.lo), ival_up(all.hi)},
+    return (hop__num){.range = {a.range.lo >= 0 ? 0 : ival_down(all.lo), a.range.hi <= 0 ? 0 : ival_up(all.hi)},
                       .mag = ival_up(n * a.mag),
-                      .rel = more(a.rel, expm1(some * UNIT) * HOP__ABOVE),
-                      .abs = n * a.abs * (1 + a.rel + some * UNIT) * HOP__ABOVE,
+                      .rel = more(a.rel, expm1(some * unit) * HOP__ABOVE),
+                      .abs = n * a.abs * (1 + a.rel + some * unit) * HOP__ABOVE,
                       .low = -INFINITY,
-                      .top = n * a.top * (1 + 2 * some * UNIT),
+                      .top = n * a.top * (1 + 2 * some * unit),
+                      .own = a.own && (a.range.lo >= 0 || a.range.hi <= 0),
                       .grid = a.grid};
+}
+
+static hop__num squared(hop__num a, bool wide)
+{
+    hop__num y = times(a, a);
+    y.range = ival_square(a.range);
+    if (y.range.lo < 0) y.range.lo = 0;
+    if (wide) y.rel = more(more(a.rel, a.rel), DOUBLE), y.abs -= is_zero(&a) ? 0 : BELOW;
+    return y;
 }
 
 /* A product of up to n decays, from 0 to 1 each: three roundings a decay, of two numbers that are at most
@@ -154,15 +165,14 @@ static hop__num fade(hop__reading *r, hop__num e, hop__num s, hop__num new)
 }
 
 /* x_t = a_t ± (sum b + sum of c x). The exact x is a ± sum b of the state that the token meets, which bounds
- * it; what one x is off reaches the others as an error in the state would. */
-static hop__num solved(hop__reading *r, hop__num a, hop__num b, hop__num c)
+ * it; what one x is off reaches the others as an error in the state does, which is charged there. */
+static hop__num solved(const hop__reading *r, hop__num a, hop__num b, hop__num c)
 {
     double k = r->size[HOP_AXIS_K], n = r->size[HOP_AXIS_J], x = ival_up(a.mag + k * b.mag);
     if (is_zero(&b) && is_zero(&c)) return a;
     hop__num y = {.range = {-x, x}, .mag = x, .low = -INFINITY, .grid = HOP__NO_GRID};
     y.rel = more(ival_most(a.rel, ival_most(b.rel, more(c.rel, UNIT))), expm1((k + n + 2) * UNIT) * HOP__ABOVE);
-    double own = (a.abs + k * b.abs + n * (c.abs * x + BELOW)) * HOP__ABOVE;
-    y.abs = own * (1 + n * r->amp * c.mag) * HOP__ABOVE;
+    y.abs = (a.abs + k * b.abs + n * (c.abs * x + BELOW)) * HOP__ABOVE;
     y.top = (x + n * c.top * x * (1 + y.rel)) * (1 + y.rel) + y.abs;
     return y;
 }
@@ -203,6 +213,15 @@ static hop__num inverse(hop__reading *r, hop__num a)
                       .top = 1 / a.low * (1 + 2 * UNIT),
                       .own = true,
                       .grid = HOP__NO_GRID};
+}
+
+/* The same of its root: what a root is off is half of it, and it is rounded before it is turned over. */
+static hop__num inverse_root(hop__reading *r, hop__num a)
+{
+    hop__num y = inverse(r, a);
+    y.range = (ival){ival_down(HOP__BELOW / sqrt(a.range.hi)), ival_up(HOP__ABOVE / sqrt(a.range.lo))};
+    y.mag = y.range.hi, y.rel = more(y.rel, 2 * UNIT), y.top = HOP__ABOVE / sqrt(a.low) * (1 + 4 * UNIT);
+    return y;
 }
 
 static hop__num hull(hop__num a, hop__num b)
@@ -247,7 +266,7 @@ static hop__num under(hop__num a, hop__num m)
 
 static hop__num total(hop__num a, double n)
 {
-    hop__num y = sum(a, n, 0);
+    hop__num y = sum(a, n, 0, UNIT);
     if (!is_zero(&a)) y.rel = more(a.rel, UNIT), y.abs += BELOW;
     return y;
 }
@@ -311,10 +330,16 @@ static hop__num line(hop__reading *r, int i)
     case HOP_PRIM_NEG: return negated(a);
     case HOP_PRIM_ABS: return absolute(a);
     case HOP_PRIM_MAX: return larger(a, b);
-    case HOP_PRIM_SUM: return sum(a, r->size[p->line[i]->axis], p->line[i]->axis == HOP_AXIS_J ? r->terms : r->size[p->line[i]->axis]);
+    case HOP_PRIM_SQUARE: return squared(a, wide);
+    case HOP_PRIM_DIV: return times(a, inverse(r, b));
+    case HOP_PRIM_RSQRT: return inverse_root(r, a);
+    case HOP_PRIM_SUM: {
+        double terms = r->size[p->line[i]->axis];
+        return sum(a, terms, p->line[i]->axis == HOP_AXIS_J ? r->terms : terms, wide ? DOUBLE : UNIT);
+    }
     case HOP_PRIM_SUM2: {
         double k = r->size[HOP_AXIS_K];
-        return plus(sum(a, k, k + r->terms), sum(b, r->size[HOP_AXIS_J], k + r->terms), UNIT);
+        return plus(sum(a, k, k + r->terms, UNIT), sum(b, r->size[HOP_AXIS_J], k + r->terms, UNIT), UNIT);
     }
     case HOP_PRIM_FADE: return fade(r, a, b, c);
     case HOP_PRIM_SOLVE: return solved(r, a, b, c);
@@ -331,12 +356,20 @@ static hop__num line(hop__reading *r, int i)
     }
 }
 
+static void narrow(hop__num *x, ival within)
+{
+    x->range = (ival){ival_most(x->range.lo, within.lo), ival_least(x->range.hi, within.hi)};
+    if (x->own) x->mag = ival_least(x->mag, ival_mag(x->range));
+    x->top = ival_least(x->top, (x->mag * (1 + x->rel) + x->abs) * HOP__ABOVE);
+}
+
 void hop__reading_run(hop__reading *r)
 {
     r->fits = true, r->carry = 0, r->add = 0;
     for (int i = 0; i < r->p->count; i++) {
         hop__num *x = &r->v[i];
         *x = line(r, i);
+        if (i == r->known) narrow(x, r->within);
         double low = x->range.lo - (x->own ? fabs(x->range.lo) : x->mag) * x->rel - x->abs;
         if (r->p->line[i]->prim != HOP_PRIM_MILD) x->low = ival_most(x->low, low);
         if (r->p->line[i]->prim != HOP_PRIM_PLAIN && !(x->top < HOP__LARGEST)) r->fits = false;

@@ -30,10 +30,11 @@ typedef struct hop__given {
     hop__num num;
 } hop__given;
 #define HOP__MOST_GIVEN 12
+#define HOP__MOST_FORMS 4
 
 /* A recurrence over tokens: what decides how much its forms lose. */
 typedef struct hop__recurrence {
-    const hop_program *const *forms;
+    const hop_arith *form[HOP__MOST_FORMS]; /* its programs, the step form first; NULL ends */
     hop__given given[HOP__MOST_GIVEN]; /* all but S and m */
     int count;
     double keys, values; /* numbers of a key and of a value */
@@ -52,6 +53,8 @@ typedef struct hop__charge {
     bool fits;  /* everything that any form forms is finite; else rel and abs say nothing */
 } hop__charge;
 
+/* Looks its programs up; false: m says why. */
+bool hop__recurrence_open(hop__memory *m, hop__recurrence *r, const hop_program *const *forms);
 /* All forms, and any mixture of them. */
 hop__charge hop__recurrence_charge(const hop__recurrence *r);
 /* Where queries, keys and values that meet are multiples of 2^q, 2^k and 2^v: does everything that any form
@@ -63,8 +66,10 @@ bool hop__recurrence_on_grids(hop__recurrence r, int q, int k, int v);
  * to what is added. */
 typedef struct hop__reading {
     const hop_arith *p;
-    double size[HOP_AXES], terms, tokens, amp, round;
+    double size[HOP_AXES], terms, tokens, round;
     hop__num v[HOP_ARITH_LINES];
+    int known;   /* a line of which more is known than its operands tell: it is .. */
+    ival within; /* .. in here; -1: of none */
     double carry, add;
     bool fits;
 } hop__reading;

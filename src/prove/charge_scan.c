@@ -46,7 +46,7 @@ static bool bind(hop__reading *x, const hop__recurrence *r, hop__num state)
 /* A form over units of `tokens` tokens. */
 static bool read_form(hop__reading *x, const hop__recurrence *r, const hop_arith *p, double tokens, hop__num state)
 {
-    *x = (hop__reading){.p = p, .tokens = r->tokens, .amp = r->amp, .round = r->round};
+    *x = (hop__reading){.p = p, .tokens = r->tokens, .round = r->round, .known = -1};
     x->size[HOP_AXIS_T] = x->size[HOP_AXIS_J] = tokens;
     x->size[HOP_AXIS_K] = r->keys, x->size[HOP_AXIS_V] = r->values;
     x->terms = ival_least(tokens, r->active);
@@ -103,23 +103,28 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
     c->abs = ival_most(c->abs, whole.v[p->reads].abs * HOP__ABOVE);
 }
 
+bool hop__recurrence_open(hop__memory *m, hop__recurrence *r, const hop_program *const *forms)
+{
+    for (int i = 0; forms[i]; i++) {
+        hop_arith *p = hop__take(m, 1, sizeof *p);
+        if (!p) return false;
+        hop_arith_open(p, forms[i]);
+        r->form[i] = p;
+    }
+    return true;
+}
+
 hop__charge hop__recurrence_charge(const hop__recurrence *r)
 {
     hop__charge c = {.fits = true};
-    hop_arith p;
-    hop_arith_open(&p, r->forms[0]);
-    hop__num state = largest_state(r, &p);
-    for (int i = 0; r->forms[i]; i++) {
-        hop_arith_open(&p, r->forms[i]);
-        charge_form(&c, r, &p, r->forms[i]->unit_is_token, state);
-    }
+    hop__num state = largest_state(r, r->form[0]);
+    for (int i = 0; i < HOP__MOST_FORMS && r->form[i]; i++) charge_form(&c, r, r->form[i], i == 0, state);
     if (!(c.rel >= 0 && c.abs >= 0)) c.fits = false; /* not a number */
     return c;
 }
 
 bool hop__recurrence_on_grids(hop__recurrence r, int q, int k, int v)
 {
-    hop_arith p;
     hop__reading x;
     bool fine = true;
     for (int i = 0; i < r.count; i++) {
@@ -127,11 +132,8 @@ bool hop__recurrence_on_grids(hop__recurrence r, int q, int k, int v)
         int *grid = &r.given[i].num.grid;
         *grid = strcmp(name, "q") == 0 ? q : strcmp(name, "k") == 0 ? k : strcmp(name, "v") == 0 ? v : *grid;
     }
-    hop_arith_open(&p, r.forms[0]);
-    hop__num state = largest_state(&r, &p);
-    for (int i = 0; fine && r.forms[i]; i++) {
-        hop_arith_open(&p, r.forms[i]);
-        fine = read_form(&x, &r, &p, r.forms[i]->unit_is_token ? 1 : HOP_ARITH_CHUNK, state) && on_grids(&x);
-    }
+    hop__num state = largest_state(&r, r.form[0]);
+    for (int i = 0; fine && i < HOP__MOST_FORMS && r.form[i]; i++)
+        fine = read_form(&x, &r, r.form[i], i == 0 ? 1 : HOP_ARITH_CHUNK, state) && on_grids(&x);
     return fine;
 }

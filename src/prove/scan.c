@@ -181,9 +181,8 @@ static hop__recurrence how_made(hop__walk *w, const hop__inputs *x)
                                            [HOP_CORE_DPLR] = HOP_ARITH_DPLR,
                                            [HOP_CORE_MLSTM] = HOP_ARITH_MLSTM};
     const hop_op *op = x->op;
-    hop__recurrence r = {.forms = hop_scan_programs(scans[op->core], op->gate, x->par[0] != NULL),
-                         .keys = (double)op->key_dim,
-                         .values = (double)op->value_dim};
+    hop__recurrence r = {.keys = (double)op->key_dim, .values = (double)op->value_dim};
+    hop__recurrence_open(w->m, &r, hop_scan_programs(scans[op->core], op->gate, x->par[0] != NULL));
     for (int i = 0; w->m->status == HOP_OK && i < HOP_OP_INPUTS; i++) {
         if (!x->in[i]) continue;
         hop__num num = numbers_of(w, x->in[i]);
@@ -347,9 +346,8 @@ static void skip_block(const void *arg, int64_t block, const ival *x, ival *y)
 
 static hop__recurrence selective_made(hop__walk *w, const hop__inputs *x)
 {
-    hop__recurrence r = {.forms = hop_scan_programs(HOP_ARITH_SELECTIVE, HOP_GATE_KEY, false),
-                         .keys = (double)x->op->key_dim,
-                         .values = 1};
+    hop__recurrence r = {.keys = (double)x->op->key_dim, .values = 1};
+    hop__recurrence_open(w->m, &r, hop_scan_programs(HOP_ARITH_SELECTIVE, HOP_GATE_KEY, false));
     ival rates = {INFINITY, -INFINITY};
     for (int64_t i = 0; i < x->op->width * x->op->key_dim; i++) rates = ival_hull(rates, rate(x->par[0][i]));
     give(&r, "x", numbers_of(w, x->in[HOP_SELECTIVE_X]));
@@ -419,7 +417,8 @@ static void diagonal_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
                     .f_keys = 1,
                     .steps = 1};
     s.f = f, s.v = x->in[1];
-    s.made = (hop__recurrence){.forms = hop_scan_programs(HOP_ARITH_DIAGONAL, HOP_GATE_KEY, false), .keys = 1, .values = 1};
+    s.made = (hop__recurrence){.keys = 1, .values = 1};
+    hop__recurrence_open(m, &s.made, hop_scan_programs(HOP_ARITH_DIAGONAL, HOP_GATE_KEY, false));
     give(&s.made, "a", numbers_of(w, x->in[0])), give(&s.made, "b", numbers_of(w, x->in[1]));
     for (int a = 0; m->status == HOP_OK && a < w->facts.classes; a++)
         f[a] = hop__set_map(m, x->in[0][a], (hop__blocks){x->op->width, 1, 1, unit_block, NULL});
