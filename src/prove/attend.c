@@ -281,7 +281,7 @@ static int64_t value_in(const hop__term *t, int64_t row, int var)
 static void add_hint(const head *h, const hop__term *t, int64_t row)
 {
     hop__walk *w = h->w;
-    if (h->a != w->answering || w->hint_count == HOP__HINTS) return;
+    if (h->a != w->answering || w->hint_count == HOP_HINTS) return;
     for (int b = w->facts.task->hops - 1; b >= 0; b--) {
         int64_t i = value_in(t, row, HOP__R0 + b);
         if (i < 0) continue;

@@ -382,7 +382,7 @@ static bool take_rivals(proof *p)
     return true;
 }
 
-static hop_status all_numbers(proof *p, hop__analysis *a, hop_error *err)
+static hop_status all_numbers(proof *p, hop_bounds_said *a, hop_error *err)
 {
     hop_margin *g = &p->out->margins[p->walk.layer];
     int64_t mod = p->task->mod;
@@ -413,7 +413,7 @@ static hop_status all_numbers(proof *p, hop__analysis *a, hop_error *err)
     return HOP_OK;
 }
 
-static hop_status analyse(proof *p, hop__analysis *a, hop_error *err)
+static hop_status analyse(proof *p, hop_bounds_said *a, hop_error *err)
 {
     hop__memory *m = p->walk.m;
     int64_t mod = p->task->mod;
@@ -437,7 +437,7 @@ static hop_status analyse(proof *p, hop__analysis *a, hop_error *err)
     return all_numbers(p, a, err);
 }
 
-hop_status hop__analyse_twosum(hop_proof *out, hop__analysis *a, const hop_model *m, const hop_task *task,
+hop_status hop__analyse_twosum(hop_proof *out, hop_bounds_said *a, const hop_model *m, const hop_task *task,
                                int64_t generates, const hop_prove_options *o, hop_error *err)
 {
     proof p = {.task = &task->twosum, .out = out};

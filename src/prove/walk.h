@@ -6,7 +6,7 @@
 #define HOP_PROVE_WALK_H
 
 #include "facts.h"
-#include "verdict.h"
+#include "analysis.h"
 
 #include <hopbound/model.h>
 #include <hopbound/ops.h>
@@ -25,7 +25,7 @@ typedef struct hop__walk {
     int answering;              /* the class whose margins are reported */
     hop_margin margin;          /* of the current layer */
     char why[240];              /* what was lost first on the answering class's way; "" so far nothing */
-    hop_hint hints[HOP__HINTS]; /* queries of the answering class for which no token led */
+    hop_hint hints[HOP_HINTS]; /* queries of the answering class for which no token led */
     int hint_count;
 } hop__walk;
 
