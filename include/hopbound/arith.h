@@ -117,6 +117,9 @@ typedef enum hop_arith_scan {
  * of the selective scan; a, b of the elementwise one. */
 const hop_program *const *hop_scan_programs(hop_arith_scan scan, hop_gate gate, bool bonus);
 
+/* Softmax attention of one query; of_summaries: the scores of blocks of keys, one summary each. */
+const hop_program *hop_attention_program(bool of_summaries);
+
 /* ---- evaluation in double ---------------------------------------------------------------------- */
 
 /* Sizes of the axes; values[i]: the numbers of line i, along T, J, K, V in this order, those that it varies

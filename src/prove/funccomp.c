@@ -164,7 +164,7 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop_bounds_said *a, const hop_m
     /* Numbers of P bits have a sign, 8 bits of exponent and P - 9 of fraction: half a unit in the last place.
      */
     if (o->message_bits > 0 && o->message_bits < 32)
-        p.walk.message = ldexp(1, 8 - o->message_bits) * (1 + 1e-9);
+        p.walk.message = ldexp(1, 8 - o->message_bits) * HOP__ABOVE;
     p.walk.scratch = &p.scratch;
     p.tokens = hop_model_weight(m, "model.embed_tokens.weight")->data;
     p.positions = positions ? positions->data : NULL;

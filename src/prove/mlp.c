@@ -90,7 +90,7 @@ static double choose_lines(column *k, const hop__term *z, int64_t r, double *cli
                live = ival_most(-a.lo, 0); /* the ReLU is in [0, dead] and in a + [0, live] */
         k->on[u] = live <= dead;
         k->middle[u] = 0.5 * ival_least(dead, live);
-        error += fabs(k->gain[u]) * k->middle[u] * (1 + 1e-15);
+        error += fabs(k->gain[u]) * k->middle[u] * HOP__ABOVE;
         if (a.lo != a.hi) *clip = ival_least(*clip, a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : -ival_least(dead, live));
         if (!(a.hi >= a.lo)) error = INFINITY;
     }
@@ -354,7 +354,7 @@ static hop__set *relu_mlp(const mlp *p)
             raw->mid[c] += p->x->mid[c] + bias;
         }
         double more = rounding(p, &k);
-        if (k.box + more > 0) raw->rad[c] = ival_up((k.box + more) * (1 + 1e-9));
+        if (k.box + more > 0) raw->rad[c] = ival_up((k.box + more) * HOP__ABOVE);
     }
     hop__set_tidy(m, raw);
     return m->status == HOP_OK ? raw : NULL;

@@ -122,8 +122,8 @@ static ival eps_of(const norm_arg *a, int64_t c)
 {
     double by = a->swing ? a->swing->by[c / a->swing->dim] : 0;
     if (by == 0) return ival_point(a->eps);
-    return (ival){a->eps / ((1 + by) * (1 + by)) * (1 - 0x1p-40),
-                  a->eps / ((1 - by) * (1 - by)) * (1 + 0x1p-40)};
+    return (ival){a->eps / ((1 + by) * (1 + by)) * HOP__BELOW,
+                  a->eps / ((1 - by) * (1 - by)) * HOP__ABOVE};
 }
 
 /* The same with the squares of other heads, which have factors of their own: out [dim] gets (g/f)² of those
@@ -144,8 +144,8 @@ static void other_heads_squares(ival *out, const ival *x, const norm_arg *a, int
         for (int64_t k = 0; k < heads; k++) {
             if (k == h || room[k].hi == 0) continue;
             double g = s->by[first + k], least = (1 - g) / (1 + f), most = (1 + g) / (1 - f);
-            more = ival_add(more, (ival){ival_down(room[k].lo * least * least * (1 - 0x1p-40)),
-                                         ival_up(room[k].hi * most * most * (1 + 0x1p-40))});
+            more = ival_add(more, (ival){ival_down(room[k].lo * least * least * HOP__BELOW),
+                                         ival_up(room[k].hi * most * most * HOP__ABOVE)});
         }
         other_squares(out + from, x + from, end - from);
         for (int64_t i = from; i < end; i++) out[i] = ival_add(out[i], more);
@@ -229,8 +229,8 @@ static bool common_factor(const ival *range, const norm_arg *a, int64_t group, i
     hop__charge own = norm_charge(a, hull_of(range, a->dim), all, a->w);
     lost->rel = ival_most(lost->rel, own.rel), lost->abs = ival_most(lost->abs, own.abs);
     if (!own.fits) return false;
-    factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * (1 + 0x1p-50)) + eps.hi))));
-    factor->hi = ival_up(1 / ival_down(sqrt(ival_down(ival_down(all.lo * by * (1 - 0x1p-50)) + eps.lo))));
+    factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * HOP__ABOVE) + eps.hi))));
+    factor->hi = ival_up(1 / ival_down(sqrt(ival_down(ival_down(all.lo * by * HOP__BELOW) + eps.lo))));
     return factor->lo > 0 && factor->hi - factor->lo <= NARROW * factor->lo;
 }
 

@@ -62,7 +62,7 @@ static void delta_block(const void *arg, int64_t block, const ival *x, ival *y)
         y[c] = hop__times(x[c], x[dim]);
         square += ival_mag(x[c]) * ival_mag(x[c]);
     }
-    double turn = square * ival_mag(x[dim]) * (1 + 1e-9);
+    double turn = square * ival_mag(x[dim]) * HOP__ABOVE;
     y[dim] = (ival){turn, turn};
 }
 
@@ -73,7 +73,7 @@ static void dplr_block(const void *arg, int64_t block, const ival *x, ival *y)
     double a = 0, b = 0;
     (void)block;
     for (int64_t c = 0; c < dim; c++) a += ival_mag(x[c]), b += ival_mag(x[dim + c]);
-    *y = (ival){a * b * (1 + 1e-9), a * b * (1 + 1e-9)};
+    *y = (ival){a * b * HOP__ABOVE, a * b * HOP__ABOVE};
 }
 
 /* [k, i] of mlstm -> e^i k */
@@ -115,7 +115,7 @@ static void many_steps(hop__walk *w, hop__shape *s, int64_t steps, hop__set **tu
             double later = 1;
             for (int64_t i = steps - 1; i >= 0; i--) {
                 own[i * heads + h] = later - 1;
-                later *= (1 + hop__set_range(turn[a], i * heads + h).hi) * (1 + 1e-15);
+                later *= (1 + hop__set_range(turn[a], i * heads + h).hi) * HOP__ABOVE;
             }
             bool none = true;
             for (int64_t i = 0; i < steps; i++) none = none && hop__set_range(turn[a], i * heads + h).hi == 0;

@@ -202,7 +202,7 @@ hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w,
     for (int64_t i = 0; i < w.out; i++) {
         take_row(&r, x, &w, i);
         if (r.relative && x->terms > 1 && !looked) j = look_together(m, x, w.out), looked = true;
-        if (r.relative) r.rad = (r.rad + relative_part(&r, x, &j)) * (1 + 0x1p-40);
+        if (r.relative) r.rad = (r.rad + relative_part(&r, x, &j)) * HOP__ABOVE;
         if (!(r.mag < HOP__LARGEST) || r.count > HOP__MOST_SUM) m->overflow = true;
         double sum = w.bias ? w.bias[i] : 0;
         for (int64_t n = 0; n < r.count; n++) sum += r.w[n] * x->mid[r.col[n]];

@@ -13,7 +13,7 @@ double hop__reader_lengths(const hop__reader *r)
         for (int64_t c = 0; r->v[p] && c < r->s->keys; c++) square += r->k[p]->mag[c] * r->k[p]->mag[c];
         k = ival_most(k, square);
     }
-    return sqrt(q) * sqrt(k) * (1 + 1e-9);
+    return sqrt(q) * sqrt(k) * HOP__ABOVE;
 }
 
 /* Tokens seen that turn anything. */
@@ -36,9 +36,9 @@ double hop__reader_turns(const hop__reader *r, int64_t from)
         int64_t start = f->class[p].start, end = start + f->class[p].count,
                 low = start > from ? start : from + 1;
         double turn = r->s->turn ? hop__set_range(r->s->turn[p], r->head).hi : 0;
-        if (end > low) sum += (double)(end - low) * log1p(ival_most(0, turn)) * (1 + 1e-9);
+        if (end > low) sum += (double)(end - low) * log1p(ival_most(0, turn)) * HOP__ABOVE;
     }
-    return sum == 0 ? 1 : ival_up(exp(sum) * (1 + 1e-9));
+    return sum == 0 ? 1 : ival_up(exp(sum) * HOP__ABOVE);
 }
 
 /* ---- rounding ------------------------------------------------------------------------------ */

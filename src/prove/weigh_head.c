@@ -11,10 +11,10 @@ static void bound_below(const hop__reader *r, hop__set *y, double own, const dou
         bool above = true;
         for (int p = 0; p < r->s->w->facts.classes; p++)
             if (r->v[p]) above = above && hop__set_range(r->v[p], e).lo >= 0;
-        double given = own * hop__set_range(r->v[r->a], e).lo * (1 - 1e-9);
+        double given = own * hop__set_range(r->v[r->a], e).lo * HOP__BELOW;
         if (!above) continue;
-        y->least[e] = given - lost[e] * (1 + 1e-9);
-        if (share < 0.5) y->least[e] = ival_most(y->least[e], given * (1 - share) * (1 - 1e-9) - faint);
+        y->least[e] = given - lost[e] * HOP__ABOVE;
+        if (share < 0.5) y->least[e] = ival_most(y->least[e], given * (1 - share) * HOP__BELOW - faint);
     }
 }
 
@@ -34,7 +34,7 @@ static void spare_zeros(hop__memory *m, hop__set *y, const hop__set *sees, const
             least = ival_least(least, fabs(joined->mid[e] + hop__term_at(t, i, e)));
         }
         if (joined) least -= 2 * (joined->rad[e] - y->rad[e]); /* what joining has lost */
-        double rel = off[e] / least * (1 + 0x1p-40);
+        double rel = off[e] / least * HOP__ABOVE;
         if (off[e] == 0) continue;
         if (t && rel > 0 && rel < 0.5)
             y->rel[e] = rel;

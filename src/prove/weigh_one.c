@@ -32,8 +32,8 @@ static ival decay_between(const hop__reader *r, int64_t from, int64_t c)
         if (d.lo < 0) lo += (double)most * d.lo;
         if (least > 0) hi += (double)least * d.hi;
     }
-    return (ival){lo == -INFINITY ? 0 : ival_down(exp(lo) * (1 - 1e-12)),
-                  hi == 0 ? 1 : ival_least(1, ival_up(exp(hi) * (1 + 1e-12)))};
+    return (ival){lo == -INFINITY ? 0 : ival_down(exp(lo) * HOP__BELOW),
+                  hi == 0 ? 1 : ival_least(1, ival_up(exp(hi) * HOP__ABOVE))};
 }
 
 static ival widened(const hop__set *s, int64_t c, ival x)
@@ -72,7 +72,7 @@ static ival followed_weight(const hop__reader *r, int p, int64_t position, int64
         }
         if (y.lo == 0 && y.hi == 0) continue;
         sum = ival_add(sum, ival_mul(ival_mul(x, y), decay_between(r, position, c)));
-        if (parts) *parts += ival_mag(x) * ival_mag(y) * (1 + 1e-9);
+        if (parts) *parts += ival_mag(x) * ival_mag(y) * HOP__ABOVE;
     }
     return sum;
 }
@@ -123,7 +123,7 @@ double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio)
             for (int64_t i = 0; i < cases; i++) {
                 double parts = 0, low = followed_weight(r, p, places[p].first[j], i, &parts).lo;
                 if (!(low >= 0)) return -1;
-                if (parts > 0) *ratio = ival_most(*ratio, parts / low * (1 + 1e-9));
+                if (parts > 0) *ratio = ival_most(*ratio, parts / low * HOP__ABOVE);
                 if (p == r->a) least = ival_least(least, low * s->scale);
             }
     return least;
