@@ -40,10 +40,7 @@ static hop_status add_path(table *t, const char *path, bool named, hop_error *er
 bool audit_holds_config(const char *dir)
 {
     char path[4096];
-    if (hop_path_join(path, sizeof path, dir, "config.json", NULL) != HOP_OK) return false;
-    FILE *f = fopen(path, "rb");
-    if (f) fclose(f);
-    return f || errno != ENOENT; /* one that is there and cannot be read is for the reader to complain of */
+    return hop_path_join(path, sizeof path, dir, "config.json", NULL) == HOP_OK && hop_is_there(path);
 }
 
 /* Hidden ones and what is no model by its name are left out. */

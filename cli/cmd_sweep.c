@@ -35,7 +35,7 @@ static int read_runs(const sweep_args *a, hop_recipe **list, int64_t *count)
 {
     hop_json_doc doc = {0};
     hop_error err = {0};
-    hop_status s = hop_json_load(&doc, a->common.operand, &err);
+    hop_status s = hop_json_read(&doc, a->common.operand, &err);
     if (s != HOP_OK) return fail_error(&a->common, &err);
     s = hop_sweep_read(list, count, doc.root, &err);
     hop_json_free(&doc);

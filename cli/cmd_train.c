@@ -87,7 +87,7 @@ static int read_config(hop_recipe *r, const train_args *a)
 {
     hop_json_doc doc = {0};
     hop_error err = {0};
-    hop_status s = hop_json_load(&doc, a->config.text, &err);
+    hop_status s = hop_json_read(&doc, a->config.text, &err);
     if (s != HOP_OK) return fail_error(&a->common, &err);
     s = hop_recipe_read(r, doc.root, &err);
     hop_json_free(&doc);

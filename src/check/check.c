@@ -386,6 +386,6 @@ hop_status hop_check_witness(hop_check *out, const char *path, const char *dir, 
     hop_status s = hop_file_read(&f, path, MOST_BYTES, err);
     if (s != HOP_OK) return s;
     s = check_bytes(out, &f, dir, o ? o : &none, err);
-    hop_file_unmap(&f);
+    hop_file_free(&f);
     return s;
 }

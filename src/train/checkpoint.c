@@ -96,10 +96,7 @@ static void print_checksum(char out[DIGITS], const char *const *metadata, const 
 bool hop__checkpoint_exists(const char *dir)
 {
     char path[4096];
-    if (hop_path_join(path, sizeof path, dir, HOP__CHECKPOINT, NULL) != HOP_OK) return false;
-    FILE *f = fopen(path, "rb");
-    if (f) fclose(f);
-    return f != NULL;
+    return hop_path_join(path, sizeof path, dir, HOP__CHECKPOINT, NULL) == HOP_OK && hop_is_there(path);
 }
 
 hop_status hop__checkpoint_save(const hop__state *s, const hop_recipe *r, const char *dir, hop_error *err)

@@ -14,7 +14,7 @@ static bool replay_file(const char *path)
 {
     hop_error err = {0};
     hop_file file = {0};
-    if (hop_file_map(&file, path, &err) != HOP_OK) {
+    if (hop_file_load(&file, path, SIZE_MAX, &err) != HOP_OK) {
         fprintf(stderr, "%s\n", err.text);
         return false;
     }
@@ -28,7 +28,7 @@ static bool replay_file(const char *path)
         replayed++;
     }
     free(copy);
-    hop_file_unmap(&file);
+    hop_file_free(&file);
     return ok;
 }
 
