@@ -7,12 +7,12 @@
 /* clang-format off */
 #define AT(member) offsetof(build_args, member)
 static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DIR", .required = true,
+    {"output", 'o', OPT_TEXT, AT(output), "DIR", .required = true, .use = OPT_WRITES,
      .help = "directory to write: config.json and model.safetensors"},
     {"mixer", 0, OPT_TEXT, AT(mixer), "NAME", .initial_help = "deltanet",
      .help = "hybrid: the linear layer; random: what L stands for in the pattern; `hopbound mixers` lists "
              "them"},
-    {"like", 0, OPT_TEXT, AT(like), "CONFIG",
+    {"like", 0, OPT_TEXT, AT(like), "CONFIG", .use = OPT_READS,
      .help = "instead of KIND: a hybrid in the architecture of a model, from its config.json: all layers, real heads; "
              "says what was scaled, assumed and left out, or why it cannot be"},
     {"block", 0, OPT_INT, AT(block), "B", NULL, 1, 1 << 20,

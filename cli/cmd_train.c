@@ -20,11 +20,11 @@ typedef struct train_args {
 /* clang-format off */
 #define AT(member) offsetof(train_args, member)
 static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DIR",
+    {"output", 'o', OPT_TEXT, AT(output), "DIR", .use = OPT_WRITES,
      .help = "directory to write: the network, the checkpoint, the log"},
     {"resume", 0, OPT_TEXT, AT(resume), "DIR",
      .help = "continue the training that DIR holds, with its own recipe, to the same bits"},
-    {"config", 0, OPT_TEXT, AT(config), "FILE",
+    {"config", 0, OPT_TEXT, AT(config), "FILE", .use = OPT_READS,
      .help = "a recipe as a JSON object: the names below with _ for -, \"task\", \"seed\"; flags win over it"},
     {0},
 };
