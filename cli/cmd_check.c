@@ -29,7 +29,8 @@ static int report_json(const common_args *a, const hop_check *c, double seconds)
 static int report_text(const common_args *a, const hop_check *c, double seconds)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: valid: %s\n", a->operand, c->why);
+    hop_text_name(&out, a->operand);
+    hop_text_printf(&out, ": valid: %s\n", c->why);
     if (strcmp(c->kind, "drat") != 0)
         hop_text_printf(
             &out, "  %lld passes, %.2f s; the answer is %.4g above the next, which rounding moves by %.2g\n",

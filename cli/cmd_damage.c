@@ -45,7 +45,8 @@ static int report_json(const damage_args *a, const hop_change *list, int64_t cou
 static int report_text(const damage_args *a, const hop_change *list, int64_t count)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %lld weight%s changed\n", a->output.text, (long long)count,
+    hop_text_name(&out, a->output.text);
+    hop_text_printf(&out, ": %lld weight%s changed\n", (long long)count,
                     count == 1 ? "" : "s");
     for (int64_t i = 0; i < count; i++)
         hop_text_printf(&out, "  %s[%lld]: %.9g, was %.9g\n", list[i].tensor, (long long)list[i].index,

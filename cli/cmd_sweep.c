@@ -63,18 +63,20 @@ static int take_part(const sweep_args *a, hop_recipe *list, int64_t *count)
 static void say_ended(void *ctx, const hop_recipe *r, const hop_measure *m, const char *reason)
 {
     const sweep_args *a = ctx;
-    hop_text sizes = {0};
+    hop_text line = {0};
     if (a->common.quiet.flag) return;
     terminal_clear();
-    sizes_print(&sizes, &r->task);
-    fprintf(stderr, "%s (L %s), %s, seed %lld: ", r->pattern, r->mixer, sizes.s ? sizes.s : "",
-            (long long)r->seed);
+    hop_text_printf(&line, "%s (L %s), ", r->pattern, r->mixer);
+    sizes_print(&line, &r->task);
+    hop_text_printf(&line, ", seed %lld: ", (long long)r->seed);
     if (*reason)
-        fprintf(stderr, "failed: %s\n", reason);
+        hop_text_printf(&line, "failed: %s", reason);
     else
-        fprintf(stderr, "accuracy %.2f %% (%.2f to %.2f), %lld steps, %.0f s\n", 100 * m->accuracy,
-                100 * m->low, 100 * m->high, (long long)m->step, m->seconds);
-    hop_text_free(&sizes);
+        hop_text_printf(&line, "accuracy %.2f %% (%.2f to %.2f), %lld steps, %.0f s", 100 * m->accuracy,
+                        100 * m->low, 100 * m->high, (long long)m->step, m->seconds);
+    if (line.s) hop_plain(line.s);
+    fprintf(stderr, "%s\n", line.s ? line.s : "");
+    hop_text_free(&line);
 }
 
 static int report(const sweep_args *a, const hop_sweep_result *r, double seconds)
@@ -93,10 +95,13 @@ static int report(const sweep_args *a, const hop_sweep_result *r, double seconds
         return print_json(&a->common, &w);
     }
     hop_text out = {0};
-    hop_text_printf(&out, "%lld run%s: %lld done, %lld failed (%lld of them ended before); %s%s%s\n",
+    hop_text_printf(&out, "%lld run%s: %lld done, %lld failed (%lld of them ended before); ",
                     (long long)r->runs, r->runs == 1 ? "" : "s", (long long)r->done, (long long)r->failed,
-                    (long long)r->skipped, a->output.text, a->picture.text ? ", " : "",
-                    a->picture.text ? a->picture.text : "");
+                    (long long)r->skipped);
+    hop_text_name(&out, a->output.text);
+    if (a->picture.text) hop_text_add(&out, ", ");
+    if (a->picture.text) hop_text_name(&out, a->picture.text);
+    hop_text_add(&out, "\n");
     return print_text(&a->common, &out);
 }
 

@@ -126,6 +126,36 @@ static void errors_are_one_line_and_keep_their_status(void **state)
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 
+static void names_are_plain_when_a_terminal_gets_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *plain;
+    } cases[] = {
+        {"a b/\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "a b/\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"},
+        {"a\x1b[2Jb\r\n\t\x7f",                  "a [2Jb    "                            },
+        {"\xC2\x9B" "31m",                        "  31m"                                 }, /* CSI in one character */
+        {"\x9B" "31m\xC3",                        "?31m?"                                 }, /* and in one byte */
+        {"a\xE2\x80\xAE" "b\xE2\x81\xA9\xE2\x80\xA8", "a   b      "                 },
+        {"\xE0\x80\x9B\xED\xA0\x80",              "??????"                                }, /* overlong, surrogate */
+        {"",                                      ""                                      },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hop_text t = {0};
+        hop_error err = {0};
+        hop_text_add(&t, "\n");
+        hop_text_name(&t, cases[i].name);
+        assert_string_equal(t.s + 1, cases[i].plain);
+        assert_int_equal(t.s[0], '\n'); /* what stood before is not touched */
+        hop_text_free(&t);
+        hop_fail(&err, HOP_EIO, "%s: x", cases[i].name);
+        assert_memory_equal(err.text, cases[i].plain, strlen(cases[i].plain));
+    }
+    char lines[] = "a\n\tb\x1b\n";
+    hop_plain_lines(lines);
+    assert_string_equal(lines, "a\n\tb \n");
+}
+
 static void an_arena_hands_out_aligned_blocks_up_to_its_size(void **state)
 {
     (void)state;
@@ -469,6 +499,7 @@ int main(void)
         cmocka_unit_test(below_stays_below_and_reaches_every_value),
         cmocka_unit_test(normal_numbers_have_mean_0_and_variance_1),
         cmocka_unit_test(errors_are_one_line_and_keep_their_status),
+        cmocka_unit_test(names_are_plain_when_a_terminal_gets_them),
         cmocka_unit_test(an_arena_hands_out_aligned_blocks_up_to_its_size),
         cmocka_unit_test(memory_that_the_system_only_promises_is_refused),
         cmocka_unit_test(text_grows_and_stays_terminated),

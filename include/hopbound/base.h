@@ -136,6 +136,13 @@ void hop_text_printf(hop_text *t, const char *fmt, ...) HOP_PRINTF(2, 3);
 const char *hop_text_in(hop_text *whole, const hop_text *part);
 void hop_text_free(hop_text *t);
 
+/* What a terminal would obey (control characters, overrides of direction) becomes blank, and a byte that is no
+ * UTF-8 a question mark, in place: for names, which may hold anything. hop_plain_lines leaves line ends and
+ * tabs. JSON has its own escapes, and needs neither. */
+void hop_plain(char *line);
+void hop_plain_lines(char *text);
+void hop_text_name(hop_text *t, const char *name); /* adds it, plain */
+
 /* ---- files --------------------------------------------------------------------------------- */
 
 /* A whole file, in memory. */

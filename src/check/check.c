@@ -38,8 +38,7 @@ static bool settle(hop_check *c, bool valid, bool rounding, const char *fmt, ...
     va_start(args, fmt);
     vsnprintf(c->why, sizeof c->why, fmt, args);
     va_end(args);
-    for (char *p = c->why; *p; p++)
-        if ((unsigned char)*p < 32 || *p == 127) *p = ' ';
+    hop_plain(c->why);
     c->valid = valid, c->rounding = rounding;
     return false;
 }

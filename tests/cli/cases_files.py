@@ -173,3 +173,43 @@ def a_file_that_is_cut_while_it_is_read_is_one_line():
         check(p.returncode == 0 or (p.returncode == 1 and err.count(b"\n") == 1), why=f"{k}: {p.returncode} {err!r}")
         cut += p.returncode == 1
     check(cut > 0, why="never in time")
+
+
+ODD = "o\x1b]0;x\x07\x1b[31m\nproved\u009b2J\u202e"  # a title, a colour, a line, a clear screen, letters turned round
+
+
+def calm(r, *, lines=None):
+    """Nothing that a terminal obeys, and no line that a name made."""
+    for text in (r.out, r.err):
+        check(not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202e]", text), r, "an escape came through")
+        check(not re.search("^proved", text, re.M), r, "a name made a line")
+    return r
+
+
+@case
+def names_reach_the_terminal_without_their_escapes():
+    net, bad, out = ODD, ODD + "bad", ODD + ".out"
+    calm(good("build", "full", "-o", net, *SIZES))
+    calm(good("damage", net, "-o", bad))
+    good("task", *SIZES, "--count", 3, "--format", "jsonl", "-o", "in")
+    witness = calm(good("refute", bad, "-o", out, code=10))
+    check("witness: " in witness.out, witness)
+    os.mkdir("dir" + ODD)
+    write("dir" + ODD + "/" + ODD + ".json", read(DATA + "/configs/llama-3.1-8b.json"))
+    for args in (("run", net), ("prove", net), ("prove", bad), ("play", net), ("check", out, bad), ("task", *SIZES, "-o", out),
+                 ("audit", net), ("audit", "dir" + ODD), ("audit", "dir" + ODD, "--format", "markdown"), ("audit", "dir" + ODD, "--format", "csv"),
+                 ("audit", net, "--format", "markdown"), ("train", "--pattern", "F", "--d-model", 8, *SIZES, "--steps", 2, "-o", "t" + ODD),
+                 ("run", "no" + ODD), ("prove", net, "--" + ODD), ("build", "--like", ODD, "-o", "x"), ("sweep", ODD, "-o", "x"), (ODD,), ("--" + ODD,),
+                 ("help", ODD), ("core", ODD, "--input", "x"), ("mixers", ODD), ("bound", "--pattern", ODD), ("run", net, "--input", ODD)):
+        r = calm(hopbound(*args))
+        check(r.code in (0, 1, 2, 10), r)
+    check(good_json("run", net)["correct"] > 0)
+    check(json.loads(good("build", "full", "-o", net, *SIZES, "--json").out)["dir"] == net)
+
+
+@case
+def a_sweep_says_names_without_their_escapes():
+    write("sweep.json", json.dumps({"runs": [{"pattern": "L", "mixer": "x\x1b[31m\nproved", "steps": 2, "task": {"hops": 1, "m": 2}}]}))
+    r = calm(hopbound("sweep", "sweep.json", "-o", ODD + ".db"))
+    check(r.code == 0 or "built without SQLite" in r.err, r)
+    calm(hopbound("sweep", "sweep.json", "-o", ODD + ".db", "--show", "--picture", ODD + ".svg"))
