@@ -355,6 +355,10 @@ WITNESS = {
         ("found", {}), ("trace", {}), ("extra", 1), ("network", {"config_hash": 1}))},
 }
 
+# Without a seal: the target puts the right one there, so that what was changed before it is read to the end.
+WITNESS.update({f"unsealed-{name}": WITNESS[name].replace(WITNESS[name][-18:-2], "SEALSEALSEALSEAL")
+                for name in ("pair", "collision", "input", "messages", "states", "two-sum", "recall", "khop")})
+
 square = "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n"
 pigeons = "c three pigeons, two holes\np cnf 6 9\n1 2 0 3 4 0 5 6 0\n-1 -3 0 -1 -5 0 -3 -5 0\n-2 -4 0 -2 -6 0 -4 -6 0\n"
 DRAT = {
@@ -365,6 +369,11 @@ DRAT = {
     "no-header": "1 2 0\n\0" + "0\n", "few": "p cnf 2 9\n1 0\n\0" + "0\n", "many-vars": "p cnf 99999999 1\n1 0\n\0" + "0\n", "negative": "p cnf -1 0\n\0" + "0\n",
     "twice": "p cnf 2 3\n1 1 0\n-1 -1 0\n2 -2 0\n\0" + "0\n", "none": "p cnf 0 1\n0\n\0\n", "comment": "c\nc x\n" + square + "\0" + "1 0 0",
 }
+
+# Without a length: the target puts that of the header there, which ends before the first NUL.
+for name in ("one", "dtypes", "many", "unsorted", "metadata", "scalar", "nothing", "empties", "blanks"):
+    (length,), rest = struct.unpack("<Q", SAFETENSORS[name][:8]), SAFETENSORS[name][8:]
+    SAFETENSORS[f"unmeasured-{name}"] = b"LENGTH: " + rest[:length] + b"\0" + rest[length:]
 
 for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN),
                     ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS), ("drat", DRAT)):
