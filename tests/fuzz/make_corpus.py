@@ -371,12 +371,22 @@ DRAT = {
 }
 
 # Without a length: the target puts that of the header there, which ends before the first NUL.
-for name in ("one", "dtypes", "many", "unsorted", "metadata", "scalar", "nothing", "empties", "blanks"):
-    (length,), rest = struct.unpack("<Q", SAFETENSORS[name][:8]), SAFETENSORS[name][8:]
-    SAFETENSORS[f"unmeasured-{name}"] = b"LENGTH: " + rest[:length] + b"\0" + rest[length:]
+def unmeasured(file):
+    (length,) = struct.unpack("<Q", file[:8])
+    return b"LENGTH: " + file[8:8 + length] + b"\0" + file[8 + length:]
+
+
+SAFETENSORS.update({f"unmeasured-{name}": unmeasured(SAFETENSORS[name])
+                    for name in ("one", "dtypes", "many", "unsorted", "metadata", "scalar", "nothing", "empties", "blanks")})
+
+
+TRUTH = {"whole": shard(WEIGHTS), "missing": shard(WEIGHTS[:5]), "more": shard([*WEIGHTS, "x"]), "flat": shard(WEIGHTS, (4,)),
+         "long": shard(WEIGHTS, (2, 3)), "empty": b"", "integers": shard(WEIGHTS).replace(b'"F32"', b'"I32"'),
+         "halves": shard(WEIGHTS).replace(b'"F32"', b'"F16"')}
+TRUTH.update({f"unmeasured-{name}": unmeasured(TRUTH[name]) for name in ("whole", "missing", "more", "flat", "halves")})
 
 for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN),
-                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS), ("drat", DRAT)):
+                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS), ("drat", DRAT), ("truth", TRUTH)):
     for name, content in seeds.items():
         save(kind, name, content)
     print(f"{kind}: {len(seeds)} seeds")
