@@ -60,7 +60,7 @@ static int damage(const damage_args *a, hop_model *m, hop_change *list)
     int64_t count = a->flip.integer, layer = a->layer.given ? a->layer.integer : -1;
     if (hop_damage(m, layer, (uint64_t)a->common.seed.integer, list, count, &err) != HOP_OK)
         return fail_given(&a->common, a->layer.given ? "--layer or --flip: " : "--flip: ", &err, "");
-    if (hop_model_save(m, a->output.text, &err) != HOP_OK) return fail_error(&a->common, &err);
+    if (save_network(m, a->output.text, &err) != HOP_OK) return fail_error(&a->common, &err);
     return (a->common.json.flag ? report_json : report_text)(a, list, count);
 }
 

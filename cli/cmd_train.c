@@ -176,6 +176,16 @@ static int train(const train_args *a, trained *t, hop_transport *ranks, hop_stat
     return ranks->rank == 0 ? train_report(t) : EXIT_DONE;
 }
 
+/* The file that a reason, "key: why", comes from; NULL: a flag, which wins over it. */
+static const char *said_in(const train_args *a, const hop_error *err)
+{
+    size_t n = strcspn(err->text, ":");
+    bool flag = false;
+    for (const opt *o = RECIPE_OPTIONS; o->name; o++)
+        if (strlen(o->name) == n && memcmp(o->name, err->text, n) == 0) flag = value_of(a, o)->given;
+    return a->config.given && !flag ? a->config.text : NULL;
+}
+
 /* What the recipe cannot be is wrong usage, said before anything is written. */
 static int prepare(const train_args *a, hop_recipe *r, trained *t)
 {
@@ -185,6 +195,8 @@ static int prepare(const train_args *a, hop_recipe *r, trained *t)
     hop_layout *l = NULL;
     hop_error err = {0};
     hop_status s = hop_recipe_layout(t->recipe, &l, &err);
+    const char *file = s == HOP_OK ? NULL : said_in(a, &err);
+    if (file) hop_fail_in(&err, s, file);
     if (s != HOP_OK) return fail_given(c, "", &err, "");
     for (int64_t i = 0; i < hop_layout_count(l); i++) t->parameters += hop_slot_floats(hop_layout_at(l, i));
     t->ceiling = hop_train_ceiling(hop_layout_config(l), &t->recipe->task);

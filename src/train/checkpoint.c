@@ -93,7 +93,7 @@ static void print_checksum(char out[DIGITS], const char *const *metadata, const 
     snprintf(out, DIGITS, "%016" PRIx64, hop_hash_end(&h));
 }
 
-bool hop__checkpoint_exists(const char *dir)
+bool hop_train_holds(const char *dir)
 {
     char path[4096];
     return hop_path_join(path, sizeof path, dir, HOP__CHECKPOINT, NULL) == HOP_OK && hop_is_there(path);

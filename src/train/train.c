@@ -229,7 +229,7 @@ static hop_status begin_first(training *t, hop_error *err)
     hop_status s = hop_make_dir(dir, err);
     if (s != HOP_OK) return s;
     s = hop_dir_lock(&t->lock, dir, err);
-    if (s == HOP_OK && hop__checkpoint_exists(dir)) return go_on(t, err);
+    if (s == HOP_OK && hop_train_holds(dir)) return go_on(t, err);
     if (s == HOP_OK && (s = no_network(dir, err)) != HOP_OK) return s;
     bool mine = s == HOP_OK;
     if (mine) s = start(t, err);

@@ -289,3 +289,13 @@ def a_database_is_a_file_and_no_link_to_nothing():
     check(not os.path.exists("nothing") and read("empty") == b"")
     os.symlink("runs.db", "same.db")
     check(good_json("sweep", "sweep.json", "-o", "same.db")["skipped"] == 1)
+
+
+@case
+def a_sweep_without_runs_is_refused():
+    sweep({"base": BASE, "runs": [{"seed": 1}]})
+    for plan in ({"grid": []}, {"runs": []}, {"grid": [], "runs": []}):
+        write("none.json", json.dumps({"base": BASE, **plan}))
+        one_line(hopbound("sweep", "none.json", "-o", "none.db"), 1, "sweep: none.json: no runs: grid and runs, where they are given, are empty")
+    check(not os.path.exists("none.db"))
+    check(sweep({"base": BASE, "grid": [], "runs": [{"seed": 1}]})["skipped"] == 1)
