@@ -114,7 +114,7 @@ static hop_status look(const sweep_args *a, const hop_recipe *list, int64_t coun
     hop_sweep_outcome *outcomes = calloc((size_t)count + 1, sizeof *outcomes);
     if (!outcomes) return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
     bool there = !fresh || access(a->output.text, F_OK) == 0;
-    hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL, err);
+    hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL, &a->common.progress, err);
     if (s == HOP_OK) s = sweep_rows_make(rows, list, outcomes, count, err);
     if (s == HOP_OK && a->picture.text) s = sweep_picture(rows, a->picture.text, err);
     if (s != HOP_OK) sweep_rows_free(rows);

@@ -299,3 +299,18 @@ def a_sweep_without_runs_is_refused():
         one_line(hopbound("sweep", "none.json", "-o", "none.db"), 1, "sweep: none.json: no runs: grid and runs, where they are given, are empty")
     check(not os.path.exists("none.db"))
     check(sweep({"base": BASE, "grid": [], "runs": [{"seed": 1}]})["skipped"] == 1)
+
+
+@case
+def a_signal_is_heard_while_many_runs_are_looked_up():
+    sweep({"base": BASE, "runs": [{"seed": 1}]})
+    write("grid.json", json.dumps({"base": BASE, "grid": {"seed": list(range(200)), "lr": [1e-3 + 1e-6 * i for i in range(1000)]}}))
+    for more in ([], ["--show"]):
+        p = subprocess.Popen([harness.PROGRAM, "sweep", "grid.json", "-o", "runs.db", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        line = p.stderr.readline()  # the first word of progress: the look-ups have begun
+        check(b"runs looked up" in line, why=str(line))
+        p.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        out, err = p.communicate(timeout=60)
+        check(p.returncode == 1 and err.splitlines()[-1] == b"hopbound: sweep: stopped: by a signal" and out == b"", why=f"{p.returncode} {err!r}")
+        check(time.monotonic() - began < 20, why="too late")
