@@ -73,8 +73,8 @@ static int check_witness(const common_args *a, const hop_check_options *o, hop_c
         snprintf(dir, sizeof dir, "%.*s", slash == a->operand ? 1 : (int)(slash - a->operand), a->operand);
     if (!a->second && hop_path_join(config, sizeof config, dir, "config.json", err) == HOP_OK &&
         hop_is_there(a->operand) && !hop_is_there(config))
-        return hop_fail(err, HOP_EIO, "%.200s: no network lies beside it; which one is it against? check FILE DIR",
-                        a->operand);
+        return hop_fail(err, HOP_EIO,
+                        "%.200s: no network lies beside it; which one is it against? check FILE DIR", a->operand);
     return hop_check_witness(c, a->operand, a->second ? a->second : dir, o, err);
 }
 

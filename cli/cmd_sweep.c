@@ -114,7 +114,8 @@ static hop_status look(const sweep_args *a, const hop_recipe *list, int64_t coun
     hop_sweep_outcome *outcomes = calloc((size_t)count + 1, sizeof *outcomes);
     if (!outcomes) return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
     bool there = !fresh || access(a->output.text, F_OK) == 0;
-    hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL, &a->common.progress, err);
+    hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL,
+                                  terminal_stopped() ? NULL : &a->common.progress, err);
     if (s == HOP_OK) s = sweep_rows_make(rows, list, outcomes, count, err);
     if (s == HOP_OK && a->picture.text) s = sweep_picture(rows, a->picture.text, err);
     if (s != HOP_OK) sweep_rows_free(rows);
@@ -128,7 +129,7 @@ static int show(const sweep_args *a, const hop_recipe *list, int64_t count)
     hop_error err = {0};
     double began = hop_now();
     if (look(a, list, count, false, &rows, &err) != HOP_OK) return fail_error(&a->common, &err);
-    const hop_sweep_result r = {rows.runs, rows.done, rows.failed, rows.done + rows.failed};
+    const hop_sweep_result r = {rows.runs, rows.done, rows.failed, rows.done + rows.failed, true};
     int code = report(a, &r, hop_now() - began);
     if (code == EXIT_DONE) code = learnt_check(&a->common, rows.rows, rows.count);
     sweep_rows_free(&rows);
@@ -154,6 +155,7 @@ static int finish(const sweep_args *a, const hop_recipe *list, int64_t count, co
     const common_args *c = &a->common;
     sweep_rows rows = {0};
     hop_error err = {0};
+    if (!result->entered) return fail_stopped(c);
     if (look(a, list, count, true, &rows, &err) != HOP_OK) return fail_error(c, &err);
     int code = s == HOP_OK ? report(a, result, hop_now() - began)
                            : fail(c, EXIT_FAILED, "stopped: by a signal; the same command continues");

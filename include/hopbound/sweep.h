@@ -44,6 +44,7 @@ typedef struct hop_sweep_options {
 typedef struct hop_sweep_result {
     int64_t runs, done, failed; /* of the list; done and failed: in the end */
     int64_t skipped;            /* that were so before */
+    bool entered; /* all have rows; false: it was stopped, or failed, before */
 } hop_sweep_result;
 
 bool hop_sweep_available(void); /* built with SQLite */

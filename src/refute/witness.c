@@ -84,7 +84,8 @@ static hop_status hash_weights(hop_hash *h, const char *dir, hop_error *err)
     hop_status s = hop_path_join(whole, sizeof whole, dir, "model.safetensors", err);
     if (s == HOP_OK) s = hop_path_join(index, sizeof index, dir, "model.safetensors.index.json", err);
     if (s != HOP_OK) return s;
-    return !hop_is_there(whole) && hop_is_there(index) ? hash_shards(h, dir, index, err) : hash_file(h, dir, "model.safetensors", err);
+    return !hop_is_there(whole) && hop_is_there(index) ? hash_shards(h, dir, index, err)
+                                                       : hash_file(h, dir, "model.safetensors", err);
 }
 
 hop_status hop_network_hashes(const char *dir, char config[17], char weights[17], hop_error *err)

@@ -148,7 +148,8 @@ static hop_status check_ours(hop__store *s, hop_error *err)
                         " OR EXISTS(SELECT 1 FROM pragma_table_xinfo('measurements') WHERE hidden)",
                         err);
     if (other > 0)
-        return hop_fail(err, HOP_EFORMAT, "%s: its runs or measurements are not the tables of a sweep", s->path);
+        return hop_fail(err, HOP_EFORMAT, "%s: its runs or measurements are not the tables of a sweep",
+                        s->path);
     return other < 0 ? err->status : HOP_OK;
 }
 
@@ -160,7 +161,8 @@ static hop_status check_path(const char *path, bool fresh, hop_error *err)
     if (there && S_ISDIR(st.st_mode)) return hop_fail(err, HOP_EIO, "%s: is a directory", path);
     if (there && !S_ISREG(st.st_mode)) return hop_fail(err, HOP_EIO, "%s: is not a file", path);
     if (fresh && linked && (!there || st.st_size == 0))
-        return hop_fail(err, HOP_EIO, "%s: is a link to a file that is %s", path, there ? "empty" : "not there");
+        return hop_fail(err, HOP_EIO, "%s: is a link to a file that is %s", path,
+                        there ? "empty" : "not there");
     return HOP_OK;
 }
 

@@ -68,6 +68,7 @@ hop_status hop__queue_open(hop__queue *d, const hop_recipe *list, int64_t count,
         return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
     hop_status s = hop__store_open(&d->store, d->o->database, err);
     if (s == HOP_OK) s = look_up(d, list, count, err);
+    d->result->entered = s == HOP_OK;
     return s == HOP_OK && d->left_count > 0 ? keep_out(d, err) : s;
 }
 

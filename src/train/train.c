@@ -210,7 +210,9 @@ static hop_status no_network(const char *dir, hop_error *err)
 {
     char path[4096];
     hop_status s = hop_path_join(path, sizeof path, dir, "config.json", err);
-    return s == HOP_OK && hop_is_there(path) ? hop_fail(err, HOP_EIO, "%s: holds a network; choose another directory", dir) : s;
+    return s == HOP_OK && hop_is_there(path)
+               ? hop_fail(err, HOP_EIO, "%s: holds a network; choose another directory", dir)
+               : s;
 }
 
 static hop_status start(training *t, hop_error *err)
