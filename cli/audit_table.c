@@ -40,10 +40,7 @@ static hop_status add_path(table *t, const char *path, bool named, hop_error *er
 bool audit_holds_config(const char *dir)
 {
     char path[4096];
-    if (hop_path_join(path, sizeof path, dir, "config.json", NULL) != HOP_OK) return false;
-    FILE *f = fopen(path, "rb");
-    if (f) fclose(f);
-    return f || errno != ENOENT; /* one that is there and cannot be read is for the reader to complain of */
+    return hop_path_join(path, sizeof path, dir, "config.json", NULL) == HOP_OK && hop_is_there(path);
 }
 
 /* Hidden ones and what is no model by its name are left out. */
@@ -84,8 +81,7 @@ static void set_name(hop_model_row *r, const char *path)
     while (start > 0 && path[start - 1] != '/') start--;
     if (n - start > 5 && memcmp(path + n - 5, ".json", 5) == 0) n -= 5;
     snprintf(r->name, sizeof r->name, "%.*s", (int)(n - start), path + start);
-    for (char *p = r->name; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
+    hop_plain(r->name);
 }
 
 static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h, hop_error *err)
@@ -98,8 +94,7 @@ static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h,
     hop_text_free(&plan);
     if (short_of_memory) return hop_fail(err, HOP_ENOMEM, "out of memory");
     snprintf(r->model_type, sizeof r->model_type, "%s", u->plan.model_type);
-    for (char *p = r->model_type; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
+    hop_plain(r->model_type);
     r->layers = u->plan.count;
     r->full = h->full;
     r->linear = h->linear;

@@ -150,7 +150,8 @@ static int64_t print_idle(hop_text *out, const hop_proof *p, int64_t i)
 static int report_text(const prove_args *a, const hop_proof *p, const hop_task *t, double seconds)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %s %s ", a->common.operand, hop_verdict_name(p->verdict),
+    hop_text_name(&out, a->common.operand);
+    hop_text_printf(&out, ": %s %s ", hop_verdict_name(p->verdict),
                     p->verdict == HOP_PROVED    ? "for all"
                     : p->verdict == HOP_REFUTED ? "by one of"
                                                 : "for the");

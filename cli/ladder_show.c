@@ -288,6 +288,8 @@ int ladder_show(const ladder *l)
     hop_text out = {0};
     write_table(&out, l);
     ladder_train_print(&out, l);
-    hop_text_printf(&out, "\nreport: %s\n", page);
+    hop_text_add(&out, "\nreport: ");
+    hop_text_name(&out, page);
+    hop_text_add(&out, "\n");
     return print_text(a, &out);
 }

@@ -327,7 +327,7 @@ hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err)
     if (s == HOP_OK) s = hop_file_read(&file, path, HOP_HF_MAX_BYTES, err);
     if (s != HOP_OK) return s;
     s = hop_json_parse(doc, (const char *)file.data, file.size, err);
-    hop_file_unmap(&file);
+    hop_file_free(&file);
     return s == HOP_OK ? s : hop_fail_in(err, s, path);
 }
 

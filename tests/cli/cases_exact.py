@@ -116,7 +116,7 @@ def exact_leaves_proofs_that_the_checker_accepts_and_broken_ones_that_it_refuses
     text = read(cnf).decode()
     write("easier.cnf", text[: text.rindex("\n", 0, len(text) // 2)] + "\n")
     one_line(judge("easier.cnf", cnf[:-4] + ".drat"), 1, "clauses, not")
-    one_line(judge("nowhere.cnf", cnf[:-4] + ".drat"), 1, "nowhere.cnf: cannot be read")
+    one_line(judge("nowhere.cnf", cnf[:-4] + ".drat"), 1, "nowhere.cnf: No such file")
 
 
 @case
