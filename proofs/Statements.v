@@ -7,7 +7,7 @@
 
 From Coq Require Import NArith.
 From mathcomp Require Import all_ssreflect.
-From Hopbound Require Import Model Conditions Numbers.
+From Hopbound Require Import Model Conditions Numbers Bridge Shapes.
 From Hopbound Require P1 P2 P4 P4prime P5 P6 P7 P7G P8 P9 P9b MoreHops Check Separations.
 
 (** ** What can be done *)
@@ -114,3 +114,39 @@ Theorem separation_three :
   (exists2 net : network, within %:768 [:: %:656; 0; 0; 0] (layers net) & solves %:50734 [:: %:25172; %:812] net) /\
   impossible %:50734 [:: %:25172; %:812] %:768 [:: %:656; %:656; %:656].
 Proof. exact: Separations.separation_three. Qed.
+
+(** ** The bridge: programs
+
+    Bridge.v defines a program (recurrences, and attention that folds keys into an accumulator, over one sequence), and
+    Shapes.v what they keep.  [fits M As mixers]: accumulators of M bits; states of A_e bits between the e-th attention and the next. *)
+
+(** What no network does no program does. *)
+Theorem bridge m fans M As (prog : program) : impossible m fans M As -> fits M As (mixers prog) -> ~ program_solves m fans prog.
+Proof. exact: Bridge.bridge. Qed.
+
+(** H heads of softmax attention of dimension d in p bits: M = H (d + 2) p. *)
+Theorem attention_bits H d p : #|heads H (softmax d p)| = 2 ^ (H * (d + 2) * p).
+Proof. exact: Shapes.attention_bits. Qed.
+
+(** State bits of a recurrence. *)
+Theorem state_bits H K V E N taps W p :
+  [/\ #|heads H (key_value K V p)| = 2 ^ (H * (K * V) * p),
+      #|heads H (normalised K V p)| = 2 ^ (H * (K * V + K) * p),
+      #|heads H (mlstm K V p)| = 2 ^ (H * (K * V + K + 1) * p) &
+      #|selective E N p| = 2 ^ (E * N * p)] /\
+  #|past taps E p| = 2 ^ (taps.-1 * E * p) /\ #|cache W E p| = 2 ^ (W.-1 * E * p).
+Proof. exact: Shapes.state_bits. Qed.
+
+(** A window (w rows and its own token; a short convolution) is a recurrence that keeps w rows. *)
+Theorem window_is_recurrence (D : Type) w (T : finType) (r0 : T) (row : D -> T) (out : seq T -> D -> D) xs :
+  mix1 xs (Recurrence (empty w r0) (slide row out)) = window w row out (nseq w r0) xs.
+Proof. exact: Shapes.window_is_recurrence. Qed.
+
+(** Accumulators that are split over chunks of keys are one accumulator of twice the bits. *)
+Theorem split_is_attention (D : Type) (T : finType) (init : T) add merge out (new : D -> bool) xs :
+  mix1 xs (@Attention D [finType of T * T] (init, init) (add_split init add merge new) (fun x a => out x (merge a.1 a.2)))
+  = split_attention init add merge out new [::] xs.
+Proof. exact: Shapes.split_is_attention. Qed.
+
+Theorem split_bits (T : finType) M : #|T| = 2 ^ M -> #|[finType of T * T]| = 2 ^ (2 * M).
+Proof. exact: Shapes.split_bits. Qed.
