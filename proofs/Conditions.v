@@ -4,6 +4,7 @@
     hop.  They say when a theorem applies.  Whoever trusts only the end, [impossible m fans M As], need not read them. *)
 
 From mathcomp Require Import all_ssreflect.
+From Hopbound Require Import Facts.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -55,3 +56,18 @@ Fixpoint P7G_holds M w e N k d g c p S (hops : seq hop) : bool :=
         (size hops * g + (x * d + 1) + (S + (x * (e.+1 * (N * hM)) + c * hM) + (p * w * hM + x * p * A)))
         0 (x * (N + c)) (x * p) (S + A) hops']
   else 2 ^ (d + g) < N ^ k.
+
+(** ** Being right now and then (P3) *)
+
+(** The prompt after z_L: z_(L-1) .. z_1, z_0, w. *)
+Definition rest := (seq (seq nat) * nat * seq nat)%type.
+
+(** The rest r asks for entry a of z_L, whatever z_L is. *)
+Definition asks m fans a (r : rest) := forall z, is_table (size_N m fans) z ->
+  valid m fans (z :: r.1.1) r.1.2 r.2 /\ answer m fans (z :: r.1.1) r.1.2 r.2 = nth 0 z a.
+
+Definition right_on m fans net (z : {ffun 'I_(size_N m fans) -> 'I_(size_N m fans)}) (r : rest) : bool :=
+  output net (prompt (table z :: r.1.1) r.1.2 r.2) == [:: answer m fans (table z :: r.1.1) r.1.2 r.2].
+
+(** How many functions from N to N differ from a given one at no more than E places. *)
+Definition ball N E := \sum_(i < E.+1) 'C(N, i) * N.-1 ^ i.

@@ -8,7 +8,7 @@
 From Coq Require Import NArith.
 From mathcomp Require Import all_ssreflect.
 From Hopbound Require Import Model Conditions Numbers Bridge Shapes.
-From Hopbound Require P1 P2 P4 P4prime P5 P6 P7 P7G P8 P9 P9b MoreHops Check Separations.
+From Hopbound Require P1 P2 P3 P4 P4prime P5 P6 P7 P7G P8 P9 P9b MoreHops Check Separations.
 
 (** ** What can be done *)
 
@@ -22,6 +22,17 @@ Proof. exact: P1.P1. Qed.
 (** Linear layers alone: Q state bits in all. *)
 Theorem P2 m fans M Q (N := size_N m fans) : 2 ^ Q < N ^ N -> impossible m fans M [:: Q].
 Proof. exact: P2.P2. Qed.
+
+(** How often they can be right.  W rests of a prompt, which ask for every entry of z_L equally often (c times each): of the
+    c N N^N prompts of these rests and all tables z_L, hits are answered right; with E = N D - 1 the share of hits is at
+    most 1 - D (1 - 2^Q ball N E / N^N). *)
+Theorem P3 m fans M Q E (N := size_N m fans) (net : network) (W : finType) (ask : W -> rest) (entry : W -> 'I_N) c
+    (hits := \sum_w #|[set z : {ffun 'I_N -> 'I_N} | right_on net z (ask w)]|) :
+  within M [:: Q] (layers net) ->
+  (forall w, asks m fans (entry w) (ask w)) ->
+  (forall a, #|[set w | entry w == a]| = c) ->
+  hits + c * (E.+1 * N ^ N) <= c * (N * N ^ N + E.+1 * (2 ^ Q * ball N E)).
+Proof. exact: P3.P3. Qed.
 
 (** One full layer alone, one hop. *)
 Theorem P5 m M : 2 ^ M < m ^ m -> impossible m [::] M [:: 0; 0].
