@@ -53,6 +53,7 @@ EDGES = [
     ("three_hops_LFLFL_160_P6", "A0", 0, 1), ("three_hops_LFLFL_160_P6", "A1", 288534701, 288534702),
     ("three_hops_LFLFL_160_P6", "n2", 0, -1), ("three_hops_FFF_160", "M", 0, 1), ("three_hops_FFF_160", "A0", 0, 1),
     ("three_hops_FFF_160", "A1", 0, 1), ("three_hops_FFLFL_160", "A2", 1, 2), ("four_hops_FFFF_160", "M", 0, 1),
+    ("two_hops_LFL_8", "M", 0, 1), ("two_hops_LFL_8", "c7", 0, 1), ("two_hops_LFL_8", "A0", 0, 1), ("two_hops_LFL_8", "A1", 0, 1),
     ("two_hops_LFL_160", "M", 0, 1), ("two_hops_LFL_160", "A0", 0, 1), ("two_hops_LFL_160", "A1", 1, 2),
     ("two_hops_LFL_160", "m", 0, -1), ("three_hops_LFLFL_160", "c6", 0, 1), ("three_hops_FLFL_160", "c6", 0, 1),
     ("three_hops_FLFL_160", "A0", 0, 1),
