@@ -8,7 +8,7 @@
 From Coq Require Import NArith.
 From mathcomp Require Import all_ssreflect.
 From Hopbound Require Import Model Conditions Numbers Bridge Shapes.
-From Hopbound Require P1 P2 P3 P4 P4prime P5 P6 P7 P7G P8 P9 P9b MoreHops Check Separations.
+From Hopbound Require P1 P2 P3 P4 P4prime P5 P6 P7 P7G P8 P9 P9b MoreHops Check Separations Programs.
 
 (** ** What can be done *)
 
@@ -161,3 +161,11 @@ Proof. exact: Shapes.split_is_attention. Qed.
 
 Theorem split_bits (T : finType) M : #|T| = 2 ^ M -> #|[finType of T * T]| = 2 ^ (2 * M).
 Proof. exact: Shapes.split_bits. Qed.
+
+(** The bridge, applied: two hops at n = 4,673; a head of 17 numbers of 16 bits between two states of 13 such numbers. *)
+Theorem no_program_LFL (D : Type) (embed : token -> D) (read : D -> nat)
+    (s1 s2 : vector 13 16) (step1 step2 : vector 13 16 -> D -> vector 13 16 * D)
+    (acc : heads 1 (softmax 17 16)) (add : D -> heads 1 (softmax 17 16) -> D -> heads 1 (softmax 17 16))
+    (out : D -> heads 1 (softmax 17 16) -> D) :
+  ~ program_solves %:173 [:: %:26] (Program embed [:: Recurrence s1 step1; Attention acc add out; Recurrence s2 step2] read).
+Proof. exact: Programs.no_program_LFL. Qed.
