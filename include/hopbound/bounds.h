@@ -60,7 +60,8 @@ typedef struct hop_arch {
 
 typedef struct hop_arch_options {
     int64_t number_bits; /* of one number in the accumulator */
-    bool declared;       /* a linear layer's state is what its mixer declares, else it has state_bits */
+    bool declared;       /* a linear layer's state is what its mixer declares, else it has state_bits; a
+                            window of W tokens keeps W-1 rows either way */
     int64_t state_bits;
 } hop_arch_options;
 
@@ -203,11 +204,11 @@ void hop_plans_free(hop_plan *plans, int count);
 /* ---- where the verdict changes ------------------------------------------------------------------ */
 
 /* Id, name, range, what it is. */
-#define HOP_UNKNOWN_LIST(X)                                                   \
-    X(N, "n", 1, (int64_t)1 << 59, "the length")                              \
-    X(STATE, "state", 0, (int64_t)1 << 50, "state bits of each linear layer") \
-    X(DIM, "dim", 1, 1 << 16, "numbers in a head")                            \
-    X(BITS, "bits", 1, 1024, "bits of a number")                              \
+#define HOP_UNKNOWN_LIST(X)                                                                     \
+    X(N, "n", 1, (int64_t)1 << 59, "the length")                                                \
+    X(STATE, "state", 0, (int64_t)1 << 50, "state bits of each linear layer, windows excepted") \
+    X(DIM, "dim", 1, 1 << 16, "numbers in a head")                                              \
+    X(BITS, "bits", 1, 1024, "bits of a number")                                                \
     X(FULL, "full", 0, 0, "full layers among as many layers, spread evenly")
 
 typedef enum hop_unknown {

@@ -8,9 +8,10 @@
 static hop_status state_bits(const hop_mixer_ops *ops, const hop_mixer_config *c, const hop_arch_options *o,
                              int64_t *bits, hop_error *err)
 {
-    int64_t seen = ops->kind == HOP_MIXER_WINDOW ? c->option[HOP_OPTION_window] - 1 : 1;
+    bool window = ops->kind == HOP_MIXER_WINDOW; /* its rows are its state, whatever is said of states */
+    int64_t seen = window ? c->option[HOP_OPTION_window] - 1 : 1;
     *bits = o->state_bits;
-    if (o->declared && __builtin_mul_overflow(hop_mixer_state_floats(ops, c, seen), o->number_bits, bits))
+    if ((o->declared || window) && __builtin_mul_overflow(hop_mixer_state_floats(ops, c, seen), o->number_bits, bits))
         return hop_fail(err, HOP_ERANGE, "%s: a state of more than 2^63 bits", ops->name);
     return HOP_OK;
 }

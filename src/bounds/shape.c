@@ -28,7 +28,6 @@ static void add_full(hop__shape *s, const hop_arch_layer *l, int64_t times)
     s->dim = larger(s->dim, l->dim);
     s->bits = larger(s->bits, l->number_bits);
     keep_largest(&s->reply, l->heads, l->dim + 2, l->number_bits);
-    keep_largest(&s->one_function, l->heads, l->dim + 1, l->number_bits);
     keep_largest(&s->width, l->heads, l->dim, l->number_bits);
 }
 
@@ -80,5 +79,4 @@ void hop__shape_clear(hop__shape *s)
     fmpz_clear(&s->largest);
     fmpz_clear(&s->reply);
     fmpz_clear(&s->width);
-    fmpz_clear(&s->one_function);
 }
