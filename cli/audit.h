@@ -22,6 +22,7 @@ typedef struct audit_layer {
     bool chunked;                 /* the window is a chunk: attention begins anew at its end */
     bool borrows;                 /* attends to rows that another layer keeps */
     int64_t heads, qk_dim, v_dim; /* of attention; 0: it has none */
+    int64_t reply_dim;            /* numbers that a softmax sums up, if more than v_dim */
     int64_t row;                  /* numbers kept for a token */
     int64_t window;               /* tokens seen; 0: no window */
     int64_t state, conv;          /* numbers carried by the recurrence and by short convolutions */

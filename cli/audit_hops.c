@@ -37,15 +37,30 @@ static hop_layer_kind theorems_kind(audit_kind kind, int64_t state_bits)
     }
 }
 
+/* Of one number: a recurrent state has a type of its own. Other caches are taken to be as wide as attention's
+ * numbers, as all activations are. */
+static int64_t number_bits(const audit_hops *h, const audit *u, audit_kind kind)
+{
+    return kind == AUDIT_RECURRENT ? u->state.bytes * 8 : h->bits;
+}
+
+/* Numbers that a token hands on through a window: its values, the smaller part of a row. */
+static int64_t written(const audit_layer *l)
+{
+    int64_t both = l->qk_dim + l->v_dim;
+    return both ? l->row * l->v_dim / both : 0;
+}
+
 static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audit_layer *l,
                       int64_t state_bits)
 {
     if (theorems_kind(kind, state_bits) == HOP_LAYER_LINEAR && state_bits == 0) kind = AUDIT_LOCAL;
     hop_arch_layer new = {.kind = theorems_kind(kind, state_bits),
                           .repeat = 1,
-                          .number_bits = h->bits,
+                          .number_bits = number_bits(h, u, kind),
                           .state_bits = state_bits,
                           .forgets = kind == AUDIT_CHUNK};
+    if (kind == AUDIT_WINDOW) new.heads = 1, new.dim = written(l);
     if (kind == AUDIT_RECURRENT && u->plan.linear.key_rows > 0) {
         new.rows = u->plan.linear.key_rows, new.row_numbers = u->plan.linear.row_numbers / 2;
         new.spread = true;
@@ -54,6 +69,7 @@ static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audi
         new.heads = l->heads;
         new.dim = l->v_dim;
         new.key_dim = l->qk_dim;
+        new.reply_dim = l->reply_dim;
         h->full++;
     }
     if (new.kind == HOP_LAYER_LINEAR || new.kind == HOP_LAYER_BOTH) h->linear++;

@@ -39,6 +39,7 @@ static void write_attention(hop_json_writer *w, const char *key, const hop_hf_at
     if (!mla) hop_json_integer(w, "kv_heads", a->kv_heads);
     hop_json_integer(w, mla ? "qk_head_dim" : "head_dim", a->qk_dim);
     if (mla || a->v_dim != a->qk_dim) hop_json_integer(w, "v_head_dim", a->v_dim);
+    if (a->reply_dim > a->v_dim) hop_json_integer(w, "reply_dim", a->reply_dim);
     hop_json_known(w, "cache_elems_per_token", a->cache_elems, a->cache_elems > 0);
     hop_json_string(w, "cache_dtype", cache->dtype);
     hop_json_string(w, "cache_dtype_is", cache->how);

@@ -33,6 +33,7 @@ static hop_status size_layers(audit *u, hop_error *err)
             l->heads = a->heads;
             l->qk_dim = a->qk_dim;
             l->v_dim = a->v_dim;
+            l->reply_dim = a->reply_dim;
             l->row = a->cache_elems ? a->cache_elems : a->kv_heads * (a->qk_dim + a->v_dim);
         }
         if (strchr("LHh", l->letter)) {

@@ -38,10 +38,12 @@ typedef struct hop_arch_layer {
     hop_layer_kind kind;
     int64_t repeat;
     int64_t heads, dim;  /* full: H, d (of the values); linear: a token writes H·d numbers, 0: not counted */
-    int64_t number_bits; /* p: bits of one number, in the accumulator */
+    int64_t number_bits; /* p: bits of one number: in the accumulator; linear: in the state */
     int64_t state_bits;  /* linear: S, all that crosses a cut; 0: mixes no tokens */
     int64_t block;       /* other: B of (B,k)-sparse attention; 0: something else */
     int64_t key_dim;     /* full: of queries and keys; 0: the same as dim */
+    int64_t reply_dim;   /* full: numbers of the vector that one softmax sums up, where they are more than the
+                            dim that values are known to have: M counts them; 0: dim */
     int64_t rows, row_numbers; /* linear: its state can be read as a table of so many rows, each with a code
                                   of up to so many bits; 0: not known to */
     bool spread;    /* rows: over all heads, and several layers may hold one table; else one layer holds it,

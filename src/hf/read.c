@@ -238,6 +238,17 @@ static void read_context(hop__hf *r)
     if (p->context_assumed) hop__hf_assume(r, "max_position_embeddings = %lld", (long long)p->context);
 }
 
+/* Embeddings may have more rows than there are words; none of them is out of reach. */
+static void read_vocabulary(hop__hf *r)
+{
+    const int64_t most = (int64_t)1 << 40;
+    int64_t words = hop__hf_range(r, "vocab_size|n_vocab", 1, most, 0);
+    int64_t padded = hop__hf_range(r, "padded_vocab_size", 1, most, 0);
+    int64_t unit = hop__hf_range(r, "pad_vocab_size_multiple", 1, most, 1);
+    words = (words + unit - 1) / unit * unit;
+    r->plan->vocabulary = words > padded ? words : padded;
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static void make_plan(hop__hf *r)
@@ -251,11 +262,13 @@ static void make_plan(hop__hf *r)
     if (hop__hf_any(p, "LHh")) (r->family->linear ? r->family->linear : hop__hf_linear_by_keys)(r);
     if (hop__hf_any(p, "FSHhC")) (r->family->attention ? r->family->attention : hop__hf_attention_usual)(r);
     if (!hop__hf_any(p, "Sh")) p->sliding = (hop_hf_attention){0};
+    hop__hf_widen_replies(r);
     p->sparse_block = hop__hf_range(r, "sparse_attention_config.sparse_block_size", 1, HOP__HF_MAX_SIZE, 0);
     p->hidden = hop__hf_hidden_if_known(r);
     share_caches(r);
     read_dtypes(r);
     read_context(r);
+    read_vocabulary(r);
     if (r->family == &unknown_family || r->family == &kimi_family) refuse_foreign_class(r);
 }
 

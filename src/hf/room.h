@@ -114,6 +114,8 @@ void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t
 /* .. which can be read as a table by so many keys in each of these heads, if they are convolved; values:
  * numbers of a row. */
 void hop__hf_table(hop__hf *r, int64_t heads, int64_t keys, int64_t values);
+/* What a softmax sums up where that is more than a head's values, once those are known. */
+void hop__hf_widen_replies(hop__hf *r);
 /* a*b of sizes; a failure when absurd. */
 int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b);
 
