@@ -26,6 +26,7 @@ typedef struct audit_layer {
     int64_t row;                  /* numbers kept for a token */
     int64_t window;               /* tokens seen; 0: no window */
     int64_t state, conv;          /* numbers carried by the recurrence and by short convolutions */
+    int64_t conv_before;          /* of `conv`, what stands before attention in a layer that only attends */
 } audit_layer;
 
 /* A network of this program has its task's sizes beside it: what the theorems say of it there, in one pass.

@@ -96,15 +96,31 @@ static void see_window(audit_hops *h, const audit *u, const audit_layer *l, int6
     if (l->sparse) h->layers[h->arch.count - 1].block = u->plan.sparse_block;
 }
 
+/* Short convolutions around attention, which are in no construction: queries do not pass them. */
+static void see_convolution(audit_hops *h, const audit *u, const audit_layer *l, int64_t numbers)
+{
+    if (!numbers) return;
+    add_layer(h, u, AUDIT_CONVOLUTION, l, numbers * u->conv.bytes * 8);
+    h->layers[h->arch.count - 1].forgets = true;
+}
+
 static void see_layer(audit_hops *h, const audit *u, const audit_layer *l)
 {
     int64_t state = (l->state * u->state.bytes + l->conv * u->conv.bytes) * 8;
     audit_kind recurrence = l->state ? AUDIT_RECURRENT : AUDIT_CONVOLUTION;
     switch (l->letter) {
-    case 'F': add_layer(h, u, AUDIT_FULL, l, 0); break;
+    case 'F':
+        see_convolution(h, u, l, l->conv_before);
+        add_layer(h, u, AUDIT_FULL, l, 0);
+        see_convolution(h, u, l, l->conv - l->conv_before);
+        break;
     case 'C': add_layer(h, u, AUDIT_CROSS, l, 0); break;
     case 'L': add_layer(h, u, recurrence, l, state); break;
-    case 'S': see_window(h, u, l, 0); break;
+    case 'S':
+        see_convolution(h, u, l, l->conv_before);
+        see_window(h, u, l, 0);
+        see_convolution(h, u, l, l->conv - l->conv_before);
+        break;
     case 'h': see_window(h, u, l, state); break;
     case 'H':
         add_layer(h, u, u->plan.in_sequence ? AUDIT_FULL : AUDIT_BESIDE, l, u->plan.in_sequence ? 0 : state);
@@ -247,8 +263,8 @@ const hop_bound *audit_first(const audit_hops *h, int *hops)
 hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, int searched, hop_error *err)
 {
     *h = (audit_hops){.bits = a->bits.integer};
-    h->layers = calloc(2 * (size_t)u->plan.count + 1, sizeof *h->layers);
-    h->kinds = calloc(2 * (size_t)u->plan.count + 1, sizeof *h->kinds);
+    h->layers = calloc(3 * (size_t)u->plan.count + 1, sizeof *h->layers);
+    h->kinds = calloc(3 * (size_t)u->plan.count + 1, sizeof *h->kinds);
     if (!h->layers || !h->kinds) {
         audit_hops_free(h);
         return hop_fail(err, HOP_ENOMEM, "out of memory");

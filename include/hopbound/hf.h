@@ -56,6 +56,8 @@ typedef struct hop_hf_attention {
     int64_t reply_dim;       /* numbers that one softmax may have to sum up, if more than v_dim: the latent
                                 vector of MLA in absorbed form, two heads' values of differential attention */
     int64_t cache_elems;     /* numbers kept for a token; 0: differs from layer to layer */
+    int64_t conv_before, conv_after; /* numbers that short convolutions in the layer keep, of keys and values,
+                                        and of what comes out; 0: it has none */
 } hop_hf_attention;
 
 /* The recurrence of one layer. */

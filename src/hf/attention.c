@@ -210,6 +210,23 @@ void hop__hf_attention_mimo(hop__hf *r)
 #undef OTHER
 }
 
+/* Keys and values pass short convolutions before attention; its output, and that of the MLP, pass others
+ * after it. */
+static void convolve(hop__hf *r, hop_hf_attention *a, int64_t taps)
+{
+    a->conv_before = hop__hf_mul(r, 2 * hop__hf_mul(r, a->kv_heads, a->qk_dim), taps - 1);
+    a->conv_after = hop__hf_mul(r, 2 * hop__hf_hidden(r), taps - 1);
+}
+
+void hop__hf_attention_inkling(hop__hf *r)
+{
+    int64_t taps = hop__hf_size(r, "conv_kernel_size|sconv_kernel_size", 0);
+    hop__hf_attention_mimo(r);
+    convolve(r, &r->plan->attention, taps);
+    convolve(r, &r->plan->sliding, taps);
+    strcpy(r->plan->remark, "short convolutions of keys, values and outputs around every layer's attention");
+}
+
 /* Global layers have wider heads, and fewer key heads where keys serve as values. */
 void hop__hf_attention_gemma4(hop__hf *r)
 {

@@ -98,13 +98,24 @@ static int64_t layer_count(hop__hf *r)
 
 /* ---- what follows from the letters --------------------------------------------------------- */
 
+/* A "hybrid" layer of these has no recurrence beside its attention. */
+static void attend_only(hop_hf_plan *p)
+{
+    for (int64_t i = 0; i < p->count; i++) {
+        char *letter = &p->layers[i].letter;
+        *letter = *letter == 'H' ? 'F' : *letter == 'h' ? 'S' : *letter;
+    }
+}
+
 /* Rules of some families that hold whatever the lists say. */
 static void overrule(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
     bool local = hop__hf_named(r->family->names, "recurrent_gemma");
-    p->index_topk = hop__hf_range(r, "index_topk", 1, INT64_MAX / 2, p->index_topk);
+    p->index_topk = hop__hf_range(r, "index_topk|indexer_budget", 1, INT64_MAX / 2, p->index_topk);
     bool picks = p->index_topk && r->family->attention != hop__hf_attention_deepseek_v4;
+    if (r->family->attention == hop__hf_attention_inkling) attend_only(p);
+    if (picks && hop__hf_any(p, "HC")) hop__hf_unknown_rule(r, "index_topk");
     for (int64_t i = 0; i < p->count; i++) {
         if (p->layers[i].letter != 'F' || !(local || picks)) continue;
         p->layers[i].letter = 'S';

@@ -124,7 +124,7 @@ int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b);
 /* clang-format off */
 #define HOP__HF_ATTENTION_LIST(X)                                                                             \
     X(usual) X(latent) X(latent_given) X(minicpm3) X(doubled) X(falcon) X(mpt) X(chatglm) X(mimo)  \
-    X(gemma4) X(deepseek_v4) X(fla) X(mamba_ssm)
+    X(gemma4) X(deepseek_v4) X(inkling) X(fla) X(mamba_ssm)
 #define HOP__HF_LINEAR_LIST(X)                                                                                \
     X(by_keys) X(gdn) X(olmo_hybrid) X(kda) X(bailing) X(lightning) X(mamba) X(jamba) X(mamba2) X(mamba_ssm)  \
     X(rg_lru) X(conv) X(xlstm) X(rwkv4) X(rwkv) X(rwkv7) X(expanded) X(fla_gdn) X(hgrn) X(hgrn2) X(gsa)
