@@ -176,7 +176,8 @@ static hop_status see_widths(audit_hops *h, const audit *u, const hop_question *
 {
     hop_reach own;
     hop_arch longer = for_p1(h);
-    if (!base->n || u->plan.tied) return HOP_OK;
+    if (u->plan.tied) return HOP_OK;
+    if (!base->n) return hop_tables_held(&h->arch, &h->held, err);
     hop_status s = hop_reach_find(&own, &longer, base->n, true, base->progress, err);
     if (s != HOP_OK) return s;
     if (own.able == h->able && h->able > 0 && h->able >= h->reach.able) {
@@ -202,6 +203,20 @@ static hop_status find_reach(audit_hops *h, const audit *u, const hop_question *
     return h->reach.why_able ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");
 }
 
+double audit_ids(const hop_bound *b, int hops)
+{
+    double table = 1;
+    if (!b || !b->speaks_from) return 0;
+    if (!b->sizes) return pow(10, b->log10_n) / 2 - 1; /* all other tables together are no longer */
+    for (int l = 0; l < hops && b->sizes[l]; l++) table *= strtod(b->sizes[l], NULL);
+    return table;
+}
+
+bool audit_beyond(const audit *u, double ids)
+{
+    return u->plan.vocabulary > 0 && ids > (double)u->plan.vocabulary;
+}
+
 /* The theorem that speaks of the shortest length, if it speaks of this one. */
 static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
 {
@@ -221,6 +236,7 @@ static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
                                       : "no length is given");
     if (!h->reach.why_unable) return hop_fail(err, HOP_ENOMEM, "out of memory");
     h->reach.unable = hops;
+    h->unable_ids = audit_ids(best, hops);
     snprintf(h->reach.unable_by, sizeof h->reach.unable_by, "%s", best ? best->id : "");
     return HOP_OK;
 }

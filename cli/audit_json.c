@@ -1,6 +1,7 @@
 /* The audit as one JSON object. */
 #include "audit.h"
 
+#include <math.h>
 #include <string.h>
 
 static void text_or_null(hop_json_writer *w, const char *key, const char *s)
@@ -119,10 +120,16 @@ static void write_reach(hop_json_writer *w, const audit *u, const audit_hops *h)
     hop_json_known(w, "unable", r->unable, r->unable > 0);
     text_or_null(w, "unable_by", r->unable_by);
     hop_json_string(w, "why_unable", r->why_unable);
+    hop_json_number(w, "unable_ids", r->unable ? h->unable_ids : INFINITY);
+    hop_json_key(w, "unable_within_vocabulary");
+    if (r->unable && u->plan.vocabulary)
+        hop_json_put_bool(w, !audit_beyond(u, h->unable_ids));
+    else
+        hop_json_put_null(w);
 }
 
 /* Without a length a theorem says from where on it speaks, which is no verdict. */
-static void write_results(hop_json_writer *w, const hop_bounds *b, int64_t n)
+static void write_results(hop_json_writer *w, const hop_bounds *b, int hops, int64_t n)
 {
     hop_json_key(w, "results");
     hop_json_begin_array(w);
@@ -138,6 +145,7 @@ static void write_results(hop_json_writer *w, const hop_bounds *b, int64_t n)
         hop_json_string(w, "needs", r->needs);
         hop_json_string(w, "has", r->has);
         hop_json_string(w, "why", r->why);
+        hop_json_number(w, "ids", r->speaks_from ? audit_ids(r, hops) : INFINITY);
         hop_json_end_object(w);
     }
     hop_json_end_array(w);
@@ -176,7 +184,8 @@ static void write_hops(hop_json_writer *w, const audit *u, const audit_hops *h)
     write_reach(w, u, h);
     hop_json_known(w, "asked", h->asked, h->asked > 0);
     write_own(w, &u->own);
-    write_results(w, h->bounds, u->n);
+    write_results(w, h->bounds, h->asked, u->n);
+    write_supposed(w);
     hop_json_key(w, "words");
     hop_json_begin_array(w);
     for (int i = 0; i < count; i++) {
@@ -203,6 +212,7 @@ int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
     write_counts(&w, p);
     text_or_null(&w, "dtype", p->dtype);
     hop_json_known(&w, "hidden_size", p->hidden, p->hidden > 0);
+    hop_json_known(&w, "vocabulary", p->vocabulary, p->vocabulary > 0);
     hop_json_known(&w, "context", p->context, p->context > 0);
     write_attention(&w, "attention", &p->attention, &u->cache);
     if (p->sliding.kind[0]) write_attention(&w, "attention_sliding", &p->sliding, &u->cache);

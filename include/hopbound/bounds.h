@@ -90,6 +90,14 @@ typedef struct hop_question {
 typedef enum hop_answer { HOP_ANSWER_IMPOSSIBLE, HOP_ANSWER_POSSIBLE, HOP_ANSWER_SILENT } hop_answer;
 const char *hop_answer_name(hop_answer a); /* "impossible", "possible", "silent" */
 
+/* A verdict never stands without what it supposes, which is said here once: impossible is said of any weights
+ * of networks that are so, possible of weights that are known where this holds. */
+#define HOP_BOUNDS_MODEL \
+    "causal, in one pass, with partial softmaxes and states of p-bit numbers; MLPs and positions are free"
+#define HOP_BOUNDS_IDEALISED                                                                            \
+    "activations are float32, positions are read from tables, no rotary embedding, norm or cap on "     \
+    "logits is in the way, and MLPs and the vocabulary are large enough"
+
 /* A condition of a theorem, and whether it holds here. */
 typedef struct hop_hypothesis {
     const char *text;
@@ -157,7 +165,7 @@ hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool width
 void hop_reach_free(hop_reach *r);
 
 /* The shortest prompt of which one table no longer fits all states together: N log2 N > Q, one hop. From
- * there on a hop needs a full layer, whatever the weights (P2). "1234", or "10^20.3"; "" where there are no
+ * there on a hop over such a table needs a full layer, for any weights (P2). "1234", or "10^20.3"; "" where there are no
  * states, or layers that no theorem covers. HOP_EDOMAIN, HOP_ENOMEM. */
 hop_status hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n, hop_error *err);
 
