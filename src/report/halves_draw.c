@@ -8,7 +8,7 @@
 #define HEAD   50.0
 #define ROW    26.0
 #define GAP    14.0
-#define LEGEND 60.0
+#define LEGEND 76.0
 
 static void draw_row(hop_text *out, const hop__half_row *row, double y)
 {
@@ -44,16 +44,15 @@ static void draw_legend(hop_text *out, const hop_ladder_page *page, double y)
 {
     char model[200];
     hop__svg_line(out, "hair", LEFT, y + 0.5, WIDTH - LEFT, y + 0.5);
-    hop__svg_rich(out, "small soft", LEFT, y + 18,
-                  "F: full attention. L: a linear layer of any kind; a raised number: so many in a row. "
-                  "/{n}: tokens of "
-                  "the prompt. Above the line: built,");
-    hop__svg_rich(out, "small soft", LEFT, y + 34,
-                  "and proved on every input from the weights in the file. Below: impossible for any weights of "
-                  "these widths, here or "
-                  "from the /{n} given on.");
+    static const char *const lines[] = {
+        "F: full attention. L: a linear layer of any kind; a raised number: so many in a row. /{n}: tokens of the "
+        "prompt.",
+        "Above the line: built, and proved on every input from the weights in the file.",
+        "Below: impossible for any weights of these widths, here or from the /{n} given on.",
+    };
+    for (int i = 0; i < 3; i++) hop__svg_rich(out, "small soft", LEFT, y + 18 + 16 * i, lines[i]);
     snprintf(model, sizeof model, "Any weights: %s.", page->model ? page->model : "");
-    hop__svg_plain(out, "small soft", LEFT, y + 50, model, 0);
+    hop__svg_plain(out, "small soft", LEFT, y + 66, model, 0);
 }
 
 void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone)
