@@ -78,6 +78,12 @@ int print_json(const common_args *a, hop_json_writer *w);
 #define ANSWER_SIZE 48
 void print_answer(char out[ANSWER_SIZE], int64_t answer);
 
+/* What verdicts suppose (supposed.c): the networks that "any weights" is about, and what is left aside where
+ * weights are known; a paragraph each, and `model` and `idealised` of an object. */
+void say_any_weights(hop_text *out);
+void say_known_weights(hop_text *out, const char *verdict); /* "possible", "proved", .. */
+void write_supposed(hop_json_writer *w);
+
 /* log10 of a length as it is printed, "38215" or "10^22.10"; NaN, which JSON has as null: there is none. */
 double length_log10(const char *text);
 

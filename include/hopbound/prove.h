@@ -45,7 +45,8 @@ typedef struct hop_margin {
     int64_t addresses;  /* different queries that had to be looked at */
     double score_gap;   /* right token's score minus the best wrong one's, at least */
     double wrong_mass;  /* attention on all wrong tokens together, at most */
-    double clip_margin; /* how far every hidden unit stays from changing sides, at least */
+    double clip_margin; /* how far every hidden unit stays from changing sides, at least; below 0: some may be
+                           on either side, which the bounds allow for and the verdict does not look at */
     double code_error;  /* how far the register is from the exact code afterwards, at most */
 } hop_margin;
 

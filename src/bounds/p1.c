@@ -29,6 +29,7 @@ hop__need hop__need_of(int hops, hop__bits bits)
                        .value = bits.code,
                        .bits = significant + 8,
                        .state = bits.code,
+                       .state_p = significant + 8,
                        .width = hops + 2 + bits.stream};
 }
 
@@ -41,6 +42,7 @@ hop__need hop__need_of_registers(int hops, hop__bits bits)
                        .value = bits.code,
                        .bits = FLOAT_BITS,
                        .state = bits.first,
+                       .state_p = FLOAT_BITS,
                        .width = hops + 3 + bits.stream + bits.registers};
 }
 
@@ -66,6 +68,12 @@ static int64_t bits_of(const hop_arch_layer *l)
     return is_full(l) ? l->number_bits : 0;
 }
 
+static int64_t state_p_of(const hop_arch_layer *l)
+{
+    bool linear = l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_BOTH;
+    return linear && l->state_bits > 0 ? l->number_bits : 0;
+}
+
 /* Numbers that a linear layer takes from one token to the next: no more than its state holds, and no more
  * than a token writes, where that is known. */
 static int64_t carried(const hop_arch_layer *l)
@@ -83,7 +91,8 @@ bool hop__full_serves(const hop_arch_layer *l, const hop__need *need)
 static bool linear_serves(const hop_arch_layer *l, const hop__need *need)
 {
     bool carries = (l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_BOTH) && l->state_bits > 0;
-    return carries && !l->forgets && carried(l) >= need->state;
+    return carries && !l->forgets && carried(l) >= need->state &&
+           l->number_bits >= need->state_p;
 }
 
 /* ---- counting ------------------------------------------------------------------------------------ */
@@ -151,6 +160,7 @@ static const struct demand {
     {"value dimension", "", offsetof(hop__need, value), value_of},
     {"p", "", offsetof(hop__need, bits), bits_of},
     {"a linear state of", " numbers", offsetof(hop__need, state), carried},
+    {"p in a linear state", "", offsetof(hop__need, state_p), state_p_of},
     {"residual width", "", offsetof(hop__need, width), NULL},
 };
 #define DEMANDS ((int)(sizeof demands / sizeof *demands))
