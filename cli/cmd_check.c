@@ -11,21 +11,32 @@ typedef struct check_args {
 
 /* ---- reports ------------------------------------------------------------------------------------- */
 
-static int report_json(const common_args *a, const hop_check *c, double seconds)
+/* "certificates": one a line, as they are read. */
+static void add_certificate(void *ctx, int64_t line, const hop_check *c)
 {
-    hop_json_writer w = {0};
-    hop_json_begin_object(&w);
-    hop_json_boolean(&w, "valid", c->valid);
-    hop_json_string(&w, "why", c->why);
-    hop_json_boolean(&w, "rounding", c->rounding);
-    hop_json_string(&w, "kind", c->kind[0] ? c->kind : NULL);
-    hop_json_number(&w, "margin", c->margin);
-    hop_json_number(&w, "spread", c->spread);
-    hop_json_integer(&w, "passes", c->passes);
-    hop_json_string(&w, "file", a->operand);
-    hop_json_number(&w, "seconds", seconds);
-    hop_json_end_object(&w);
-    return print_json(a, &w);
+    hop_json_writer *w = ctx;
+    hop_json_begin_object(w);
+    hop_json_integer(w, "line", line);
+    hop_json_string(w, "by", c->by[0] ? c->by : NULL);
+    hop_json_boolean(w, "valid", c->valid);
+    hop_json_string(w, "why", c->why);
+    hop_json_end_object(w);
+}
+
+/* The rest of the object. */
+static int report_json(const common_args *a, const hop_check *c, double seconds, hop_json_writer *w)
+{
+    hop_json_boolean(w, "valid", c->valid);
+    hop_json_string(w, "why", c->why);
+    hop_json_boolean(w, "rounding", c->rounding);
+    hop_json_string(w, "kind", c->kind[0] ? c->kind : NULL);
+    hop_json_number(w, "margin", c->margin);
+    hop_json_number(w, "spread", c->spread);
+    hop_json_integer(w, "passes", c->passes);
+    hop_json_string(w, "file", a->operand);
+    hop_json_number(w, "seconds", seconds);
+    hop_json_end_object(w);
+    return print_json(a, w);
 }
 
 static int report_text(const common_args *a, const hop_check *c, double seconds)
@@ -42,10 +53,10 @@ static int report_text(const common_args *a, const hop_check *c, double seconds)
 }
 
 /* Rejected: one line on standard error, and with --json the object as well. */
-static int report(const common_args *a, const hop_check *c, double seconds)
+static int report(const common_args *a, const hop_check *c, double seconds, hop_json_writer *w)
 {
     int code = c->valid ? EXIT_DONE : c->rounding ? EXIT_UNDECIDED : EXIT_FAILED;
-    if (a->json.flag && report_json(a, c, seconds) != EXIT_DONE) return EXIT_FAILED;
+    if (a->json.flag && report_json(a, c, seconds, w) != EXIT_DONE) return EXIT_FAILED;
     if (!c->valid) return fail(a, code, "%.200s: %s", a->operand, c->why);
     return a->json.flag ? code : report_text(a, c, seconds);
 }
@@ -65,11 +76,6 @@ static int check_proof(const common_args *a, const hop_check_options *o, hop_che
     int stem = (int)strlen(a->operand) - (int)strlen(".drat");
     snprintf(formula, sizeof formula, "%.*s.cnf", stem, a->operand);
     return hop_check_drat(c, a->operand, a->second ? a->second : formula, o, err);
-}
-
-static int check_certificates(const common_args *a, const hop_check_options *o, hop_check *c, hop_error *err)
-{
-    return hop_check_certificates(c, a->operand, o, err);
 }
 
 /* By its name, or by its first word; a witness is JSON. */
@@ -95,19 +101,35 @@ static int check_witness(const common_args *a, const hop_check_options *o, hop_c
     return hop_check_witness(c, a->operand, a->second ? a->second : dir, o, err);
 }
 
+static int check_certificates(const common_args *a, const hop_check_options *o, hop_check *c, hop_error *err)
+{
+    hop_check_options each = *o;
+    hop_json_writer *w = o->ctx;
+    each.each = add_certificate;
+    hop_json_key(w, "certificates");
+    hop_json_begin_array(w);
+    int status = hop_check_certificates(c, a->operand, &each, err);
+    hop_json_end_array(w);
+    return status;
+}
+
 static int cmd_check(common_args *a)
 {
     hop_check c;
     hop_error err = {0};
-    hop_check_options o = {.progress = &a->progress};
+    hop_json_writer w = {0};
+    hop_check_options o = {.progress = &a->progress, .ctx = &w};
     int code = pool_open(a, &o.pool);
     if (code != EXIT_DONE) return code;
     double began = hop_now();
+    hop_json_begin_object(&w);
     hop_status s = (ends_in(a->operand, ".drat")  ? check_proof
                     : is_certificate(a->operand) ? check_certificates
                                                  : check_witness)(a, &o, &c, &err);
     hop_pool_free(o.pool);
-    return s == HOP_OK ? report(a, &c, hop_now() - began) : fail_error(a, &err);
+    code = s == HOP_OK ? report(a, &c, hop_now() - began, &w) : fail_error(a, &err);
+    hop_text_free(&w.text);
+    return code;
 }
 
 /* clang-format off */

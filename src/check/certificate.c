@@ -82,7 +82,7 @@ static bool malformed(reader *r, const char *what)
     return false;
 }
 
-static bool read_claim(reader *r, hop__claim *c)
+static bool read_claim(reader *r, hop__bound_claim *c)
 {
     hop__integers one;
     if (!take_word(r, "impossible")) return malformed(r, "it does not begin with `impossible`");
@@ -110,7 +110,7 @@ static bool read_way(reader *r, hop__way *w)
     return true;
 }
 
-static bool read_rest(reader *r, hop__claim *c, const hop__rule **rule)
+static bool read_rest(reader *r, hop__bound_claim *c, const hop__bound_rule **rule)
 {
     char by[MOST_WORD + 1] = "";
     size_t n = peek(r);
@@ -129,7 +129,7 @@ static bool read_rest(reader *r, hop__claim *c, const hop__rule **rule)
 /* ---- the verdict --------------------------------------------------------------------------------------- */
 
 /* Does the theorem speak of claims like this one? NULL, or why not. */
-static const char *does_not_fit(const hop__rule *rule, const hop__claim *c)
+static const char *does_not_fit(const hop__bound_rule *rule, const hop__bound_claim *c)
 {
     long hops = rule->hops ? rule->hops : rule->given < 0 ? c->given.count / 2 + 1 : c->fan.count + 1;
     long full = rule->full >= 0 ? rule->full : rule->nothing_first ? hops : hops - 1;
@@ -141,9 +141,10 @@ static const char *does_not_fit(const hop__rule *rule, const hop__claim *c)
     return NULL;
 }
 
-static void judge(hop_check *out, const hop__rule *rule, const hop__claim *c)
+static void judge(hop_check *out, const hop__bound_rule *rule, const hop__bound_claim *c)
 {
     const char *unfit = does_not_fit(rule, c);
+    snprintf(out->by, sizeof out->by, "%s", rule->by);
     out->valid = !unfit && rule->holds(c);
     if (out->valid)
         snprintf(out->why, sizeof out->why,
@@ -161,8 +162,8 @@ hop_status hop_check_certificate(hop_check *out, const char *line, size_t length
     reader r = {.at = line, .end = line + length, .room = (long)(length / 2) + 1};
     r.numbers = calloc((size_t)r.room, sizeof *r.numbers); /* an fmpz of zero bits is 0 */
     if (!r.numbers) return hop_fail(err, HOP_ENOMEM, "check: out of memory");
-    hop__claim c = {0};
-    const hop__rule *rule = NULL;
+    hop__bound_claim c = {0};
+    const hop__bound_rule *rule = NULL;
     if (read_claim(&r, &c) && read_rest(&r, &c, &rule))
         judge(out, rule, &c);
     else
@@ -181,26 +182,31 @@ static bool says_nothing(const char *line, size_t length)
     return i == length || line[i] == '#';
 }
 
+/* Takes a line's verdict into the file's. */
+static void add_verdict(hop_check *all, const hop_check *one, int64_t line)
+{
+    bool first = all->passes++ == 0;
+    if (!first && !all->valid) return;
+    int64_t passes = all->passes;
+    *all = *one;
+    all->passes = passes;
+    if (!one->valid) snprintf(all->why, sizeof all->why, "line %lld: %.360s", (long long)line, one->why);
+}
+
 static hop_status check_lines(hop_check *out, const hop_file *f, const hop_check_options *o, hop_error *err)
 {
     const char *text = (const char *)f->data, *end = text + f->size;
-    *out = (hop_check){.valid = false, .kind = "bound", .margin = NAN, .spread = NAN};
-    snprintf(out->why, sizeof out->why, "no certificate in it");
-    int64_t found = 0, number = 1;
+    *out = (hop_check){.kind = "bound", .why = "no certificate in it", .margin = NAN, .spread = NAN};
+    int64_t number = 1;
     for (const char *at = text; at < end; number++) {
         const char *stop = memchr(at, '\n', (size_t)(end - at));
         size_t length = (size_t)((stop ? stop : end) - at);
         if (!says_nothing(at, length)) {
-            char why[sizeof out->why - 40];
-            hop_status s = hop_check_certificate(out, at, length, err);
+            hop_check one;
+            hop_status s = hop_check_certificate(&one, at, length, err);
             if (s != HOP_OK) return s;
-            out->passes = ++found;
-            if (!out->valid) {
-                memcpy(why, out->why, sizeof why);
-                why[sizeof why - 1] = 0;
-                snprintf(out->why, sizeof out->why, "line %lld: %s", (long long)number, why);
-                return HOP_OK;
-            }
+            add_verdict(out, &one, number);
+            if (o && o->each) o->each(o->ctx, number, &one);
         }
         if (o && !hop_progress_tick(o->progress, "certificates", (double)(at - text), (double)f->size))
             return hop_fail(err, HOP_ESTOPPED, "stopped");

@@ -20,14 +20,14 @@ typedef struct hop__way {
 } hop__way;
 
 /* "No network of these widths solves the task at these sizes." */
-typedef struct hop__claim {
+typedef struct hop__bound_claim {
     const fmpz *m, *reply;
     hop__integers fan, state; /* n_1 .. n_{L-1}; A_0 .. A_F */
     hop__integers given;      /* the theorem's integers, without the way */
     hop__way way;
-} hop__claim;
+} hop__bound_claim;
 
-typedef struct hop__rule {
+typedef struct hop__bound_rule {
     const char *by;                           /* as the certificate calls it */
     const char *file;                         /* of proofs/, which has the theorem .. */
     const char *theorem;                      /* .. of this name */
@@ -36,10 +36,10 @@ typedef struct hop__rule {
     int given;                                /* integers; -1: x_0, and two a hop */
     bool way;                                 /* and a way */
     bool nothing_first;                       /* A_0 is 0 */
-    bool (*holds)(const hop__claim *c); /* the checker, to which all of this is known */
-} hop__rule;
+    bool (*holds)(const hop__bound_claim *c); /* the checker, to which all of this is known */
+} hop__bound_rule;
 
-const hop__rule *hop__rule_called(const char *by); /* NULL: there is none */
+const hop__bound_rule *hop__rule_called(const char *by); /* NULL: there is none */
 
 /* Do x draws from any class of at least q^t/2^A functions on t places take Y values (place, value)?
  * check_spread of proofs/Check.v. */

@@ -131,18 +131,6 @@ static bool levels_hold(const lines *c, hop__integers steps)
     return holds && fmpz_cmp(c->G, before) <= 0;
 }
 
-/* x·t <= 2^x */
-static bool enough_draws(const fmpz *x, const fmpz *xt)
-{
-    if (fmpz_cmp_ui(x, fmpz_bits(xt)) >= 0) return true;
-    fmpz_t power;
-    fmpz_init(power);
-    fmpz_one_2exp(power, fmpz_get_ui(x));
-    bool enough = fmpz_cmp(xt, power) <= 0;
-    fmpz_clear(power);
-    return enough;
-}
-
 /* The last inequality, A bits: E^t·(E+1)^(t·e) 2^A < (q·kap·t)^t·E^(t·e), e = s·Y - (E - K), K = t·q·D. */
 static bool sum_holds(const lines *c, const fmpz *A, const fmpz *q, const fmpz *Y, hop__terms *t)
 {
@@ -169,7 +157,8 @@ bool hop__spreads(const fmpz *A, const fmpz *t, const fmpz *q, const fmpz *x, co
         const fmpz *f = way->first.of;
         lines c = {f, f + 1, f + 2, f + 3, f + 4, x, t};
         holds = fmpz_sgn(c.kap) > 0 && fmpz_sgn(t) > 0 && fmpz_sgn(c.E) > 0 && fmpz_sgn(c.G) > 0 &&
-                fmpz_sgn(Y) > 0 && way->steps.count > 0 && enough_draws(x, hop__term_times(&terms, x, t)) &&
+                fmpz_sgn(Y) > 0 && way->steps.count > 0 &&
+                fmpz_cmp_ui(x, fmpz_bits(hop__term_times(&terms, x, t))) >= 0 && /* x·t < 2^x */
                 sum_holds(&c, A, q, Y, &terms) && levels_hold(&c, way->steps);
     }
     hop__terms_drop(&terms, 0);

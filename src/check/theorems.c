@@ -35,7 +35,7 @@ static bool ended(hop__terms *t, bool holds)
 /* ---- one inequality or two ----------------------------------------------------------------------- */
 
 /* 2^Q < N^N */
-static bool p2_holds(const hop__claim *c)
+static bool p2_holds(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -44,12 +44,12 @@ static bool p2_holds(const hop__claim *c)
     return ended(&t, hop__bits_below(c->state.of, N, N));
 }
 
-static bool p5_holds(const hop__claim *c)
+static bool p5_holds(const hop__bound_claim *c)
 {
     return fmpz_is_zero(&c->state.of[1]) && hop__bits_below(c->reply, c->m, c->m);
 }
 
-static bool p4_holds(const hop__claim *c)
+static bool p4_holds(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -59,7 +59,7 @@ static bool p4_holds(const hop__claim *c)
                          hop__bits_below(bits, TIMES(m, n), TIMES(n, V)));
 }
 
-static bool p7_holds(const hop__claim *c)
+static bool p7_holds(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -73,7 +73,7 @@ static bool p7_holds(const hop__claim *c)
                          hop__bits_below(bits, TIMES(m, n), TIMES(eg, Y)));
 }
 
-static bool p9_holds(const hop__claim *c)
+static bool p9_holds(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -93,7 +93,7 @@ static bool p9_holds(const hop__claim *c)
 
 /* ---- by draws -------------------------------------------------------------------------------------- */
 
-static bool p4_draws_hold(const hop__claim *c)
+static bool p4_draws_hold(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -107,7 +107,7 @@ static bool p4_draws_hold(const hop__claim *c)
                          hop__spreads(A, ts, q, x, S, &c->way));
 }
 
-static bool p8_holds(const hop__claim *c)
+static bool p8_holds(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -126,7 +126,7 @@ static bool p8_holds(const hop__claim *c)
                          hop__spreads(PLUS(PLUS(A0, TIMES(kqnu, M)), J1), TIMES(kq, x1), q, x, S, &c->way));
 }
 
-static bool p9_draws_hold(const hop__claim *c)
+static bool p9_draws_hold(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -161,14 +161,14 @@ static bool image_holds(const fmpz *N, const fmpz *s, const fmpz *x, const fmpz 
 }
 
 /* n_1 .. n_{L-1} of the hops that the certificate has. */
-static const fmpz *queries(hop__terms *t, const hop__claim *c)
+static const fmpz *queries(hop__terms *t, const hop__bound_claim *c)
 {
     const fmpz *W = hop__term_number(t, 1);
     for (long l = 0; 2 * l + 1 < c->given.count; l++) W = hop__term_times(t, W, &c->fan.of[l]);
     return W;
 }
 
-static bool p6_holds(const hop__claim *c)
+static bool p6_holds(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -196,7 +196,7 @@ static bool p6_holds(const hop__claim *c)
     return ended(&t, holds);
 }
 
-static bool p7g_holds(const hop__claim *c)
+static bool p7g_holds(const hop__bound_claim *c)
 {
     hop__terms t;
     t.used = 0;
@@ -224,13 +224,13 @@ static bool p7g_holds(const hop__claim *c)
 
 /* ---- which is which ------------------------------------------------------------------------------------ */
 
-const hop__rule *hop__rule_called(const char *by)
+const hop__bound_rule *hop__rule_called(const char *by)
 {
-    static const hop__rule rules[] = {
+    static const hop__bound_rule rules[] = {
         {"P2", "P2.v", "P2", 0, 0, 0, false, false, p2_holds},
         {"P4", "P4.v", "P4", 2, 1, 1, false, false, p4_holds},
         {"P4'", "P4prime.v", "P4'", 2, 1, 6, true, false, p4_draws_hold},
-        {"P5", "P2.v", "P5", 1, 1, 0, false, true, p5_holds},
+        {"P5", "P5.v", "P5", 1, 1, 0, false, true, p5_holds},
         {"P6", "P6.v", "P6", 0, -1, -1, false, false, p6_holds},
         {"P7", "P7.v", "P7", 2, 2, 6, false, true, p7_holds},
         {"P7G", "P7G.v", "P7G", 0, -1, -1, false, true, p7g_holds},
