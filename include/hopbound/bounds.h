@@ -105,6 +105,8 @@ typedef struct hop_certificate {
     const char *text; /* all of it, the line that hop_check_certificate takes */
 } hop_certificate;
 
+/* How an impossibility is known: "machine-checked", or "on paper". */
+const char *hop_proof_name(bool machine_checked);
 /* A file for coqc with the closed theorem. */
 void hop_certificate_coq(hop_text *out, const hop_certificate *c);
 
@@ -156,6 +158,7 @@ typedef struct hop_reach {
     int unable;                    /* 0: none proved impossible at this length */
     int fit;                       /* hops that can be posed at this length; HOP_MAX_HOPS without one */
     char able_by[8], unable_by[8]; /* ids */
+    bool machine_checked;          /* unable: by a theorem with a certificate */
     /* What `able` (where that is 0, able_by_layers) asks at this length of a head's keys, of p, and of the
      * residual stream. */
     int64_t needs_dim, needs_bits, needs_width;
@@ -266,6 +269,7 @@ typedef struct hop_separation_row {
     int64_t full_layers, linear_layers; /* in it */
     hop_answer answer;                  /* at these sizes */
     char theorem[8];                    /* that says so; when silent, the one that speaks first. "": none */
+    bool machine_checked;               /* what it says is impossible, here or from speaks_from on */
     char speaks_from[32];               /* impossible at this width from here on; "": not known */
     double log10_n;
     char needs[160], has[160]; /* the theorem's inequality */

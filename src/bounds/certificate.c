@@ -7,6 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *hop_proof_name(bool machine_checked)
+{
+    return machine_checked ? "machine-checked" : "on paper";
+}
+
 void hop__proof_clear(hop__proof *p)
 {
     for (int i = 0; i < HOP__PROOF_INTEGERS; i++) fmpz_clear(&p->of[i]);
