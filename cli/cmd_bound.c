@@ -191,9 +191,9 @@ static const opt_group GROUPS[] = {
 };
 static const example EXAMPLES[] = {
     {"hopbound bound --hops 2 --pattern \"L F L\" --heads 1 --dim 8 --bits 16 --mixer linear",
-     "One full layer between two linear ones: two hops are impossible from n = 18818 on."},
+     "One full layer between two linear ones: two hops are impossible from n = 18755 on."},
     {"hopbound bound --hops 3 --pattern \"L F L F L\" --heads 1 --dim 8 --bits 16 --mixer linear",
-     "Three hops: P8 with its sizes, from n = 9241157864 on; T2 begins at 10^34524.5."},
+     "Three hops: P8 with its sizes, from n = 9166097730 on; T2 begins at 10^34524.5."},
     {"hopbound bound --hops auto --pattern \"(gdn^3 full)^2\" --heads 4 --dim 64 --n 100000",
      "What is possible, what is not, what is open and what can be posed at all, at that length."},
     {"hopbound bound --hops 8 --pattern \"(gdn^3 F)^12\" --heads 16 --dim 128 --n 128k --solve full",
