@@ -157,7 +157,7 @@ static void search(seeker *s, const double *first)
         s->left = kept - (share - s->left);
     }
     int found = s->left; /* when the best was found, or the starts were done */
-    int patience = s->theorem->draws ? PATIENCE * 2 / 3 : PATIENCE;
+    int patience = s->theorem->draws ? PATIENCE / 2 : PATIENCE;
     double before = s->lowest;
     for (int i = 0; s->lowest < HOP__NOWHERE && found - s->left < patience && going_on(s); i++) {
         double far = i % 3 == 0 ? 0.4 : i % 3 == 1 ? 0.15 : 0.05;
