@@ -237,6 +237,7 @@ static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
     if (!h->reach.why_unable) return hop_fail(err, HOP_ENOMEM, "out of memory");
     h->reach.unable = hops;
     h->unable_ids = audit_ids(best, hops);
+    h->reach.machine_checked = best && best->certificate;
     snprintf(h->reach.unable_by, sizeof h->reach.unable_by, "%s", best ? best->id : "");
     return HOP_OK;
 }

@@ -119,6 +119,10 @@ static void write_reach(hop_json_writer *w, const audit *u, const audit_hops *h)
     hop_json_string(w, "why_able_if_wide", r->why_able);
     hop_json_known(w, "unable", r->unable, r->unable > 0);
     text_or_null(w, "unable_by", r->unable_by);
+    if (r->unable)
+        hop_json_boolean(w, "machine_checked", r->machine_checked);
+    else
+        hop_json_null(w, "machine_checked");
     hop_json_string(w, "why_unable", r->why_unable);
     hop_json_number(w, "unable_ids", r->unable ? h->unable_ids : INFINITY);
     hop_json_key(w, "unable_within_vocabulary");
@@ -140,6 +144,10 @@ static void write_results(hop_json_writer *w, const hop_bounds *b, int hops, int
         bool speaks = n || r->answer != HOP_ANSWER_IMPOSSIBLE;
         hop_json_string(w, "verdict", hop_answer_name(speaks ? r->answer : HOP_ANSWER_SILENT));
         hop_json_boolean(w, "applies", r->applies);
+        if (n && r->answer == HOP_ANSWER_IMPOSSIBLE)
+            hop_json_boolean(w, "machine_checked", r->certificate != NULL);
+        else
+            hop_json_null(w, "machine_checked");
         text_or_null(w, "speaks_from_n", r->speaks_from);
         hop_json_number(w, "log10_n", r->log10_n);
         hop_json_string(w, "needs", r->needs);

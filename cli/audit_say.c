@@ -137,8 +137,9 @@ static void say_unable(hop_text *t, const audit *u, const audit_hops *h)
     hop_text_add(t, "At ");
     say_things(t, u->n, "token");
     if (h->reach.unable)
-        hop_text_printf(t, " %d hop%s proved impossible (%s)", h->reach.unable,
-                        h->reach.unable == 1 ? " is" : "s are", h->reach.unable_by);
+        hop_text_printf(t, " %d hop%s proved impossible (%s, %s)", h->reach.unable,
+                        h->reach.unable == 1 ? " is" : "s are", h->reach.unable_by,
+                        hop_proof_name(h->reach.machine_checked));
     else
         hop_text_add(t, " no number of hops is proved impossible");
     if (h->reach.unable && audit_beyond(u, h->unable_ids)) {

@@ -113,6 +113,7 @@ static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h,
     snprintf(r->unable_by, sizeof r->unable_by, "%s", first ? first->id : "");
     r->vocabulary = u->plan.vocabulary;
     r->unable_beyond = first && audit_beyond(u, audit_ids(first, r->unable));
+    r->machine_checked = first && first->certificate;
     if (!first) r->unable = 0;
     hop_status s = hop_tables_outgrow(&h->arch, r->outgrown, &r->outgrown_log10, err);
     r->outgrown_beyond = r->outgrown[0] && audit_beyond(u, pow(10, r->outgrown_log10) - 2);
@@ -175,7 +176,7 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
     if (r->unable) {
         hop_text_printf(&cell[7], "%d: ", r->unable);
         say_digits(&cell[7], r->unable_from);
-        hop_text_printf(&cell[7], " %s%s", r->unable_by, r->unable_beyond ? "^" : "");
+        hop_text_printf(&cell[7], " %s%s%s", r->unable_by, r->machine_checked ? "+" : "", r->unable_beyond ? "^" : "");
     } else {
         hop_text_add(&cell[7], "-");
     }
@@ -263,10 +264,13 @@ static void write_text(hop_text *out, const table *t)
     hop_text_add(out,
                  "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
                  "impossible from\n"
-                 "that n on, for any weights, and by which theorem. held up to: to that n the states "
-                 "are known\n"
-                 "to hold the table of a hop (P10; -: not known). outgrown at: from that n on no table of\n"
-                 "the prompt's length fits all states together, and a hop over one needs a full layer (P2).\n");
+                 "that n on, for any weights, and by which theorem; +: machine-checked, else on paper. held up "
+                 "to: to\n"
+                 "that n the states are known to hold the table of a hop (P10; -: not known). outgrown at: from "
+                 "that n\n"
+                 "on no table of the prompt's length fits all states together, and a hop over one needs a full "
+                 "layer\n"
+                 "(P2).\n");
     bool own = false, deep = false;
     for (int i = 0; i < t->count; i++) {
         own = own || t->rows[i].own_able;
@@ -334,13 +338,13 @@ static void write_csv(hop_text *out, const table *t)
     hop_text_add(
         out, "model,model_type,plan,layers,full_layers,n,kv_bytes,state_bytes,hops_possible,"
              "hops_possible_at_own_sizes,hops_impossible,impossible_from_n,impossible_log10_n,impossible_by,"
-             "tables_held_up_to,tables_outgrow_states_at,tables_outgrow_log10_n,hops_not_counted,not_read,"
-             "vocabulary,impossible_beyond_vocabulary,tables_outgrow_beyond_vocabulary\n");
+             "machine_checked,tables_held_up_to,tables_outgrow_states_at,tables_outgrow_log10_n,hops_not_counted,"
+             "not_read,vocabulary,impossible_beyond_vocabulary,tables_outgrow_beyond_vocabulary\n");
     for (int i = 0; i < t->count; i++) {
         const hop_model_row *r = &t->rows[i];
         csv_text(out, r->name);
         if (r->refused[0]) {
-            hop_text_add(out, ",,,,,,,,,,,,,,,,,,");
+            hop_text_add(out, ",,,,,,,,,,,,,,,,,,,");
             csv_text(out, r->refused);
             hop_text_add(out, ",,,");
         } else {
@@ -359,7 +363,8 @@ static void write_csv(hop_text *out, const table *t)
             if (r->unable) hop_text_printf(out, "%d", r->unable);
             hop_text_printf(out, ",%s,", r->unable_from);
             if (isfinite(r->unable_log10)) hop_text_printf(out, "%.6g", r->unable_log10);
-            hop_text_printf(out, ",%s,", r->unable_by);
+            hop_text_printf(out, ",%s,%s,", r->unable_by,
+                            !r->unable ? "" : r->machine_checked ? "true" : "false");
             if (r->held) hop_text_printf(out, "%lld", (long long)r->held);
             hop_text_printf(out, ",%s,", r->outgrown);
             if (r->outgrown[0]) hop_text_printf(out, "%.6g", r->outgrown_log10);
@@ -407,6 +412,10 @@ static int print_table_json(const table *t)
         text_or_null(&w, "impossible_from_n", r->unable_from);
         hop_json_number(&w, "impossible_log10_n", r->unable_log10);
         text_or_null(&w, "impossible_by", r->unable_by);
+        if (r->unable)
+            hop_json_boolean(&w, "machine_checked", r->machine_checked);
+        else
+            hop_json_null(&w, "machine_checked");
         hop_json_known(&w, "tables_held_up_to", r->held, r->held > 0);
         text_or_null(&w, "tables_outgrow_states_at", r->outgrown);
         hop_json_number(&w, "tables_outgrow_log10_n", r->outgrown[0] ? r->outgrown_log10 : INFINITY);

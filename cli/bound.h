@@ -7,7 +7,7 @@
 typedef struct bound_args {
     common_args common;
     arch_args arch;
-    opt_value hops, n, m, fan, curve, solve, exit_code;
+    opt_value hops, n, m, fan, curve, solve, exit_code, certificate, coq;
 } bound_args;
 
 /* Everything that is known in the end. */
@@ -34,6 +34,9 @@ int bound_show_json(const common_args *a, const bound_answer *b);
 bool bound_is_asked(const bound_answer *b);
 /* "possible", "impossible" or "open", and the theorem that says so; NULL: none does. */
 const char *bound_verdict(const bound_answer *b, const char **by);
+/* The theorem that says impossible with a certificate, the one that the verdict names where it has one; NULL:
+ * none does. */
+const hop_bound *bound_certified(const bound_answer *b);
 /* It in one sentence, a line. */
 void bound_say_answer(hop_text *t, const bound_answer *b);
 /* Does the length, or a theorem, end what is open? */

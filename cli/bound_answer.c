@@ -21,6 +21,24 @@ static const hop_bound *best_of(const hop_bounds *all, hop_answer answer)
     return best;
 }
 
+/* Where a verdict is asked for, what is machine-checked is better than what is not. */
+static const hop_bound *best_no(const hop_bounds *all)
+{
+    const hop_bound *best = NULL;
+    for (int i = 0; i < all->count; i++) {
+        const hop_bound *r = &all->results[i];
+        if (r->answer != HOP_ANSWER_IMPOSSIBLE || !r->certificate) continue;
+        if (!best || r->log10_n < best->log10_n) best = r;
+    }
+    return best ? best : best_of(all, HOP_ANSWER_IMPOSSIBLE);
+}
+
+const hop_bound *bound_certified(const bound_answer *b)
+{
+    const hop_bound *no = best_no(b->bounds);
+    return no && no->certificate ? no : NULL;
+}
+
 bool bound_is_asked(const bound_answer *b)
 {
     return !b->automatic && (b->question.n || b->question.m);
@@ -29,7 +47,7 @@ bool bound_is_asked(const bound_answer *b)
 const char *bound_verdict(const bound_answer *b, const char **by)
 {
     const hop_bound *yes = best_of(b->bounds, HOP_ANSWER_POSSIBLE),
-                    *no = best_of(b->bounds, HOP_ANSWER_IMPOSSIBLE);
+                    *no = best_no(b->bounds);
     *by = yes ? yes->id : no ? no->id : NULL;
     return yes ? "possible" : no ? "impossible" : "open";
 }

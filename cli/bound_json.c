@@ -41,19 +41,69 @@ static void write_list(hop_json_writer *w, const char *key, const char *const *l
     hop_json_end_array(w);
 }
 
-/* What the proof chooses: {"t": 14, ..}. */
-static void write_choices(hop_json_writer *w, const hop_bound *r)
+static int length_of(const char *const *list)
 {
-    if (!r->choices) {
-        hop_json_null(w, "choices");
+    int n = 0;
+    while (list && list[n]) n++;
+    return n;
+}
+
+/* What the proof chooses: {"t": 14, ..}. */
+static void write_integers(hop_json_writer *w, const hop_certificate *c)
+{
+    hop_json_key(w, "integers");
+    hop_json_begin_object(w);
+    for (int i = 0; c->integers && c->integers[i]; i++) {
+        hop_json_key(w, c->names[i]);
+        put_number_text(w, c->integers[i]);
+    }
+    hop_json_end_object(w);
+}
+
+/* s, kap, E, D, G and the lines: (a, u, w) is u + w p up to p = a/G. */
+static void write_lines(hop_json_writer *w, const hop_certificate *c)
+{
+    static const char *const names[] = {"s", "kap", "E", "D", "G"};
+    if (!c->lines) {
+        hop_json_null(w, "lines");
         return;
     }
-    hop_json_key(w, "choices");
+    hop_json_key(w, "lines");
     hop_json_begin_object(w);
-    for (int i = 0; r->choices[i]; i++) {
-        hop_json_key(w, r->choice_names[i]);
-        put_number_text(w, r->choices[i]);
+    for (int i = 0; i < 5; i++) {
+        hop_json_key(w, names[i]);
+        put_number_text(w, c->lines[i]);
     }
+    hop_json_key(w, "levels");
+    hop_json_begin_array(w);
+    for (int i = 5; c->lines[i]; i += 3) {
+        hop_json_begin_array(w);
+        for (int k = 0; k < 3; k++) put_number_text(w, c->lines[i + k]);
+        hop_json_end_array(w);
+    }
+    hop_json_end_array(w);
+    hop_json_end_object(w);
+}
+
+/* All that a checker needs, of the sizes beside it; and the line that `check` takes. */
+static void write_certificate(hop_json_writer *w, const hop_certificate *c)
+{
+    if (!c) {
+        hop_json_null(w, "certificate");
+        return;
+    }
+    hop_json_key(w, "certificate");
+    hop_json_begin_object(w);
+    hop_json_string(w, "by", c->by);
+    hop_json_key(w, "m");
+    put_number_text(w, c->m);
+    write_list(w, "fan", c->fan, length_of(c->fan));
+    hop_json_key(w, "M");
+    put_number_text(w, c->reply);
+    write_list(w, "A", c->state, length_of(c->state));
+    write_integers(w, c);
+    write_lines(w, c);
+    hop_json_string(w, "text", c->text);
     hop_json_end_object(w);
 }
 
@@ -83,7 +133,11 @@ static void write_result(hop_json_writer *w, const hop_bound *r, int hops)
     write_list(w, "sizes", r->sizes, hops);
     write_list(w, "x", r->x, hops);
     write_list(w, "s", r->s, hops - 1);
-    write_choices(w, r);
+    if (r->answer == HOP_ANSWER_IMPOSSIBLE)
+        hop_json_boolean(w, "machine_checked", r->certificate != NULL);
+    else
+        hop_json_null(w, "machine_checked");
+    write_certificate(w, r->certificate);
     hop_json_end_object(w);
 }
 

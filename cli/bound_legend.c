@@ -39,21 +39,21 @@ static const symbol SYMBOLS[] = {
     {" P6 P7G ", "x_", "x_l", "tables z_l that the proof tries, x_0 starts"},
     {" P6 P7G ", "s_", "s_l", "values that l hops of these reach at least"},
     {" P6 P7G ", "Delta_", "Delta_l", "bits that fixing all messages up to hop l costs"},
-    {" P4' ", "x_", "x_0, x_1", "groups of starts, tables z_1 drawn"},
     {" P4' P7 P8 P9 ", "q", "q", "values that an entry may take in the proof"},
-    {" P4' P8 P9 ", "Phi", "Phi", "share of q that the draws hit at least"},
-    {" P7 P9 ", "t", "t", "groups of starts"},
-    {" P7 P9 ", "sigma", "sigma", "starts in a group"},
-    {" P7 P9 ", "gamma", "gamma", "queries in a bundle"},
+    {" P4' P7 P9 ", "t", "t", "groups of starts"},
+    {" P4' P7 P9 ", "s", "s", "starts in a group"},
+    {" P7 P9 ", "g", "g", "queries in a bundle"},
     {" P7 P9 ", "e", "e", "bundles of queries"},
-    {" P7 P9 ", "delta", "delta", "bits that a reply tells of an entry on the mean"},
+    {" P4' P7 P9 ", "Y", "Y", "values that some label is sure to leave"},
+    {" P4' P8 ", "S", "S", "values that the draws take in all"},
     {" P9 ", "u", "u", "values of w_1 that are used"},
-    {" P9 ", "s", "s", "sigma t, starts that are used"},
-    {" P8 ", "kappa", "kappa", "blocks of queries w_1, q in each"},
-    {" P8 ", "kq", "kq", "kappa q"},
+    {" P9 ", "a", "a", "bits of the share of tables that are drawn from"},
+    {" P8 ", "k", "k", "blocks of queries w_1, q in each"},
+    {" P8 ", "kq", "kq", "k q"},
     {" P8 ", "nu", "nu", "queries w_2 for each of them"},
     {" P8 ", "g", "g", "entries of z_1 that vary"},
     {" P8 ", "x_", "x_1", "tables z_1 that are tried"},
+    {" P4' ", "x", "x", "tables z_1 that are drawn"},
     {" P8 P9 ", "x", "x", "tables z_2 that are drawn"},
 };
 /* clang-format on */
@@ -99,8 +99,8 @@ static void look_at_result(bool *seen, const hop_bound *r)
     if (r->sizes) look_at(seen, r->id, r->sizes[0] && r->sizes[1] ? "m n_1" : "m");
     if (r->x) look_at(seen, r->id, "x_0");
     if (r->s) look_at(seen, r->id, "s_1");
-    for (int i = 0; r->choices && r->choices[i]; i++)
-        if (!strpbrk(r->choices[i], ".e")) look_at(seen, r->id, r->choice_names[i]);
+    for (int i = 0; r->certificate && r->certificate->names[i]; i++)
+        look_at(seen, r->id, r->certificate->names[i]);
     for (size_t i = 0; i < SYMBOL_COUNT; i++) /* what is explained by others; those stand anywhere */
         if (seen[i] && is_of(&SYMBOLS[i], r->id)) look_at(seen, r->id, SYMBOLS[i].means);
 }

@@ -63,23 +63,30 @@ static void print_list(hop_text *out, const char *lead, const char *const *list,
     print_line(out, lead, &line);
 }
 
-/* "m, n_1, .. = 434, 513; t = 14, sigma = 17": sizes, and the integers that the proof chooses at them; the
- * numbers of lemma 3 are for --json. */
+/* "m, n_1, .. = 434, 513; t = 14, s = 17": sizes, and the integers that the proof chooses at them; those of
+ * P6 have lines of their own, and the lines that draws take are for --json. */
 static void print_sizes(hop_text *out, const hop_bound *r, int hops)
 {
     hop_text line = {0};
     for (int i = 0; r->sizes && i < hops && r->sizes[i]; i++)
         hop_text_printf(&line, "%s%s", i ? ", " : "", r->sizes[i]);
-    for (int i = 0; r->choices && r->choices[i]; i++)
-        if (!strpbrk(r->choices[i], ".e"))
-            hop_text_printf(&line, "%s%s = %s", i ? ", " : "; ", r->choice_names[i], r->choices[i]);
+    for (int i = 0; !r->x && r->certificate && r->certificate->integers[i]; i++)
+        hop_text_printf(&line, "%s%s = %s", i ? ", " : "; ", r->certificate->names[i],
+                        r->certificate->integers[i]);
     print_line(out, "m, n_1, ..", &line);
+}
+
+/* How it is known that something is impossible. */
+static const char *say_proof(const hop_bound *r)
+{
+    if (r->answer != HOP_ANSWER_IMPOSSIBLE) return "";
+    return r->certificate ? "; machine-checked" : "; on paper";
 }
 
 static void print_result(hop_text *out, const hop_bound *r, int hops)
 {
-    hop_text_printf(out, "%-3s %-11s %-12s  %s\n", r->id, hop_answer_name(r->answer),
-                    r->speaks_from ? r->speaks_from : "-", r->why);
+    hop_text_printf(out, "%-3s %-11s %-12s  %s%s\n", r->id, hop_answer_name(r->answer),
+                    r->speaks_from ? r->speaks_from : "-", r->why, say_proof(r));
     if (*r->needs) hop_text_printf(out, "                              needs %s\n", r->needs);
     if (*r->has) hop_text_printf(out, "                              has   %s\n", r->has);
     print_sizes(out, r, hops);

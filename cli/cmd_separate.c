@@ -59,6 +59,10 @@ static void write_separation(hop_json_writer *w, const hop_separation *s)
         hop_json_string(w, "pattern", r->pattern);
         hop_json_string(w, "verdict", verdict_of(r));
         hop_json_string(w, "theorem", r->theorem);
+        if (r->answer == HOP_ANSWER_IMPOSSIBLE || (r->answer == HOP_ANSWER_SILENT && r->speaks_from[0]))
+            hop_json_boolean(w, "machine_checked", r->machine_checked);
+        else
+            hop_json_null(w, "machine_checked");
         hop_json_string(w, "speaks_from_n", r->speaks_from);
         hop_json_number(w, "log10_n", r->log10_n);
         hop_json_string(w, "needs", r->needs);
@@ -97,14 +101,18 @@ static int show(const common_args *a, const hop_separation *s)
         if (i == HOP_ROW_LINEAR && s->hops == 1) continue; /* the same as the row before */
         hop_text_printf(&out, "  %-16s ", r->pattern);
         if (r->answer == HOP_ANSWER_SILENT && r->speaks_from[0] && r->log10_n <= log10((double)s->n))
-            hop_text_printf(&out, "open         impossible at other sizes of this length (%s)", r->theorem);
+            hop_text_printf(&out, "open         impossible at other sizes of this length (%s, %s)", r->theorem,
+                            hop_proof_name(r->machine_checked));
         else if (r->answer == HOP_ANSWER_SILENT && r->speaks_from[0])
-            hop_text_printf(&out, "impossible from n = %s on  (%s)", r->speaks_from, r->theorem);
+            hop_text_printf(&out, "impossible from n = %s on  (%s, %s)", r->speaks_from, r->theorem,
+                            hop_proof_name(r->machine_checked));
         else
             hop_text_printf(&out, "%-11s",
                             r->answer == HOP_ANSWER_SILENT ? "open" : hop_answer_name(r->answer));
-        if (r->answer != HOP_ANSWER_SILENT) hop_text_printf(&out, "  (%s)", r->theorem);
-        if (r->answer == HOP_ANSWER_IMPOSSIBLE) hop_text_printf(&out, "  needs %s; has %s", r->needs, r->has);
+        if (r->answer == HOP_ANSWER_POSSIBLE) hop_text_printf(&out, "  (%s)", r->theorem);
+        if (r->answer == HOP_ANSWER_IMPOSSIBLE)
+            hop_text_printf(&out, "  (%s, %s)  needs %s; has %s", r->theorem, hop_proof_name(r->machine_checked),
+                            r->needs, r->has);
         hop_text_add(&out, "\n");
     }
     hop_text_add(

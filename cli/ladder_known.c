@@ -43,19 +43,22 @@ static void say(hop_rung *r, const hop_separation_row *x, int64_t state_bits)
     snprintf(r->verdict, sizeof r->verdict, "%s", impossible ? "impossible" : later ? "from_n" : "silent");
     snprintf(r->pattern, sizeof r->pattern, "%.60s", x->pattern);
     snprintf(r->theorem, sizeof r->theorem, "%s", x->theorem);
+    r->machine_checked = x->machine_checked;
     snprintf(r->speaks_from, sizeof r->speaks_from, "%s", x->speaks_from);
     r->full_layers = x->full_layers;
     r->layers = x->linear_layers < 0 ? 0 : x->full_layers + x->linear_layers;
     r->state_bits = x->linear_layers < 0 ? NAN : (double)x->linear_layers * (double)state_bits;
     if (impossible)
-        snprintf(r->why, sizeof r->why, "%s, for any weights: it needs %s; it has %s", x->theorem, x->needs,
-                 x->has);
+        snprintf(r->why, sizeof r->why, "%s, %s, for any weights: it needs %s; it has %s", x->theorem,
+                 hop_proof_name(x->machine_checked), x->needs, x->has);
     else if (later && x->log10_n <= log10((double)r->tokens))
         snprintf(r->why, sizeof r->why,
-                 "%s: impossible at other sizes of this length; nothing is known at these", x->theorem);
+                 "%s, %s: impossible at other sizes of this length; nothing is known at these", x->theorem,
+                 hop_proof_name(x->machine_checked));
     else if (later)
-        snprintf(r->why, sizeof r->why, "%s: impossible at this width from n = %s on; not known at n = %lld",
-                 x->theorem, x->speaks_from, (long long)r->tokens);
+        snprintf(r->why, sizeof r->why,
+                 "%s, %s: impossible at this width from n = %s on; not known at n = %lld", x->theorem,
+                 hop_proof_name(x->machine_checked), x->speaks_from, (long long)r->tokens);
     else
         snprintf(r->why, sizeof r->why, "no theorem speaks at any length");
 }
@@ -112,6 +115,7 @@ static hop_status extremal(ladder *l, const hop_separation *s, hop_error *err)
     if (first) {
         x.answer = first->answer;
         x.log10_n = first->log10_n;
+        x.machine_checked = first->certificate != NULL;
         snprintf(x.theorem, sizeof x.theorem, "%s", first->id);
         snprintf(x.speaks_from, sizeof x.speaks_from, "%s", first->speaks_from);
         snprintf(x.needs, sizeof x.needs, "%s", first->needs ? first->needs : "");

@@ -50,6 +50,7 @@ static void read_bounds(hop_map_row *r, const hop_bounds *b)
             r->impossible_from = x->log10_n;
             snprintf(r->from, sizeof r->from, "%s", x->speaks_from);
             snprintf(r->theorem, sizeof r->theorem, "%s", x->id);
+            r->machine_checked = x->certificate != NULL;
         }
     }
 }

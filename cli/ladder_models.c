@@ -62,6 +62,7 @@ static hop_status judge(hop_map_model *out, const hop_arch *arch, bool tied, int
     }
     bool fails = first && out->context && first->answer == HOP_ANSWER_IMPOSSIBLE;
     out->log10_from[h] = first ? first->log10_n : INFINITY;
+    out->machine_checked[h] = first && first->certificate;
     if (first && !able) snprintf(out->from[h], sizeof out->from[h], "%s", first->speaks_from);
     snprintf(out->theorem[h], sizeof out->theorem[h], "%s", able ? able->id : first ? first->id : "");
     snprintf(out->verdict[h], sizeof out->verdict[h], "%s",

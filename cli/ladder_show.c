@@ -43,6 +43,10 @@ static void write_rung(hop_json_writer *w, const hop_rung *r)
     hop_json_string(w, "verdict", r->verdict);
     hop_json_string(w, "why", r->why);
     hop_json_string(w, "theorem", r->theorem);
+    if (r->theorem[0])
+        hop_json_boolean(w, "machine_checked", r->machine_checked);
+    else
+        hop_json_null(w, "machine_checked");
     hop_json_string(w, "speaks_from_n", r->speaks_from);
     hop_json_number(w, "log10_n", length_log10(r->speaks_from));
     if (r->own_from[0]) hop_json_string(w, "below_impossible_from_n", r->own_from);
@@ -74,6 +78,10 @@ static void write_models(hop_json_writer *w, const hop_map *m)
             hop_json_integer(w, "hops", h + 1);
             hop_json_string(w, "verdict", x->verdict[h]);
             hop_json_string(w, "theorem", x->theorem[h]);
+            if (x->from[h][0])
+                hop_json_boolean(w, "machine_checked", x->machine_checked[h]);
+            else
+                hop_json_null(w, "machine_checked");
             hop_json_string(w, "speaks_from_n", x->from[h]);
             hop_json_number(w, "log10_n", length_log10(x->from[h]));
             hop_json_end_object(w);

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Every impossible row of the separation at one length, and the lengths from which the finite theorems speak, derived
-again from what `hopbound bound` prints: integers, and intervals of integers scaled by 2^-240. Shares no code with the
-program; the inequalities are written down from docs/BOUNDS.md.    usage: rederive_bounds.py HOPBOUND"""
+again from the certificates that `hopbound bound` prints: integers, and intervals of integers scaled by 2^-400. Shares no
+code with the program; the inequalities are written down from docs/BOUNDS.md.    usage: rederive_bounds.py HOPBOUND"""
 import json
 import subprocess
 import sys
 from fractions import Fraction
 
-BITS = 240
+BITS = 400
 ONE = 1 << BITS
 
 
 class Interval:
-    """[low, high] / 2^240"""
+    """[low, high] / 2^400"""
 
     def __init__(self, low, high=None):
         self.low, self.high = low, low if high is None else high
@@ -51,22 +51,6 @@ def as_interval(x):
     return x if isinstance(x, Interval) else Interval.of(x)
 
 
-def exp_minus(x):
-    """e^-x for an interval x >= 0: halved until small, a Taylor series, squared again."""
-    x, halvings = as_interval(x), 0
-    assert x.low >= 0
-    while x.high >> (BITS - 4):
-        x, halvings = Interval(x.low >> 1, -(-x.high >> 1)), halvings + 1
-    total, term = Interval(ONE), Interval(ONE)
-    for k in range(1, 70):
-        term = -(term * x) / k if term.low >= 0 else -(term * x / k)
-        total += term
-    total += Interval(-2, 2)  # what is left of the series: below 2^-240, since x <= 1/16
-    for _ in range(halvings):
-        total *= total
-    return total
-
-
 def ln(x):
     """of a positive rational: x = 2^k·y, ln y = 2 artanh((y-1)/(y+1))"""
     x = Fraction(x)
@@ -78,7 +62,7 @@ def ln(x):
 def artanh_log(y):
     z = (y - 1) / (y + 1)
     square, power, total = z * z, z, Interval(0)
-    for i in range(1, 320, 2):  # |z| <= 1/3
+    for i in range(1, 520, 2):  # |z| <= 1/3
         total += power / i
         power *= square
     return (total + Interval(-4, 4)) * 2
@@ -91,35 +75,33 @@ def log2(x):
     return ln(x) / LN2
 
 
-def two_to_minus(x):
-    return exp_minus(LN2 * as_interval(x))
+# ---- certificates: proofs/CERTIFICATE.md and the statements of docs/BOUNDS.md, in logarithms ------------------------
+
+def less(shift, left, right):
+    """2^shift times the product of the a^k on the left is less than that on the right"""
+    if any(a == 0 and k for a, k in left):
+        return all(b > 0 for b, l in right)
+    total = Interval.of(-shift)
+    for sign, powers in ((-1, left), (1, right)):
+        for base, exponent in powers:
+            total += log2(base) * (sign * exponent) if exponent else Interval(0)
+    return total.low > 0
 
 
-def phi(x, q, delta, c):
-    """Lemma 3, from below."""
-    lam = Fraction(x, q)
-    if "A" not in c:
-        return Interval(ONE) - exp_minus(lam) - exp_minus(1) * LN2 * lam * delta
-    a, b, v0, v1 = (Fraction(float(c[k])) for k in ("A", "b", "v_0", "v_1"))
-    assert 0 < v0 <= 1 <= v1 and b > 0
-    for v in (v0, v1):
-        assert not (exp_minus(v) * v).above(b) and as_interval(b).above(exp_minus(v) * v)
+def spreads(bits, t, q, x, Y, w):
+    """Lemma 3: x draws from a class of q^t/2^bits functions take Y values at t places."""
+    s, kap, E, D, G = (int(w[k]) for k in ("s", "kap", "E", "D", "G"))
+    K, before = t * q * D, 0
+    assert min(kap, t, E, G, Y) > 0 and x * t < 2 ** x and w["levels"] and K <= E <= K + s * Y
+    for a, u, slope in (numbers(level) for level in w["levels"]):
+        assert before <= a <= G
+        for end in (before, a):  # u + slope·p <= s (1 - (1-p)^x) at p = end/G: in integers
+            assert end == u == 0 or (u * G + slope * end) * G ** x + s * G * (G - end) ** x <= s * G * G ** x
+        assert less(0, [(kap, 1), (E, t * slope)], [(u + D, 1), (E + 1, t * slope)])
+        before = a
+    e = s * Y - (E - K)
+    return before == G and less(bits, [(E, t), (E + 1, t * e)], [(q * kap * t, t), (E, t * e)])
 
-    def value(v):
-        return Interval(ONE) - exp_minus(v) - as_interval(a * v) + ln(v) * (b * v)
-
-    def slope(v):
-        return exp_minus(v) - a + (ln(v) + 1) * b
-
-    s0, s1 = slope(v0), slope(v1)
-    assert s1.low >= 0
-    first = value(v0) - Interval(max(abs(s0.low), abs(s0.high)))
-    second = value(v1) - s1 * v1
-    lowest = Interval(min(first.low, second.low))
-    return (Interval.of(a) - (ln(lam) + LN2 * delta) * b) * lam + lowest
-
-
-# ---- the theorems ------------------------------------------------------------------------------------------------
 
 def p2(n, bits):
     return n ** n > 2 ** bits
@@ -129,56 +111,48 @@ def p5(m, M):
     return m ** m > 2 ** M
 
 
-def p4(M, A, sizes, _):
-    m, n1 = sizes
-    v, above = 1, m + 1  # the most with (v-1)·2^(A/m) < m
-    while above - v > 1:
-        middle = (v + above) // 2
-        v, above = (middle, above) if (middle - 1) ** m * 2 ** A[0] < m ** m else (v, middle)
-    return any((log2(m * n1) * (n1 * V)).above(n1 * M + V * A[1] + A[0]) for V in (1, v))
+def p4(M, A, sizes, c, _):
+    (m, n1), V = sizes, c["V"]
+    return less(A[0], [(V - 1, m)], [(m, m)]) and less(n1 * M + V * A[1] + A[0], [], [(m * n1, n1 * V)])
 
 
-def p4_parts(M, A, sizes, c):
-    (m, n1), x0, q, x1 = sizes, c["x_0"], c["q"], c["x_1"]
-    assert x0 * q <= m
-    left = phi(x1, q, Fraction(A[0], x0 * q), c) * (n1 * x0 * q) * log2(m * n1)
-    return left.above((n1 + 1) * x0 * M + x1 * A[1] + A[0])
+def p4_parts(M, A, sizes, c, way):
+    (m, n1), (t, s, q, x, S, Y) = sizes, (c[k] for k in ("t", "s", "q", "x", "S", "Y"))
+    assert t * s <= m and t * q <= m and (Y - 1) * s < S
+    return less((n1 + 1) * t * M + x * A[1] + A[0], [], [(m * n1, n1 * Y)]) and spreads(A[0], t * s, q, x, S, way)
 
 
-def p7(M, A, sizes, c):
-    (m, n1), t, sigma, q, gamma = sizes, c["t"], c["sigma"], c["q"], c["gamma"]
-    e = n1 // gamma
-    assert A[0] == 0 and e >= 1 and sigma * t <= m and t * q <= m
-    gain = log2(m * n1) * gamma - A[2]
-    left = two_to_minus(Fraction(gamma * M, sigma * t) + A[1]) * gain * (e * t * q)
-    return gain.low > 0 and left.above(M * (sigma * t * q + m + e * gamma * (t + 1)) + A[1])
+def p7(M, A, sizes, c, _):
+    (m, n1), (t, s, q, g, e, Y) = sizes, (c[k] for k in ("t", "s", "q", "g", "e", "Y"))
+    assert A[0] == 0 and t * s <= m and t * q <= m and e * g <= n1
+    return (less(g * M + t * s * A[1], [(Y - 1, t * s)], [(t * q, t * s)])
+            and less(M * (t * s * q + m + e * g * (t + 1)) + A[1] + e * Y * A[2], [], [(m * n1, e * g * Y)]))
 
 
-def p8(M, A, sizes, c):
-    (m, n1, n2), q, nu, x, g, x1 = sizes, c["q"], c["nu"], c["x"], c["g"], c["x_1"]
-    rows, N1, N2 = c["kappa"] * q, m * n1, m * n1 * n2
-    assert rows <= n1 and nu * q <= n2 and g <= m
-    assert x1 == 1 or (two_to_minus(Fraction(A[0], g)) * m).above(x1 - 1)
-    delta = Fraction(A[0] + rows * nu * M + A[1] * x1, rows * x1)
-    left = phi(x, q, delta, c) * (nu * rows * x1 * q) * log2(N2)
-    return left.above(A[0] + A[1] + x * x1 * (A[1] + A[2])
-                      + M * (x * N1 + m - g + x1 * g + 1 + rows * nu * (1 + x1)))
+def p8(M, A, sizes, c, way):
+    (m, n1, n2), (g, k, q, nu, x1, x, S) = sizes, (c[i] for i in ("g", "k", "q", "nu", "x_1", "x", "S"))
+    rows, J = k * q, x1 * A[1]
+    assert g <= m and rows <= n1 and q * nu <= n2 and less(A[0], [(x1 - 1, g)], [(m, g)])
+    paid = (A[0] + A[1] + J + 1 + x * (J + 2) + x * x1 * A[2]
+            + M * (x * m * n1 + x1 * g + m - g + 1 + rows * nu * (1 + x1)))
+    return (less(paid, [], [(m * n1 * n2, nu * S)])
+            and spreads(A[0] + rows * nu * M + J + 1, rows * x1, q, x, S, way))
 
 
-def p9(M, A, sizes, c):
-    (m, n1, n2), u, t, q = sizes, c["u"], c["t"], c["q"]
-    s, N1, N2 = c["sigma"] * t, m * n1, m * n1 * n2
-    assert A[0] == 0 and s <= m and u <= n1 and u * t * q <= N1
-    carried = min(s * A[1], A[1] + s * M) if A[1] else 0
-    paid = u * s * q + N1 - u * s + m + s
+def p9(M, A, sizes, c, way):
+    (m, n1, n2), u, t, s, q, Y = sizes, c["u"], c["t"], c["s"], c["q"], c["Y"]
+    ts, N1 = t * s, m * n1
+    assert A[0] == 0 and s > 0 and q > 0 and u <= n1 and ts <= m and u * t * q <= N1
+    carried, paid = min(ts * A[1], A[1] + ts * M), u * ts * q + N1 - u * ts + m + ts
     if "x" in c:
-        left = phi(c["x"], q, Fraction(u * M + carried, u * s), c) * (n2 * u * t * q) * log2(N2)
-        return left.above(M * (paid + u * n2 * (1 + t)) + A[1] + A[2] * n2 * t * c["x"])
-    gamma = c["gamma"]
-    e, gain = n2 // gamma, log2(N2) * gamma - A[2]
-    assert e >= 1 and gain.low > 0
-    left = two_to_minus(Fraction(u * gamma * M + carried, u * s)) * gain * (e * u * t * q)
-    return left.above(M * (paid + u * e * gamma * (1 + t)) + A[1])
+        x, a = c["x"], c["a"]
+        assert u * M + carried <= a * s
+        return (less(M * (paid + u * n2 * (1 + t)) + A[1] + n2 * t * x * A[2], [], [(N1 * n2, n2 * Y)])
+                and spreads(a, u * t, q, x, Y, way))
+    g, e = c["g"], c["e"]
+    assert e * g <= n2
+    return (less(u * g * M + carried, [(Y - 1, u * ts)], [(u * t * q, u * ts)])
+            and less(M * (paid + u * e * g * (1 + t)) + A[1] + e * Y * A[2], [], [(N1 * n2, e * g * Y)]))
 
 
 def p7g(M, A, sizes, x, s):
@@ -229,9 +203,11 @@ def derive(what, ident, result, M, A, say=True):
     if ident == "P7G":
         holds = p7g(M, A, sizes, numbers(result["x"]), numbers(result["s"]))
     else:
-        choices = {k: float(v) if k in ("A", "b", "v_0", "v_1") else int(v) for k, v in (result["choices"] or {}).items()}
+        c = result["certificate"]
+        choices = {k: int(v) for k, v in c["integers"].items()}
         base = {"P4": 2, "P4'": 2, "P7": 2, "P8": 3, "P9": 3}[ident]
-        holds = {"P4": p4, "P4'": p4_parts, "P7": p7, "P8": p8, "P9": p9}[ident](M, A, sizes[:base], choices)
+        check(result["machine_checked"] and numbers([c["m"], *c["fan"]]) == sizes, f"{what}: of other sizes")
+        holds = {"P4": p4, "P4'": p4_parts, "P7": p7, "P8": p8, "P9": p9}[ident](M, A, sizes[:base], choices, c["lines"])
     if say:
         print("ok   " if holds else "WRONG", what, ident, "n =", result["speaks_from_n"])
     return holds
@@ -248,11 +224,11 @@ SEPARATION = [
 ]
 # hops, pattern, d, state bits; theorem, states, log10 of n at most
 BEGINNINGS = [
-    (2, "F F", 8, 0, "P7", [0] * 3, 5.3485), (2, "F F", 17, 0, "P7", [0] * 3, 6.0604),
-    (2, "F F L", 8, 1152, "P7", [0, 0, 1152], 7.5061), (2, "L F L", 8, 1152, "P4'", [1152] * 2, 4.2746),
-    (2, "L F L", 17, 208, "P4", [208] * 2, 3.6697), (3, "L F L F L", 8, 1152, "P8", [1152] * 3, 9.967),
-    (3, "L F L F L", 17, 208, "P8", [208] * 3, 10.193), (3, "F F", 8, 0, "P9", [0] * 3, 5.3602),
-    (3, "F F", 17, 0, "P9", [0] * 3, 6.0684), (3, "F L F L", 8, 1152, "P9", [0, 1152, 1152], 8.2027),
+    (2, "F F", 8, 0, "P7", [0] * 3, 5.3468), (2, "F F", 17, 0, "P7", [0] * 3, 6.0595),
+    (2, "F F L", 8, 1152, "P7", [0, 0, 1152], 7.5061), (2, "L F L", 8, 1152, "P4'", [1152] * 2, 4.2732),
+    (2, "L F L", 17, 208, "P4", [208] * 2, 3.6697), (3, "L F L F L", 8, 1152, "P8", [1152] * 3, 9.9622),
+    (3, "L F L F L", 17, 208, "P8", [208] * 3, 10.184), (3, "F F", 8, 0, "P9", [0] * 3, 5.3576),
+    (3, "F F", 17, 0, "P9", [0] * 3, 6.0684), (3, "F L F L", 8, 1152, "P9", [0, 1152, 1152], 8.1983),
     (2, "F F", 8, 0, "P7G", [0] * 3, 9.52), (3, "F^3", 8, 0, "P7G", [0] * 4, 32.97),
     (4, "F^4", 8, 0, "P7G", [0] * 5, 90.42), (3, "F F L F L", 8, 1152, "P7G", [0, 0, 1152, 1152], 32.97),
 ]

@@ -104,6 +104,23 @@ typedef struct hop_hypothesis {
     bool met;
 } hop_hypothesis;
 
+/* The integers that show that no network of these widths solves the task at these sizes: what the checker of
+ * proofs/Check.v takes (proofs/CERTIFICATE.md). Decimal texts, which may be long; lists end with NULL. */
+typedef struct hop_certificate {
+    const char *by;                  /* "P4", "P9b": theorem and form */
+    const char *m, *reply;           /* m, M */
+    const char *const *fan, *const *state; /* n_1 .. n_{L-1}; A_0 .. A_F */
+    const char *const *names, *const *integers;
+    /* Lines that show that draws spread, of P4', P8 and P9b: s, kap, E, D, G, then triples (a, u, w); else NULL. */
+    const char *const *lines;
+    const char *text; /* all of it, the line that hop_check_certificate takes */
+} hop_certificate;
+
+/* How an impossibility is known: "machine-checked", or "on paper". */
+const char *hop_proof_name(bool machine_checked);
+/* A file for coqc with the closed theorem. */
+void hop_certificate_coq(hop_text *out, const hop_certificate *c);
+
 /* What one theorem says. Texts are owned by the hop_bounds. */
 typedef struct hop_bound {
     const char *id;        /* "T1" .. "P10" */
@@ -125,9 +142,9 @@ typedef struct hop_bound {
     const char *const *sizes; /* [hops]: m, n_1, .., n_{L-1} */
     const char *const *x;     /* [hops]: x_0 .. x_{L-1} */
     const char *const *s;     /* [hops - 1]: s_1 .. s_{L-1} */
-    /* What the proofs of P4', P7, P8, P9 choose at these sizes, by name: integers, and the numbers A, b, v_0,
-     * v_1 of lemma 3, which read as doubles are exact. NULL, or lists that end with NULL. */
-    const char *const *choice_names, *const *choices;
+    /* Of `sizes`, accepted by the checker; NULL: the theorem is proved on paper only, or shows nothing. Its
+     * integers are what the proof chooses. */
+    const hop_certificate *certificate;
     const hop_hypothesis *hypotheses;
     int hypothesis_count;
 } hop_bound;
@@ -152,6 +169,7 @@ typedef struct hop_reach {
     int unable;                    /* 0: none proved impossible at this length */
     int fit;                       /* hops that can be posed at this length; HOP_MAX_HOPS without one */
     char able_by[8], unable_by[8]; /* ids */
+    bool machine_checked;          /* unable: by a theorem with a certificate */
     /* What `able` (where that is 0, able_by_layers) asks at this length of a head's keys, of p, and of the
      * residual stream. */
     int64_t needs_dim, needs_bits, needs_width;
@@ -262,6 +280,7 @@ typedef struct hop_separation_row {
     int64_t full_layers, linear_layers; /* in it */
     hop_answer answer;                  /* at these sizes */
     char theorem[8];                    /* that says so; when silent, the one that speaks first. "": none */
+    bool machine_checked;               /* what it says is impossible, here or from speaks_from on */
     char speaks_from[32];               /* impossible at this width from here on; "": not known */
     double log10_n;
     char needs[160], has[160]; /* the theorem's inequality */

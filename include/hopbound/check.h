@@ -4,10 +4,11 @@
  *     hop_check c;
  *     if (hop_check_witness(&c, "witness.json", "net", NULL, &err) == HOP_OK) puts(c.why);
  *     hop_check_drat(&c, "proof.drat", "proof.cnf", NULL, &err);
+ *     hop_check_certificates(&c, "bound.cert", NULL, &err);
  *
  * Witnesses against networks are checked with a forward pass of its own, in double precision and straight
- * from the equations; proofs of `exact` by unit propagation. What it trusts: docs/ARCHITECTURE.md, room
- * check.
+ * from the equations; proofs of `exact` by unit propagation; certificates of `bound` by the algorithm that
+ * proofs/Check.v proves sound. What it trusts: docs/ARCHITECTURE.md, room check.
  */
 #ifndef HOPBOUND_CHECK_H
 #define HOPBOUND_CHECK_H
@@ -49,16 +50,22 @@ hop_status hop_truth_logits(const hop_truth *t, const hop_rounding *arith, const
 typedef struct hop_check {
     bool valid;     /* the claim holds */
     bool rounding;  /* it does or does not, depending on how float32 rounds: then valid is false */
-    char kind[16];  /* "input", "pair", "collision", "drat"; "" when the file was rejected before */
+    char kind[16];  /* "input", "pair", "collision", "drat", "bound"; "" when the file was rejected before */
+    char by[8];     /* of a certificate: the theorem; "" else */
     char why[400];  /* one line, always */
     double margin;  /* of the network's answer over the next logit, the smallest; NaN where there is none */
     double spread;  /* by how much it moves when the arithmetic is shaken */
-    int64_t passes; /* forward passes, or lines of the proof */
+    int64_t passes; /* forward passes, lines of the proof, or certificates */
 } hop_check;
+
+/* Of a file of certificates: each of them, on which line it stands. */
+typedef void hop_certificate_fn(void *ctx, int64_t line, const hop_check *c);
 
 typedef struct hop_check_options {
     hop_pool *pool;               /* passes are shared out; may be NULL */
     const hop_progress *progress; /* may be NULL */
+    hop_certificate_fn *each;     /* may be NULL */
+    void *ctx;
 } hop_check_options;
 
 /* Is the witness in `path` one against the network in `dir`? A file that is no witness, or of another
@@ -71,6 +78,15 @@ void hop_check_seal(hop_json_writer *w);
 /* Does the DRAT proof (text form) show that the formula (DIMACS) has no solution? */
 hop_status hop_check_drat(hop_check *out, const char *proof, const char *formula, const hop_check_options *o,
                           hop_error *err);
+
+
+/* One certificate of a bound, a line as proofs/CERTIFICATE.md says: valid only if `check` of proofs/Check.v
+ * accepts it, so that its claim is a theorem. Else why begins with "rejected" or "malformed". HOP_ENOMEM. */
+hop_status hop_check_certificate(hop_check *out, const char *line, size_t length, hop_error *err);
+/* A file of them: valid if there is one and all are; `why` is about the first that is not, or the last. HOP_EIO,
+ * HOP_EFORMAT (a file of more than 64 MB), HOP_ENOMEM, HOP_ESTOPPED. */
+hop_status hop_check_certificates(hop_check *out, const char *path, const hop_check_options *o,
+                                  hop_error *err);
 
 #ifdef __cplusplus
 }

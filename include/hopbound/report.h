@@ -26,6 +26,7 @@ typedef struct hop_rung {
     char verdict[16];     /* "proved"; of a plan that was not built "impossible", "from_n" or "silent" */
     char why[400];        /* when not proved; or, of a plan that was not built, what is known */
     char theorem[8];      /* of a plan that was not built: who says so */
+    bool machine_checked; /* and by a certificate */
     char speaks_from[32]; /* impossible at this width from here on; "": not known */
     /* A hybrid's, where its states are larger than state_limit: one full layer fewer, with this mixer in
      * every gap, is impossible at this length, where the hybrid itself is possible. "": not looked for, or
@@ -117,6 +118,7 @@ typedef struct hop_map_row {
     char from[32];          /* the same length as it is written */
     char to[32];            /* and the one up to which it is possible */
     char theorem[8];        /* who says impossible */
+    bool machine_checked;   /* by a certificate */
 } hop_map_row;
 
 #define HOP_MAP_HOPS 3 /* 1, 2, 3 hops */
@@ -128,6 +130,7 @@ typedef struct hop_map_model {
     int64_t layers, full, linear;
     double state_bits; /* of all its recurrent layers and windows */
     char verdict[HOP_MAP_HOPS][16], theorem[HOP_MAP_HOPS][8], from[HOP_MAP_HOPS][32];
+    bool machine_checked[HOP_MAP_HOPS]; /* what is impossible, or is from `from` on */
     double log10_from[HOP_MAP_HOPS]; /* infinity: at no length */
 } hop_map_model;
 
@@ -234,6 +237,7 @@ typedef struct hop_model_row {
     int own_able; /* hops of its own task that are possible at that task's sizes; 0: no task */
     int unable;   /* so many are impossible from unable_from on; 0: nothing is known */
     char unable_from[32], unable_by[8];
+    bool machine_checked; /* by a certificate */
     double unable_log10;
     int64_t held;      /* up to this n the states are known to hold the table of a hop; 0: not known to */
     char outgrown[32]; /* the n from which no table fits all states; "": there are no states */

@@ -28,6 +28,11 @@ static void *keep(hop__strings *s, void *block)
     return block;
 }
 
+void *hop__keep_block(hop__case *c, void *block)
+{
+    return keep(c->strings, block);
+}
+
 void hop__strings_free(hop__strings *s)
 {
     for (size_t i = 0; i < s->count; i++) free(s->blocks[i]);
@@ -61,14 +66,18 @@ const char *hop__say_integer(hop__case *c, const fmpz_t x)
     return hop__keep_text(c, &t);
 }
 
+const char *hop__say_digits(hop__case *c, const fmpz_t x)
+{
+    char *digits = fmpz_get_str(NULL, 10, x); /* FLINT's memory is not ours to keep */
+    const char *out = hop__say(c, "%s", digits);
+    flint_free(digits);
+    return out;
+}
+
 const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int total)
 {
     const char **out = keep(c->strings, calloc((size_t)total + 1, sizeof *out));
-    for (int i = 0; out && i < count; i++) {
-        char *digits = fmpz_get_str(NULL, 10, &list[i]); /* FLINT's memory is not ours to keep */
-        out[i] = hop__say(c, "%s", digits);
-        flint_free(digits);
-    }
+    for (int i = 0; out && i < count; i++) out[i] = hop__say_digits(c, &list[i]);
     return out;
 }
 

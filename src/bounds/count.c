@@ -1,6 +1,6 @@
 /* Integers that make an inequality hold at the shortest prompt: descent by factors, smaller and smaller, of
- * any of the integers at once, from several starts; then from where it ended, shaken. What is found is
- * verified. */
+ * any of the integers at once, from several starts; then from where it ended, shaken. What is found becomes
+ * a certificate. */
 #include "count.h"
 
 #include <math.h>
@@ -48,6 +48,18 @@ double hop__log2_length(const hop__ground *g, const hop__point *p, int hops)
     return log2(tokens);
 }
 
+double hop__draws_phi(const hop__ground *g, const hop__point *p, double draws, double q, double delta)
+{
+    hop__law law;
+    if (!p->exact) return hop__lines_phi(&g->lines, draws, q, delta);
+    return hop__law_find(&law, &g->lines, draws, q, delta) ? law.phi - 1.1 * HOP__LEVELS_LOSS : 0;
+}
+
+double hop__draws_missing(double draws, double places)
+{
+    return fmax(0, log2(draws) + log2(places) + 1e-9 - draws);
+}
+
 /* ---- descent ------------------------------------------------------------------------------------ */
 
 typedef struct seeker {
@@ -66,10 +78,16 @@ static bool going_on(seeker *s)
     return !s->c->stopped && s->left > 0 && !(s->ground->fixed && s->lowest < -1e-9);
 }
 
+/* A guess first: most points are worse even by it. */
 static double height_of(seeker *s, hop__point *p)
 {
     s->left--;
+    p->exact = false;
     double h = s->theorem->height(s->ground, p);
+    if (s->theorem->draws && h < p->limit) {
+        p->exact = true;
+        h = s->theorem->height(s->ground, p);
+    }
     if (h < s->lowest) {
         s->lowest = h;
         s->best = *p;
@@ -139,8 +157,9 @@ static void search(seeker *s, const double *first)
         s->left = kept - (share - s->left);
     }
     int found = s->left; /* when the best was found, or the starts were done */
+    int patience = s->theorem->draws ? PATIENCE / 2 : PATIENCE;
     double before = s->lowest;
-    for (int i = 0; s->lowest < HOP__NOWHERE && found - s->left < PATIENCE && going_on(s); i++) {
+    for (int i = 0; s->lowest < HOP__NOWHERE && found - s->left < patience && going_on(s); i++) {
         double far = i % 3 == 0 ? 0.4 : i % 3 == 1 ? 0.15 : 0.05;
         for (int k = 0; k < s->theorem->free; k++)
             z[k] = fmax(1, round(s->best.z[k] * exp(far * noise((uint64_t)i, (uint64_t)k))));
@@ -149,7 +168,46 @@ static void search(seeker *s, const double *first)
     }
 }
 
-/* ---- what is found is verified ------------------------------------------------------------------- */
+/* ---- what is found becomes a certificate ------------------------------------------------------------ */
+
+/* all/2^(bits/places), a little less, so that the checker's enclosures see it. */
+typedef struct left_case {
+    const fmpz *all, *bits, *places;
+} left_case;
+
+static void values_left(arb_t out, const void *ctx, slong prec)
+{
+    const left_case *c = ctx;
+    arb_t two;
+    arb_init(two);
+    arb_fmpz_div_fmpz(out, c->bits, c->places, prec + 64);
+    arb_neg(out, out);
+    arb_set_ui(two, 2);
+    arb_pow(out, two, out, prec + 64);
+    arb_mul_fmpz(out, out, c->all, prec + 64);
+    arb_mul_2exp_si(two, out, -100);
+    arb_sub(out, out, two, prec + 64);
+    arb_clear(two);
+}
+
+void hop__values_left(fmpz_t out, const fmpz *all, const fmpz *bits, const fmpz *places)
+{
+    fmpz_t most;
+    fmpz_init(most);
+    fmpz_mul_ui(most, places, fmpz_bits(all));
+    left_case c = {all, bits, places};
+    if (fmpz_cmp(bits, most) >= 0 || !hop__ceiling(out, values_left, &c)) fmpz_one(out);
+    fmpz_clear(most);
+}
+
+bool hop__draws_prove(hop__levels *l, fmpz_t values, const hop__chosen *c, const fmpz *bits,
+                      const fmpz *places, const fmpz *q, const fmpz *draws)
+{
+    hop__law law;
+    double delta = exp2(hop__to_log2(bits) - hop__to_log2(places));
+    return hop__law_find(&law, c->lines, fmpz_get_d(draws), fmpz_get_d(q), delta) &&
+           hop__levels_find(l, values, &law, bits, places, q, draws);
+}
 
 static void chosen_clear(hop__chosen *v)
 {
@@ -157,8 +215,20 @@ static void chosen_clear(hop__chosen *v)
     for (int k = 0; k < HOP__CHOICES; k++) fmpz_clear(&v->of[k]);
 }
 
+static bool certified(const seeker *s, const hop__chosen *v, hop_bound *b)
+{
+    hop__proof proof = {0};
+    hop__levels levels = {.count = 0};
+    bool good = s->theorem->prove(&proof, &levels, v);
+    if (s->theorem->draws) proof.levels = &levels;
+    good = good && hop__certify(s->c, b, &proof, v->sizes, s->theorem->hops);
+    hop__proof_clear(&proof);
+    if (s->theorem->draws) hop__levels_clear(&levels);
+    return good;
+}
+
 /* The point as integers that hold; where sizes are free, the last grows a little until they do. */
-static bool settle(const seeker *s, hop__chosen *v)
+static bool settle(const seeker *s, hop__chosen *v, hop_bound *b)
 {
     const hop__count *t = s->theorem;
     const hop__point *p = &s->best;
@@ -169,60 +239,44 @@ static bool settle(const seeker *s, hop__chosen *v)
         else
             fmpz_set_d(&v->sizes[l], p->sizes[l]);
     for (int k = 0; k < t->choices; k++) fmpz_set_d(&v->of[k], p->z[k]);
-    v->line = p->lambda > 0 ? hop__lines_best(&s->ground->lines, p->lambda, p->delta) : (hop__line){0};
-    if (t->verify(v)) return true;
-    for (int i = 0; i < 60 && !s->ground->fixed; i++) {
+    if (certified(s, v, b)) return true;
+    for (int i = 0; i < 30 && !s->ground->fixed; i++) {
         fmpz_t more;
         fmpz_init(more);
-        hop__scaled(more, &v->sizes[t->last], i - 50.0);
+        hop__scaled(more, &v->sizes[t->last], 2 * i - 50.0);
         fmpz_add(&v->sizes[t->last], &v->sizes[t->last], more);
         fmpz_clear(more);
-        if (t->verify(v)) return true;
+        if (certified(s, v, b)) return true;
     }
     return false;
 }
 
-static void say_choices(hop__case *c, hop_bound *b, const hop__count *t, const hop__chosen *v)
-{
-    static const char *const line[] = {"A", "b", "v_0", "v_1"};
-    const double of_line[] = {v->line.a, v->line.b, v->line.v0, v->line.v1};
-    int drawn = v->line.b != 0 ? 4 : 0;
-    b->choice_names = hop__say_texts(c, t->names, t->choices, line, drawn);
-    const char *const *integers = hop__say_list(c, v->of, t->choices, t->choices);
-    const char *lines[4];
-    for (int i = 0; i < 4; i++) lines[i] = hop__say(c, "%.17g", of_line[i]);
-    b->choices = integers ? hop__say_texts(c, integers, t->choices, lines, drawn) : NULL;
-}
-
 /* z: where to start, besides the theorem's own starts, and where it ends. */
-static bool find(hop__case *c, const hop__count *t, hop__ground *g, hop__chosen *v, double z[HOP__CHOICES])
+static bool find(hop__case *c, hop_bound *b, const hop__count *t, hop__ground *g, hop__chosen *v,
+                 double z[HOP__CHOICES])
 {
     seeker s = {.theorem = t, .ground = g, .c = c, .left = MOST_HEIGHTS, .lowest = INFINITY};
     search(&s, z);
     memcpy(z, s.best.z, sizeof s.best.z);
-    return !c->stopped && settle(&s, v);
+    return !c->stopped && settle(&s, v, b);
 }
 
 void hop__count_speak(hop__case *c, hop_bound *b, const hop__count *t)
 {
     const hop__shape *s = &c->shape;
-    hop__chosen v = {.reply = &s->reply, .state = s->state};
     hop__ground g = {.reply = fmpz_get_d(&s->reply), .tail = exp2(c->hops - t->hops + 1) - 1};
+    hop__chosen v = {.reply = &s->reply, .state = s->state, .lines = &g.lines};
     for (int e = 0; e <= s->full; e++) g.state[e] = fmpz_get_d(&s->state[e]);
     double z[HOP__CHOICES] = {0};
     hop__lines_init(&g.lines);
-    if (find(c, t, &g, &v, z)) {
+    if (find(c, b, t, &g, &v, z))
         hop__speak_at(c, b, v.sizes, t->hops);
-        say_choices(c, b, t, &v);
-    } else {
+    else
         b->why = "the search found no sizes that can be verified";
-    }
     if (c->by_sizes && !c->stopped) {
         g.fixed = true;
         for (int l = 0; l < t->hops; l++) g.sizes[l] = fmpz_get_d(&c->sizes[l]);
-        bool found = find(c, t, &g, &v, z);
-        hop__speak_here(c, b, found);
-        if (found) say_choices(c, b, t, &v);
+        hop__speak_here(c, b, find(c, b, t, &g, &v, z));
     }
     chosen_clear(&v);
 }

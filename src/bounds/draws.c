@@ -1,7 +1,7 @@
-/* The lines of lemma 3 that touch twice. For a b below 1/e the function 1 - e^-v + b·v·ln v is convex,
+/* The lines of lemma 3 for Poisson draws, as a guess. For a b below 1/e the function 1 - e^-v + b·v·ln v is convex,
  * concave and convex again, and the best line is the one that touches it on both sides, at v_0 < 1 < v_1: one
- * line for each v_0. What a line gives at (λ, δ) is concave in b, so the best is found by halving. Above 1/e
- * the closed form is better. Nothing is claimed here: draws_verify.c decides what a line proves. */
+ * line for each v_0. What a line gives at (λ, δ) is concave in b, so the best is found by halving. For x draws
+ * levels.c has the line itself. */
 #include "draws.h"
 
 #include <math.h>
@@ -48,13 +48,9 @@ void hop__lines_init(hop__lines *t)
     for (int i = 0; i < HOP__LINES; i++) {
         double v0 = place_of(i);
         touch at = touch_twice(v0);
-        t->at[i].v0 = v0, t->at[i].a = at.a, t->at[i].b = at.b, t->at[i].c = at.c;
+        t->at[i].v0 = v0, t->besides[i].v1 = at.v1, t->at[i].a = at.a, t->at[i].b = at.b, t->at[i].c = at.c;
+        t->besides[i].more0 = exp(-v0) * v0 * v0 / 2, t->besides[i].more1 = exp(-at.v1) * at.v1 * at.v1 / 2;
     }
-}
-
-static double closed_form(double lambda, double delta)
-{
-    return -expm1(-lambda) - 0.25499459743395350 * lambda * delta;
 }
 
 static double given_by(const hop__lines *t, int i, double lambda, double weight)
@@ -74,29 +70,19 @@ static int best_line(const hop__lines *t, double lambda, double weight)
     return low;
 }
 
-double hop__lines_phi(const hop__lines *t, double lambda, double delta)
+/* The law that is worst for Poisson draws, asked about x draws: a little more than the worst for these. */
+double hop__lines_phi(const hop__lines *t, double draws, double q, double delta)
 {
-    double weight = log(lambda) + delta * M_LN2;
-    return fmax(closed_form(lambda, delta), given_by(t, best_line(t, lambda, weight), lambda, weight));
+    double lambda = draws / q, weight = log(lambda) + delta * M_LN2;
+    int i = best_line(t, lambda, weight);
+    double share = (lambda - t->at[i].v0) / (t->besides[i].v1 - t->at[i].v0);
+    share = fmin(1, fmax(0, share));
+    double more = (1 - share) * t->besides[i].more0 + share * t->besides[i].more1;
+    return given_by(t, i, lambda, weight) + more / draws + 1e-5;
 }
 
-/* Between the neighbours of the best in the table; A is lowered a little, so that the slope at v_1 is not
- * negative for certain. */
-hop__line hop__lines_best(const hop__lines *t, double lambda, double delta)
+void hop__lines_touch(const hop__lines *t, double lambda, double delta, double *v0, double *v1)
 {
-    double weight = log(lambda) + delta * M_LN2;
-    int i = best_line(t, lambda, weight);
-    double low = i > 0 ? i - 1 : 0, high = i + 1 < HOP__LINES ? i + 1 : i;
-    for (int k = 0; k < 60; k++) {
-        double third = (high - low) / 3;
-        touch left = touch_twice(place_of(low + third)), right = touch_twice(place_of(high - third));
-        if (lambda * (left.a - left.b * weight) - left.c < lambda * (right.a - right.b * weight) - right.c)
-            low += third;
-        else
-            high -= third;
-    }
-    double v0 = place_of((low + high) / 2);
-    touch best = touch_twice(v0);
-    if (closed_form(lambda, delta) >= lambda * (best.a - best.b * weight) - best.c) return (hop__line){0};
-    return (hop__line){best.a - 1e-13, best.b, v0, best.v1 * (1 + 1e-12)};
+    int i = best_line(t, lambda, log(lambda) + delta * M_LN2);
+    *v0 = t->at[i].v0, *v1 = t->besides[i].v1;
 }

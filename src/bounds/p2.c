@@ -1,7 +1,7 @@
 /* P2: no full layer at all. After z_L has been read, the Q state bits of the stack are all that the rest of
  * the prompt sees of it, and every entry of it is asked for by some continuation: Q >= N·log2 N, N = N_{L-1}.
  */
-#include "room.h"
+#include "certificate.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -41,6 +41,7 @@ void hop__p2(hop__case *c, hop_bound *b)
     bool here = c->by_sizes && hop__table_exceeds(table, &c->shape.total);
     hop__least_table(table, &c->shape.total);
     hop__sizes_for_table(sizes, c->hops, table);
+    hop__certify(c, b, &(hop__proof){.by = "P2"}, here ? c->sizes : sizes, c->hops);
     hop__speak_at(c, b, sizes, c->hops);
     if (c->by_sizes) hop__speak_here(c, b, here);
     for (int l = 0; l < c->hops; l++) fmpz_clear(&sizes[l]);

@@ -9,7 +9,7 @@
  * at 0: so it holds from some n_1 on, and m(n_1) never grows. An interval [a, b] of n_1 therefore has no
  * prompt shorter than that of m(b) and a: branch and bound, and what it finds is the least. Two hops are
  * contained in more: the later functions hand on what they get. */
-#include "room.h"
+#include "certificate.h"
 
 #include <math.h>
 
@@ -79,10 +79,9 @@ static void sides_difference(arb_t out, const void *ctx, slong prec)
     fmpz_clear(t);
 }
 
-static bool impossible_at(const p4_case *p, const fmpz_t m, const fmpz_t fan)
+/* With which V? */
+static bool impossible_with(fmpz_t v, const p4_case *p, const fmpz_t m, const fmpz_t fan)
 {
-    fmpz_t v;
-    fmpz_init(v);
     count_values(v, p, m);
     p4_sides s = {p, m, fan, v};
     bool found = hop__sign(sides_difference, &s) > 0;
@@ -90,6 +89,14 @@ static bool impossible_at(const p4_case *p, const fmpz_t m, const fmpz_t fan)
         fmpz_one(v);
         found = hop__sign(sides_difference, &s) > 0;
     }
+    return found;
+}
+
+static bool impossible_at(const p4_case *p, const fmpz_t m, const fmpz_t fan)
+{
+    fmpz_t v;
+    fmpz_init(v);
+    bool found = impossible_with(v, p, m, fan);
     fmpz_clear(v);
     return found;
 }
@@ -219,6 +226,17 @@ static void find_shortest(p4_case *p)
     fmpz_clear(a), fmpz_clear(b);
 }
 
+static bool certify(const p4_case *p, hop_bound *b, const fmpz *sizes)
+{
+    static const char *const names[] = {"V"};
+    hop__proof proof = {.by = "P4", .names = names, .count = 1};
+    bool found = impossible_with(&proof.of[0], p, &sizes[0], &sizes[1]);
+    if (found) b->certificate = NULL; /* of other sizes */
+    if (found) hop__certify(p->c, b, &proof, sizes, 2);
+    hop__proof_clear(&proof);
+    return found;
+}
+
 void hop__p4(hop__case *c, hop_bound *b)
 {
     const hop__shape *s = &c->shape;
@@ -235,9 +253,12 @@ void hop__p4(hop__case *c, hop_bound *b)
     b->has = hop__say(c, "M = %s, A_0 = %s, A_1 = %s bits", hop__say_integer(c, p.reply),
                       hop__say_integer(c, p.before), hop__say_integer(c, p.after));
     const fmpz found[2] = {p.m, p.fan};
-    if (!c->stopped) hop__speak_at(c, b, found, 2);
+    if (!c->stopped) {
+        certify(&p, b, found);
+        hop__speak_at(c, b, found, 2);
+    }
     if (p.nodes > MOST_NODES && !c->by_sizes)
         b->why = hop__say(c, "%s (a shorter n may exist: the search was cut)", b->why);
-    if (c->by_sizes) hop__speak_here(c, b, impossible_at(&p, &c->sizes[0], &c->sizes[1]));
+    if (c->by_sizes) hop__speak_here(c, b, certify(&p, b, c->sizes));
     fmpz_clear(&p.tail), fmpz_clear(&p.best), fmpz_clear(&p.m), fmpz_clear(&p.fan);
 }

@@ -1,6 +1,10 @@
-/* P4': one full layer, two hops, by an expected image instead of P4's popular class. What is chosen: x_0
- * parts of q values, as many starts, x_1 draws of z_1; p4_parts_verify.c has the inequality. m = x_0·q, and
- * n_1 is the least that serves. Neither of P4 and P4' contains the other. */
+/* P4': one full layer, two hops, by an expected image instead of P4's popular class. What is chosen: t parts
+ * of q values, t groups of s starts, x draws of z_1. If these take S values (place, value) at all starts, and
+ * (Y-1)·s < S, two hops are impossible if
+ *
+ *     n_1·Y·log2(m·n_1)  >  (n_1+1)·t·M + x·A_1 + A_0.
+ *
+ * m = t·q, s = ⌊m/t⌋, and n_1 is the least that serves. Neither of P4 and P4' contains the other. */
 #include "count.h"
 
 #include <math.h>
@@ -21,12 +25,12 @@ static double height(const hop__ground *g, hop__point *p)
         z[0] = fmin(z[0], g->sizes[0]);
         z[1] = fmin(z[1], floor(g->sizes[0] / z[0]));
     }
-    double starts = z[0], q = z[1], draws = z[2];
-    p->lambda = draws / q;
-    p->delta = before / (starts * q);
-    double phi = hop__lines_phi(&g->lines, p->lambda, p->delta), values = starts * q * phi;
-    if (!(phi > 0)) return HOP__NOWHERE * (1 + p->delta - phi);
-    double once = starts * M + draws * after + before;
+    double starts = z[0], q = z[1], draws = z[2], group = g->fixed ? floor(g->sizes[0] / starts) : q;
+    double delta = before / (starts * group), missing = hop__draws_missing(draws, starts * group);
+    double phi = hop__draws_phi(g, p, draws, q, delta);
+    if (missing > 0) return HOP__NOWHERE * (2 + missing);
+    if (!(phi > 0)) return HOP__NOWHERE * (1 + delta - phi);
+    double values = ceil(starts * q * phi * (1 - 1e-12)), once = starts * M + draws * after + before;
     if (g->fixed)
         return log2((g->sizes[1] * starts * M + once) /
                     (g->sizes[1] * values * log2(g->sizes[0] * g->sizes[1])));
@@ -44,23 +48,43 @@ static void start(const hop__ground *g, int number, double *z)
     z[2] = z[1];
 }
 
+static bool prove(hop__proof *out, hop__levels *levels, const hop__chosen *c)
+{
+    static const char *const names[] = {"t", "s", "q", "x", "S", "Y"};
+    const fmpz *t = &c->of[0], *q = &c->of[1], *x = &c->of[2];
+    fmpz *s = &out->of[1], *values = &out->of[4], *most = &out->of[5];
+    fmpz_t places;
+    out->by = "P4'", out->names = names, out->count = 6;
+    fmpz_init(places);
+    fmpz_set(&out->of[0], t), fmpz_set(&out->of[2], q), fmpz_set(&out->of[3], x);
+    fmpz_fdiv_q(s, &c->sizes[0], t);
+    fmpz_mul(places, t, s);
+    bool good = fmpz_sgn(s) > 0 && hop__draws_prove(levels, values, c, &c->state[0], places, q, x);
+    if (good) {
+        fmpz_sub_ui(most, values, 1);
+        fmpz_fdiv_q(most, most, s);
+        fmpz_add_ui(most, most, 1);
+    }
+    fmpz_clear(places);
+    return good;
+}
+
 void hop__p4_parts(hop__case *c, hop_bound *b)
 {
-    static const char *const names[] = {"x_0", "q", "x_1"};
     static const hop__count theorem = {.hops = 2,
                                        .choices = 3,
                                        .free = 3,
-                                       .names = names,
+                                       .draws = true,
                                        .last = 1,
                                        .height = height,
                                        .start = start,
-                                       .verify = hop__p4_parts_verify};
+                                       .prove = prove};
     const hop__shape *s = &c->shape;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, c->hops >= 2, "at least two hops");
     hop__suppose(c, b, s->full == 1, hop__say(c, "one full layer, %s", hop__say_here(c, s->full)));
     if (!b->applies) return;
-    b->needs = "(n_1+1) x_0 M + x_1 A_1 + A_0 >= n_1 x_0 q Phi log2(m n_1)";
+    b->needs = "(n_1+1) t M + x A_1 + A_0 >= n_1 Y log2(m n_1)";
     b->has = hop__say_bits(c);
     hop__count_speak(c, b, &theorem);
 }

@@ -1,6 +1,7 @@
 /* P6: L-1 full layers, linear layers in every gap, L hops, at finite sizes. Sizes of the task and the proof's
  * own numbers x_l, s_l are searched (p6_search.c) and verified (p6_verify.c). With F < L-1 full layers the
  * theorem is used for F+1 hops, which L hops contain: the later functions hand on what they get. */
+#include "certificate.h"
 #include "p6.h"
 
 void hop__p6_init(hop__p6_numbers *p, int hops, bool whole, const fmpz *state, const fmpz *reply)
@@ -27,8 +28,23 @@ void hop__p6_set(hop__p6_numbers *to, const hop__p6_numbers *from)
     }
 }
 
+/* x_0, x_1, s_1, ..; in enclosures of 128 bits the checker does not see the least images of many hops. */
+static void certify(hop__case *c, hop_bound *b, const hop__p6_numbers *p)
+{
+    static const char *const names[] = {"x_0", "x_1", "s_1", "x_2", "s_2", "x_3", "s_3", "x_4",
+                                        "s_4", "x_5", "s_5", "x_6", "s_6", "x_7", "s_7"};
+    hop__proof proof = {.by = p->whole ? "P7G" : "P6", .names = names, .count = 2 * p->hops - 1};
+    b->certificate = NULL; /* of other sizes */
+    fmpz_set(&proof.of[0], &p->x[0]);
+    for (int l = 1; l < p->hops; l++)
+        fmpz_set(&proof.of[2 * l - 1], &p->x[l]), fmpz_set(&proof.of[2 * l], &p->s[l]);
+    hop__certify(c, b, &proof, p->sizes, p->hops);
+    hop__proof_clear(&proof);
+}
+
 static void speak(hop__case *c, hop_bound *b, const hop__p6_numbers *p)
 {
+    certify(c, b, p);
     hop__speak_at(c, b, p->sizes, p->hops);
     b->x = hop__say_list(c, p->x, p->hops, c->hops);
     b->s = hop__say_list(c, p->s + 1, p->hops - 1, c->hops);
@@ -48,6 +64,7 @@ static void speak_of_sizes(hop__case *c, hop_bound *b, hop__p6_numbers *p)
                            b->speaks_from);
         return;
     }
+    certify(c, b, p);
     b->x = hop__say_list(c, p->x, p->hops, c->hops);
     b->s = hop__say_list(c, p->s + 1, p->hops - 1, c->hops);
 }

@@ -1,11 +1,14 @@
 /* P7: two full layers, two hops, no linear layer before the first. What is chosen: t parts of q values each,
- * t sets of σ starts, and groups of γ values of w; p7_verify.c has the inequality. m = max(σt, tq) and n_1 =
- * eγ, e the least that serves. More hops contain two: the later functions hand on what they get. */
+ * t groups of s starts, and e groups of g values of w. With ts <= m, tq <= m, eg <= n_1, δ = gM/(ts) + A_1 and
+ * Y = ⌈tq/2^δ⌉, two hops are impossible if
+ *
+ *     e·Y·(g·log2(m·n_1) - A_2)  >  M·(tsq + m + eg(t+1)) + A_1.
+ *
+ * m = max(ts, tq) and n_1 = eg, e the least that serves. More hops contain two: the later functions hand on
+ * what they get. */
 #include "count.h"
 
 #include <math.h>
-
-static const char *const names[] = {"t", "sigma", "q", "gamma"};
 
 static double height(const hop__ground *g, hop__point *p)
 {
@@ -18,7 +21,7 @@ static double height(const hop__ground *g, hop__point *p)
     }
     if (last == 0) z[3] = 1; /* groups share the states of block 2 only */
     double t = z[0], sigma = z[1], q = z[2], gamma = z[3];
-    double delta = gamma * M / (sigma * t) + after, values = t * q * exp2(-delta);
+    double delta = gamma * M / (sigma * t) + after, values = ceil(t * q * exp2(-delta) * (1 - 1e-12));
     double once = M * (sigma * t * q + (g->fixed ? g->sizes[0] : fmax(sigma * t, t * q))) + after;
     if (delta > 600) return HOP__NOWHERE * (1 + delta);
     if (g->fixed) {
@@ -44,23 +47,41 @@ static void start(const hop__ground *g, int number, double *z)
     z[1] = ceil(1.4 * z[3] * g->reply / z[0]);
 }
 
+static bool prove(hop__proof *out, hop__levels *levels, const hop__chosen *c)
+{
+    (void)levels;
+    static const char *const names[] = {"t", "s", "q", "g", "e", "Y"};
+    const fmpz *t = &c->of[0], *s = &c->of[1], *q = &c->of[2], *g = &c->of[3];
+    fmpz_t starts, all, bits;
+    fmpz_init(starts), fmpz_init(all), fmpz_init(bits);
+    out->by = "P7", out->names = names, out->count = 6;
+    for (int k = 0; k < 4; k++) fmpz_set(&out->of[k], &c->of[k]);
+    fmpz_fdiv_q(&out->of[4], &c->sizes[1], g);
+    fmpz_mul(starts, t, s);
+    fmpz_mul(all, t, q);
+    fmpz_mul(bits, g, c->reply);
+    fmpz_addmul(bits, starts, &c->state[1]);
+    hop__values_left(&out->of[5], all, bits, starts);
+    fmpz_clear(starts), fmpz_clear(all), fmpz_clear(bits);
+    return true;
+}
+
 void hop__p7(hop__case *c, hop_bound *b)
 {
     static const hop__count theorem = {.hops = 2,
                                        .choices = 4,
                                        .free = 4,
-                                       .names = names,
                                        .last = 1,
                                        .height = height,
                                        .start = start,
-                                       .verify = hop__p7_verify};
+                                       .prove = prove};
     const hop__shape *s = &c->shape;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, c->hops >= 2, "at least two hops");
     hop__suppose(c, b, s->full == 2, hop__say(c, "two full layers, %s", hop__say_here(c, s->full)));
     hop__suppose_nothing_first(c, b);
     if (!b->applies) return;
-    b->needs = "M (sigma t q + m + e gamma (t+1)) + A_1 >= e t q 2^-delta (gamma log2 N_1 - A_2)";
+    b->needs = "M (t s q + m + e g (t+1)) + A_1 >= e Y (g log2 N_1 - A_2)";
     b->has = hop__say_bits(c);
     hop__count_speak(c, b, &theorem);
 }

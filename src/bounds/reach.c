@@ -165,9 +165,11 @@ static hop_status find_unable(hop_reach *r, const hop_question *base, int64_t fu
         const hop_bound *by = s == HOP_OK ? strongest(b) : NULL;
         if (by) {
             char text[300];
-            snprintf(text, sizeof text, "%d hop%s impossible by %s from n = %s on", q.hops,
-                     q.hops > 1 ? "s are" : " is", by->id, by->speaks_from);
+            snprintf(text, sizeof text, "%d hop%s impossible by %s from n = %s on, %s", q.hops,
+                     q.hops > 1 ? "s are" : " is", by->id, by->speaks_from,
+                     hop_proof_name(by->certificate != NULL));
             r->unable = q.hops;
+            r->machine_checked = by->certificate != NULL;
             snprintf(r->unable_by, sizeof r->unable_by, "%s", by->id);
             r->why_unable = strdup(text);
         }

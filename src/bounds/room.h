@@ -48,7 +48,9 @@ typedef struct hop__case {
 /* A text that lives as long as the answer; "" when memory is short, which is reported at the end. */
 const char *hop__say(hop__case *c, const char *fmt, ...) HOP_PRINTF(2, 3);
 const char *hop__say_integer(hop__case *c, const fmpz_t x); /* short: hop__print_integer */
+const char *hop__say_digits(hop__case *c, const fmpz_t x);  /* all of them */
 const char *hop__keep_text(hop__case *c, hop_text *t);      /* takes the text */
+void *hop__keep_block(hop__case *c, void *block); /* of malloc, freed with the answer; NULL when memory is short */
 /* NULL-able lists of decimal numbers, `total` places, those from `count` on NULL. */
 const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int total);
 

@@ -86,22 +86,28 @@ static void copy_text(char *out, size_t size, const char *text)
     snprintf(out, size, "%s", text ? text : "");
 }
 
+/* A verdict is better than none, one that is machine-checked than one on paper. */
+static int weight_of(const hop_bound *x)
+{
+    return x->answer == HOP_ANSWER_SILENT ? 0 : x->answer == HOP_ANSWER_IMPOSSIBLE && x->certificate ? 2 : 1;
+}
+
 /* What is said of a row: the theorem that decides it, or the one that will be the first to. */
 static void say_row(hop_separation_row *r, const hop_bounds *b)
 {
     const hop_bound *best = NULL;
     for (int i = 0; i < b->count; i++) {
         const hop_bound *x = &b->results[i];
-        bool decides = x->answer != HOP_ANSWER_SILENT;
-        if (!decides && (!x->applies || !x->speaks_from)) continue;
-        bool better = !best || (decides && best->answer == HOP_ANSWER_SILENT) ||
-                      (decides == (best->answer != HOP_ANSWER_SILENT) && x->log10_n < best->log10_n);
+        if (!weight_of(x) && (!x->applies || !x->speaks_from)) continue;
+        bool better = !best || weight_of(x) > weight_of(best) ||
+                      (weight_of(x) == weight_of(best) && x->log10_n < best->log10_n);
         if (better) best = x;
     }
     r->answer = HOP_ANSWER_SILENT, r->log10_n = INFINITY;
     if (!best) return;
     r->answer = best->answer;
     r->log10_n = best->log10_n;
+    r->machine_checked = best->certificate != NULL;
     copy_text(r->theorem, sizeof r->theorem, best->id);
     if (best->answer != HOP_ANSWER_POSSIBLE)
         copy_text(r->speaks_from, sizeof r->speaks_from, best->speaks_from);

@@ -51,10 +51,12 @@ static void add_lower(hop__half_row *row, const hop_rung *r)
     bool impossible = strcmp(r->verdict, "impossible") == 0, later = strcmp(r->verdict, "from_n") == 0;
     *row = (hop__half_row){.verdict = r->verdict, .pattern = r->pattern};
     if (impossible)
-        snprintf(row->note, sizeof row->note, "for any weights: theorem %s", r->theorem);
+        snprintf(row->note, sizeof row->note, "for any weights: theorem %s, %s", r->theorem,
+                 r->machine_checked ? "machine-checked" : "on paper");
     else if (later)
-        snprintf(row->note, sizeof row->note, "impossible from /{n} = %s on: theorem %s",
-                 hop__number_digits(r->speaks_from).rich, r->theorem);
+        snprintf(row->note, sizeof row->note, "impossible from /{n} = %s on: theorem %s, %s",
+                 hop__number_digits(r->speaks_from).rich, r->theorem,
+                 r->machine_checked ? "machine-checked" : "on paper");
     else
         snprintf(row->note, sizeof row->note, "no theorem speaks at any length");
 }
@@ -148,7 +150,8 @@ void hop__halves_html(hop_text *out, const hop_ladder_page *page)
                       "heads and states of these widths, of networks that are ");
     hop__escape(out, page->model, 0);
     hop_text_add(out, "; the theorems, P2 to P9 and T2, are derived in "
-                      "docs/BOUNDS.md. <i>Longer "
+                      "docs/BOUNDS.md; <i>machine-checked</i>: it is a theorem in Coq about all networks "
+                      "of these widths (proofs/). <i>Longer "
                       "n</i>: the theorem is silent at this length, that is, it says nothing here, neither "
                       "way, and speaks from the "
                       "length given on. <i>Open</i>: nothing is known. Messages are what crosses from one "

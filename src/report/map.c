@@ -53,7 +53,7 @@ static void add_note(hop_text *out, const hop_map_row *r)
     if (impossible) {
         hop_text_add(out, "proved impossible from <var>n</var> = ");
         hop__html_rich(out, hop__number_digits(r->from).rich);
-        hop_text_printf(out, " on (%s)", r->theorem);
+        hop_text_printf(out, " on (%s, %s)", r->theorem, r->machine_checked ? "machine-checked" : "on paper");
     }
     if (!possible && !impossible) hop_text_add(out, "open at every length");
 }
@@ -186,6 +186,7 @@ static void add_data(hop_text *out, const hop_map *m)
         hop_json_put_real(&w, r->impossible_from);
         hop_json_put_string(&w, r->from);
         hop_json_put_string(&w, r->theorem);
+        hop_json_put_bool(&w, r->machine_checked);
         hop_json_end_array(&w);
     }
     hop_json_end_array(&w);
@@ -211,7 +212,7 @@ static void add_verdict(hop_text *out, const hop_map_model *x, int h)
         hop__html_rich(out, hop__number_digits(x->from[h]).rich);
         hop_text_add(out, ", ");
     }
-    hop_text_printf(out, "%s</small>", x->theorem[h]);
+    hop_text_printf(out, "%s, %s</small>", x->theorem[h], x->machine_checked[h] ? "machine-checked" : "on paper");
 }
 
 static void add_models(hop_text *out, const hop_map *m)

@@ -89,6 +89,17 @@ static void cell_length(hop_text *out, const char *label, const char *text, doub
     hop__html_cell(out, label, shown);
 }
 
+/* "4", and in small letters "P6, machine-checked". */
+static void cell_unable(hop_text *out, const hop_model_row *r)
+{
+    hop__html_cell_open(out, "hops impossible", true);
+    hop__html_rich(out, r->unable ? hop__number_count(r->unable).rich : HOP__DASH);
+    if (r->unable)
+        hop_text_printf(out, " <small>%s, %s</small>", r->unable_by,
+                        r->machine_checked ? "machine-checked" : "on paper");
+    hop_text_add(out, "</td>\n");
+}
+
 static void table(hop_text *out, const hop_model_row *rows, int count)
 {
     static const struct {
@@ -124,7 +135,7 @@ static void table(hop_text *out, const hop_model_row *rows, int count)
         cell_mib(out, "KV, MiB", r->kv_bytes);
         cell_mib(out, "states, MiB", r->state_bytes);
         hop__html_cell(out, "hops possible", r->uncovered[0] ? HOP__DASH : hop__number_count(r->able).rich);
-        hop__html_cell(out, "hops impossible", r->unable ? hop__number_count(r->unable).rich : HOP__DASH);
+        cell_unable(out, r);
         cell_length(out, "from n", r->unable_from, r->unable_log10, r->unable_beyond);
         hop__html_cell(out, "states hold tables up to",
                        r->held ? hop__number_count(r->held).rich : HOP__DASH);

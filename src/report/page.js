@@ -67,12 +67,12 @@
     return chips;
   }
 
-  function note([to, toText, from, fromText, theorem]) {
+  function note([to, toText, from, fromText, theorem, checked]) {
     const out = [];
     if (to !== null) out.push("proved possible up to ", make("var", "", "n"), " = ", ...number(toText));
     if (to !== null && from !== null) out.push("; ");
     if (from !== null)
-      out.push("proved impossible from ", make("var", "", "n"), " = ", ...number(fromText), ` on (${theorem})`);
+      out.push("proved impossible from ", make("var", "", "n"), " = ", ...number(fromText), ` on (${theorem}, ${checked ? "machine-checked" : "on paper"})`);
     return out.length ? out : ["open at every length"];
   }
 

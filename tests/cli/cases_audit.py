@@ -116,7 +116,7 @@ def a_stack_of_recurrences_is_refuted_where_its_states_are_too_small():
     got = good_json("audit", fixture("mamba-130m-original"), "--n", 10**7)["hops"]
     check(got["unable"] == 1 and got["unable_by"] == "P2" and got["able"] == 0, why=got)
     words = " ".join(got["words"])
-    check("once n reaches 1,033,289, with more ids than the 50,280 of its vocabulary, as it does at 10,000,000 tokens" in words and "1 hop is proved impossible (P2)" in words, why=words)
+    check("once n reaches 1,033,289, with more ids than the 50,280 of its vocabulary, as it does at 10,000,000 tokens" in words and "1 hop is proved impossible (P2, machine-checked)" in words, why=words)
     silent = good_json("audit", fixture("mamba-130m-original"))["hops"]  # the file gives no length
     check(silent["unable"] is None and all(r["verdict"] == "silent" for r in silent["results"]), why=silent)
     # 24 layers of 24576 float32 and 4608 16-bit numbers: P2 speaks once N log2 N exceeds their bits

@@ -62,13 +62,14 @@ COMMANDS = {
     "sweep": [["sweep.json", "-o", "runs.db", "--picture", "runs.svg"]],
     "damage": [["net", "-o", "damaged"]],
     "refute": [["broken", "--budget", 5, "-o", "w.json"], ["full", "--budget", 5]],
-    "check": [["w.json", "broken"]],
+    "check": [["w.json", "broken"], ["b.cert"]],
 }
 SILENT = {"completion"}  # prints a script, not an answer
 
 
 def prepare():
     good("build", "hybrid", "--hops", 2, "--m", 4, "--fan", 2, "-o", "net", "-q")
+    good("bound", "--hops", 1, "--pattern", "F", "--certificate", "b.cert")
     good("build", "full", "--hops", 1, "--m", 4, "-o", "full", "-q")
     with open("sweep.json", "w") as f:
         json.dump({"runs": [{"pattern": "F", "task": {"name": "funccomp", "hops": 1, "m": 4}, "steps": 2, "d_model": 8,
