@@ -153,6 +153,14 @@ void hop_mixer_init(const hop_mixer_ops *ops, float *const *params, const hop_mi
 int64_t hop_list_state_floats(const hop_list *l, int64_t t);
 int64_t hop_mixer_state_floats(const hop_mixer_ops *ops, const hop_mixer_config *c, int64_t t);
 
+/* Looks into a list that is run: behind each operation the rows of the buffer that it wrote, [count,
+ * width], which stand at position first .. of their sequence (CONSTANT: its one row). Called in the thread
+ * that runs the list. */
+typedef struct hop_list_watch {
+    void (*buffer)(void *ctx, int64_t layer, int op, const float *rows, int64_t first, int64_t count);
+    void *ctx;
+} hop_list_watch;
+
 /* What a list works on. Rows below `first` need no output (the last layer of a network that is read only at
  * the end computes one row); `y` holds rows first .. tokens-1 of each sequence. */
 typedef struct hop_mixer_io {
@@ -165,6 +173,7 @@ typedef struct hop_mixer_io {
     bool steady;      /* a row's bits do not depend on how many rows are computed together; slower for few */
     hop_arena *scratch;
     hop_pool *pool;
+    const hop_list_watch *watch; /* NULL: nobody looks. Of one sequence only */
 } hop_mixer_io;
 
 /* Bytes that forward takes from the arena for at most so many sequences of at most so many tokens. */

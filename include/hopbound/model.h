@@ -169,6 +169,7 @@ typedef struct hop_watch {
     void (*state)(void *ctx, int64_t layer, const float *state, int64_t floats);
     int64_t at;
     void *ctx;
+    const hop_list_watch *buffers; /* behind each operation of a layer's list; has a ctx of its own */
 } hop_watch;
 
 typedef struct hop_forward hop_forward;
@@ -274,6 +275,7 @@ hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_to
 void hop_decoder_free(hop_decoder *d);
 /* Takes one token; logits [vocab], or NULL when they are not wanted. */
 hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_error *err);
+void hop_decoder_watch(hop_decoder *d, const hop_watch *watch); /* as a pass is looked into; NULL: nobody does */
 int64_t hop_decoder_length(const hop_decoder *d);
 /* Forgets all tokens from `length` on. HOP_EDOMAIN for recurrent layers whose states were not kept, unless
  * length is 0. */

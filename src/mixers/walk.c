@@ -134,6 +134,15 @@ static void along(const hop__walk *w, const hop_op *op)
     hop_pool_run(w->pool, w->sequences, sequence_task, &j);
 }
 
+static void show(const hop__walk *w, int number)
+{
+    const hop_op *op = &w->l->op[number];
+    bool one = op->kind == HOP_OP_CONSTANT;
+    int64_t from = one ? 0 : span_of(w, op->y).from;
+    const float *rows = one ? w->b[op->y] : hop__out(w, op, 0, from);
+    w->watch->buffer(w->watch->ctx, w->c->layer, number, rows, w->position + from, one ? 1 : w->tokens - from);
+}
+
 void hop__run(const hop__walk *w, int from, int to)
 {
     const hop_list *l = w->l;
@@ -143,7 +152,9 @@ void hop__run(const hop__walk *w, int from, int to)
             product(w, op);
         } else if (hop__op_is_rowwise(op->kind)) {
             int n = 1;
-            while (i + n < to && hop__op_is_rowwise(op[n].kind) && l->tail[op[n].y] == l->tail[op->y]) n++;
+            while (i + n < to && !w->watch && hop__op_is_rowwise(op[n].kind) &&
+                   l->tail[op[n].y] == l->tail[op->y])
+                n++;
             rowwise(w, op, n);
             i += n - 1;
         } else if (op->kind == HOP_OP_CONSTANT) {
@@ -151,6 +162,7 @@ void hop__run(const hop__walk *w, int from, int to)
         } else {
             along(w, op);
         }
+        if (w->watch) show(w, i);
     }
 }
 
@@ -262,7 +274,7 @@ void hop_list_forward(const hop_list *l, const hop_mixer_config *c, const float 
     if (together < 1) together = 1;
     hop_pool *pool = stepwise ? NULL : io->pool;
     hop__walk w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = io->steady, .pool = pool};
-    w.form = stepwise ? HOP_FORM_RECURRENT : HOP_FORM_CHUNKED;
+    w.form = stepwise ? HOP_FORM_RECURRENT : HOP_FORM_CHUNKED, w.watch = io->watch;
     w.state_stride = l->state_floats;
     if (l->state_floats > 0) w.state = hop_arena_floats(io->scratch, (size_t)(together * l->state_floats));
     take(&w, io, together * segment);
@@ -280,7 +292,7 @@ void hop_list_step(const hop_list *l, const hop_mixer_config *c, const float *co
     hop__walk w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = io->steady};
     w.sequences = io->sequences > 0 ? io->sequences : 1;
     w.tokens = 1, w.position = t, w.form = HOP_FORM_RECURRENT;
-    w.state = state, w.state_stride = stride, w.stepping = true;
+    w.state = state, w.state_stride = stride, w.stepping = true, w.watch = io->watch;
     w.b[HOP_X] = (float *)(uintptr_t)io->x, w.b[HOP_Y] = io->y;
     take(&w, io, w.sequences);
     hop__run(&w, 0, l->op_count);
@@ -301,7 +313,7 @@ static hop__walk piece(const hop_list *l, const hop_mixer_config *c, const float
                        const hop_mixer_io *io)
 {
     hop__walk w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = true, .pool = io->pool};
-    w.sequences = 1, w.tokens = io->tokens, w.position = io->position;
+    w.sequences = 1, w.tokens = io->tokens, w.position = io->position, w.watch = io->watch;
     w.b[HOP_X] = (float *)(uintptr_t)io->x, w.b[HOP_Y] = io->y;
     take(&w, io, io->tokens);
     return w;
@@ -335,5 +347,6 @@ void hop_attention_output(const float *o, const hop_list *l, const hop_mixer_con
 {
     hop__walk w = piece(l, c, params, io);
     w.b[l->op[attend_at(l)].y] = (float *)(uintptr_t)o;
+    if (w.watch) show(&w, attend_at(l));
     hop__run(&w, attend_at(l) + 1, l->op_count);
 }

@@ -24,6 +24,7 @@ typedef struct hop__walk {
     const double *angles;        /* for rotations, of positions 0 ..; NULL: there is no table */
     const hop_panel_set *panels; /* training: may be NULL, as .. */
     const float *plus;           /* .. this, what a product that is Y is added to */
+    const hop_list_watch *watch; /* NULL: nobody looks */
     const hop_reverse *reverse;  /* training: attention's log-sum-exp are kept */
     float *kept;
 } hop__walk;

@@ -115,6 +115,7 @@ static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *m
     const hop_attention_rows rows = {c->q, c->k, c->v};
     int64_t qw = mixer->heads * mixer->head_dim;
     hop_mixer_io io = {.x = x, .tokens = count, .scratch = &c->step, .pool = c->pool};
+    io.watch = c->watch ? c->watch->buffers : NULL;
     c->step.used = 0;
     hop_attention_project(&rows, l->list, mixer, l->mixer, &io);
     memcpy(c->sent, c->q, sizeof(float) * (size_t)(count * qw));
@@ -129,7 +130,7 @@ static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *m
         }
         io.y = y + first * mixer->d_model;
         io.x = x + first * mixer->d_model;
-        io.tokens = n;
+        io.tokens = n, io.position = first;
         c->step.used = 0;
         hop_partial_close(c->o, c->partials, heads, hop__value_dim(mixer));
         hop_attention_output(c->o, l->list, mixer, l->mixer, &io);
@@ -168,6 +169,7 @@ static void mix_steps(hop__cut *c, const hop__layer *l, const hop_mixer_config *
             c->watch->state(c->watch->ctx, mixer->layer, c->state, hop_list_state_floats(l->list, t));
         c->step.used = 0;
         hop_mixer_io io = {.y = y + t * d, .x = x + t * d, .tokens = 1, .scratch = &c->step};
+        io.watch = c->watch ? c->watch->buffers : NULL;
         hop_list_step(l->list, mixer, l->mixer, c->state, 0, t, &io);
         if (recurrent) round_kept(c->state, hop_list_state_floats(l->list, t + 1), c->at.kept);
     }

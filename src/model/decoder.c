@@ -11,6 +11,7 @@ struct hop_decoder {
     float **states; /* one a layer */
     hop_arena scratch;
     float *x, *y, *normed, *finish;
+    const hop_watch *watch;
 };
 
 /* Where a layer's state after t tokens begins. */
@@ -98,9 +99,11 @@ static void step_layer(hop_decoder *d, int64_t i)
     }
     d->scratch.used = 0;
     hop_mixer_io io = {.y = d->y, .tokens = 1, .scratch = &d->scratch};
+    io.watch = d->watch ? d->watch->buffers : NULL;
     io.x = hop__norm(m, d->normed, d->x, l->norm1, l->norm1_bias, 1, 0, NULL);
     hop_list_step(l->list, &c, l->mixer, state, 0, d->length, &io);
     hop__finish(m, l, d->x, d->y, 1, (hop__arith){0}, d->finish);
+    if (d->watch && d->watch->stream) d->watch->stream(d->watch->ctx, i, d->x, 1);
 }
 
 hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_error *err)
@@ -116,6 +119,11 @@ hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_er
     d->length++;
     if (logits) hop__read_out(m, logits, d->x, 1, (hop__arith){0}, d->y, NULL);
     return HOP_OK;
+}
+
+void hop_decoder_watch(hop_decoder *d, const hop_watch *watch)
+{
+    d->watch = watch;
 }
 
 int64_t hop_decoder_length(const hop_decoder *d)

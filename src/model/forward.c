@@ -126,6 +126,7 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
         hop_mixer_io io = {.y = f->y, .x = x, .tokens = count, .first = first, .bits = f->bits};
         io.scratch = &f->mixer;
         io.pool = f->pool;
+        io.watch = f->watch ? f->watch->buffers : NULL;
         hop_list_forward(l->list, &c, l->mixer, &io);
     }
     rows_job job = {.f = f, .layer = l, .first = first, .count = count};

@@ -32,6 +32,8 @@ typedef struct hop__given {
 #define HOP__MOST_GIVEN 12
 #define HOP__MOST_FORMS 4
 
+struct hop__reading;
+
 /* A recurrence over tokens: what decides how much its forms lose. */
 typedef struct hop__recurrence {
     const hop_arith *form[HOP__MOST_FORMS]; /* its programs, the step form first; NULL ends */
@@ -45,6 +47,9 @@ typedef struct hop__recurrence {
     double round;        /* relative rounding of a state's numbers where they cross, or are cut to fewer bits .. */
     double crossings;    /* .. and what all such roundings make together, in relative terms */
     int bits;            /* 0: none but float32's */
+    /* Is shown each form as it was read, where everything fits; NULL: nobody looks. */
+    void (*look)(void *ctx, const struct hop__reading *x);
+    void *ctx;
 } hop__recurrence;
 
 typedef struct hop__charge {

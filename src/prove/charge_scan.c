@@ -101,6 +101,7 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
     if (!read_form(&whole, r, p, unit, state)) c->fits = false;
     c->fits = c->fits && whole.fits;
     c->abs = ival_most(c->abs, whole.v[p->reads].abs * HOP__ABOVE);
+    if (r->look && c->fits) r->look(r->ctx, &whole);
 }
 
 bool hop__recurrence_open(hop__memory *m, hop__recurrence *r, const hop_program *const *forms)

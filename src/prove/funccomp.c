@@ -159,7 +159,7 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop_bounds_said *a, const hop_m
     const hop_config *c = hop_model_config(m);
     const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
     proof p = {.out = out, .analysis = a, .d = c->d_model};
-    p.walk = (hop__walk){.model = m, .pool = o->pool, .progress = o->progress};
+    p.walk = (hop__walk){.model = m, .pool = o->pool, .progress = o->progress, .observer = o->observer};
     p.walk.bits = o->bits < 24 ? o->bits : 0;
     /* Numbers of P bits have a sign, 8 bits of exponent and P - 9 of fraction: half a unit in the last place.
      */

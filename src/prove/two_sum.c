@@ -168,6 +168,7 @@ static bool nothing_moves_later(proof *p)
     hop__memory room = {0};
     bool alone = true;
     w.m = &room;
+    w.observer = NULL; /* of what a token may hold there nothing is known */
     for (w.layer = p->walk.layer + 1; alone && w.layer < hop_model_config(w.model)->pattern.layers;
          w.layer++) {
         hop__layer l;
@@ -308,6 +309,8 @@ static double follow(const proof *p, hop__memory *m, int64_t c, int64_t r, doubl
 {
     hop__walk w = p->walk;
     w.m = m;
+    w.only = (hop__case){c, r, p->offsets};
+    if (atomic_load(&p->overflow)) w.observer = NULL; /* scores may, and then nothing is said */
     w.margin = (hop_margin){.clip_margin = INFINITY};
     hop__layer l = p->layer;
     l.w = &w;
@@ -323,11 +326,14 @@ static double follow(const proof *p, hop__memory *m, int64_t c, int64_t r, doubl
     if (!x) return -INFINITY;
     hop__set_fix(m, x, NUMBER, c);
     l.buffer[p->op->y][0] = heads_return(p, m, match, r, mass);
+    if (w.observer && m->status == HOP_OK && !m->overflow)
+        w.observer->buffer(w.observer->ctx, &l, p->number);
     for (int i = p->number + 1; m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
     if (m->status != HOP_OK) return -INFINITY;
     x = hop__set_add(m, x, l.buffer[HOP_Y][0]);
     if (x) x = hop__set_mlp(&w, 0, x);
     *clip = ival_least(*clip, w.margin.clip_margin);
+    if (w.observer && x && !m->overflow) w.observer->stream(w.observer->ctx, &w, &x);
     for (w.layer++; x && w.layer < hop_model_config(w.model)->pattern.layers; w.layer++) {
         for (int64_t e = 0; e < x->width; e++)
             if (!(x->mag[e] < BIG)) m->overflow = true; /* nothing_moves_later supposes so */
@@ -444,6 +450,7 @@ hop_status hop__analyse_twosum(hop_proof *out, hop_bounds_said *a, const hop_mod
 {
     proof p = {.task = &task->twosum, .out = out};
     p.walk = (hop__walk){.model = m, .pool = o->pool, .progress = o->progress, .m = &p.memory};
+    p.walk.observer = o->observer;
     p.walk.facts = (hop__facts){
         .classes = 1, .length = task->length, .bidirectional = hop_model_config(m)->bidirectional};
     p.walk.facts.class[0] = (hop__class){.start = 0, .count = task->length, .player = -1};

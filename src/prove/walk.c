@@ -165,6 +165,8 @@ bool hop__layer_op(hop__layer *l, int number)
     if (w->m->overflow)
         hop__blame(w, "layer %lld, %s: a number may leave the range of float32, or cannot be bounded",
                    (long long)w->layer, hop_op_name(op->kind));
+    if (w->observer && w->m->status == HOP_OK && !w->m->overflow)
+        w->observer->buffer(w->observer->ctx, l, number);
     return w->m->status == HOP_OK;
 }
 
@@ -241,6 +243,7 @@ bool hop__walk_layers(hop__walk *w, hop__set **x, hop__memory memory[2], hop_mar
         w->margin =
             (hop_margin){.layer = w->layer, .player = -2, .score_gap = INFINITY, .clip_margin = INFINITY};
         if (!run_layer(w, x, &same)) return false;
+        if (w->observer && !w->m->overflow) w->observer->stream(w->observer->ctx, w, x);
         const hop__set *own = x[w->answering];
         for (int64_t c = 0; c < own->width; c++)
             w->margin.code_error = ival_most(w->margin.code_error, own->rad[c]);

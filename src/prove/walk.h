@@ -13,8 +13,31 @@
 #include <hopbound/ops.h>
 #include <hopbound/prove.h>
 
+struct hop__layer;
+struct hop__reading;
+struct hop__walk;
+
+/* Looks at sets on their way: behind each operation those of all buffers that have been written, behind
+ * each layer the streams [classes]. Not called any more once a number may overflow. */
+typedef struct hop__observer {
+    void (*buffer)(void *ctx, const struct hop__layer *l, int op);
+    void (*stream)(void *ctx, const struct hop__walk *w, struct hop__set *const *x);
+    /* Inside a recurrence, which is the operation behind the last that `buffer` was called for: what a
+     * form makes on its way where class `a` reads head `head`. */
+    void (*form)(void *ctx, const struct hop__walk *w, int a, int64_t head, const struct hop__reading *x);
+    void *ctx;
+} hop__observer;
+
+/* Tokens that hold `number`; offset < 0: no match is seen, else one is, by the heads that watch this one
+ * of the `offsets` places in a block. offsets 0: any token. */
+typedef struct hop__case {
+    int64_t number, offset, offsets;
+} hop__case;
+
 typedef struct hop__walk {
     const hop_model *model;
+    const hop__observer *observer; /* NULL: nobody looks */
+    hop__case only;                /* 2-Sum: whom the sets speak of, for who looks */
     hop__facts facts;
     hop__memory *m;       /* what is kept while a layer lasts */
     hop__memory *scratch; /* of one operation; NULL: m */

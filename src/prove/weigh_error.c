@@ -50,6 +50,13 @@ static double rounded_states(const hop__walk *w, double n)
     return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
 }
 
+static void show(void *ctx, const hop__reading *x)
+{
+    const hop__reader *r = ctx;
+    const hop__observer *o = r->s->w->observer;
+    o->form(o->ctx, r->s->w, r->a, r->head, x);
+}
+
 hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t)
 {
     const hop__shape *s = r->s;
@@ -60,6 +67,7 @@ hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t)
     made.turned = r->turned, made.amp = r->amp;
     made.round = s->w->message + hop__cut_error(s->w->bits, 1), made.bits = s->w->bits;
     made.crossings = rounded_states(s->w, made.tokens) * (1 + s->stabiliser);
+    if (s->w->observer) made.look = show, made.ctx = (void *)(uintptr_t)r;
     return hop__recurrence_charge(&made);
 }
 

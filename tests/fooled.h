@@ -1,0 +1,34 @@
+/* Networks that a prover called proved once, and that err: data/false_proofs. What went wrong in each is a
+ * number that some kernel form makes on its way and that no set was made for. */
+#ifndef HOPBOUND_FOOLED_H
+#define HOPBOUND_FOOLED_H
+
+#include "against_truth.h"
+
+typedef struct fooled {
+    const char *name;
+    sizes sizes;
+} fooled;
+
+static const fooled FOOLED[] = {
+    {"mamba-delta-x-underflow", {2, 8, {4}}},    /* delta x is 0 before it meets B = 2^100 */
+    {"rwkv7-bonus-overflow", {2, 8, {4}}},       /* r k r_k are finite, the sum of forty is not; v is 0 */
+    {"mlstm-key-underflow", {1, 31, {0}}},       /* e^(i - m) k is 0: m is of a token whose key is 0 */
+    {"linear-key-value-underflow", {1, 3, {0}}}, /* k v is 0 where tokens come one by one */
+};
+enum { FOOLED_COUNT = sizeof FOOLED / sizeof *FOOLED };
+
+static inline hop_model *fooled_network(int number, subject *s)
+{
+    char path[512], name[128];
+    hop_model *m = NULL;
+    hop_error err = {0};
+    *s = (subject){.kind = "hybrid", .mixer = FOOLED[number].name};
+    s->task = composition(&FOOLED[number].sizes);
+    snprintf(name, sizeof name, "false_proofs/%s", FOOLED[number].name);
+    test_data(path, sizeof path, name);
+    if (hop_model_open(&m, path, &err) != HOP_OK) fail_msg("%s", err.text);
+    return m;
+}
+
+#endif
