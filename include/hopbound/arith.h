@@ -122,16 +122,18 @@ const hop_program *hop_attention_program(bool of_summaries);
 
 /* ---- evaluation in double ---------------------------------------------------------------------- */
 
-/* Sizes of the axes; values[i]: the numbers of line i, along T, J, K, V in this order, those that it varies
- * along. INPUT lines' are the caller's to fill, all others are computed. */
+/* Sizes of the axes; value[i]: the numbers of line i, along T, J, K, V in this order, those that it varies
+ * along; step[i]: how far neighbours along each axis are apart, 0 along others. INPUT lines' are the caller's
+ * to fill, or to point elsewhere; all others are computed. */
 typedef struct hop_arith_run {
     const hop_arith *p;
     int64_t size[HOP_AXES];
     double *value[HOP_ARITH_LINES];
+    int64_t step[HOP_ARITH_LINES][HOP_AXES];
 } hop_arith_run;
 
 size_t hop_arith_room(const hop_arith *p, const int64_t size[HOP_AXES]); /* doubles for all values */
-void hop_arith_place(hop_arith_run *r, double *room);                    /* shares `room` out */
+void hop_arith_place(hop_arith_run *r, double *room);                    /* shares `room` out, sets step */
 int64_t hop_arith_count(const hop_arith_run *r, int line);               /* numbers of a line */
 void hop_arith_evaluate(hop_arith_run *r);
 

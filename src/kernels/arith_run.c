@@ -1,114 +1,76 @@
-/* arith_run.c - programs evaluated in double, a line at a time over all its numbers: plain, and the truth. */
+/* arith_run.c - programs evaluated in double, a line at a time over all its numbers: plain, and the truth.
+ *
+ * A line's numbers are computed row by row along its last axis, so that places are worked out once a row.
+ * Lines that look along the tokens go back to what they made of the token before. */
 #include <hopbound/arith.h>
 
 #include <math.h>
 #include <string.h>
 
-static bool along(const hop_arith_run *r, int line, int axis)
+enum { T = HOP_AXIS_T, J = HOP_AXIS_J, K = HOP_AXIS_K, V = HOP_AXIS_V };
+
+static bool along(const hop_arith *p, int line, int axis)
 {
-    return r->p->axes[line] >> axis & 1;
+    return p->axes[line] >> axis & 1;
+}
+
+static int64_t count_of(const hop_arith *p, const int64_t size[HOP_AXES], int line)
+{
+    int64_t n = 1;
+    for (int x = 0; x < HOP_AXES; x++)
+        if (along(p, line, x)) n *= size[x];
+    return n;
 }
 
 int64_t hop_arith_count(const hop_arith_run *r, int line)
 {
-    int64_t n = 1;
-    for (int x = 0; x < HOP_AXES; x++)
-        if (along(r, line, x)) n *= r->size[x];
-    return n;
+    return count_of(r->p, r->size, line);
 }
 
 /* J has as many places as T has tokens. */
 size_t hop_arith_room(const hop_arith *p, const int64_t size[HOP_AXES])
 {
-    hop_arith_run r = {.p = p};
     size_t all = 0;
-    memcpy(r.size, size, sizeof r.size);
-    for (int i = 0; i < p->count; i++) all += (size_t)hop_arith_count(&r, i);
+    for (int i = 0; i < p->count; i++) all += (size_t)count_of(p, size, i);
     return all;
 }
 
 void hop_arith_place(hop_arith_run *r, double *room)
 {
-    for (int i = 0; i < r->p->count; i++) r->value[i] = room, room += hop_arith_count(r, i);
-}
-
-/* How far apart two neighbours along each axis lie; 0: the line does not vary along it. */
-typedef struct steps {
-    int64_t by[HOP_AXES];
-} steps;
-
-static steps steps_of(const hop_arith_run *r, int line)
-{
-    steps s = {{0}};
-    int64_t by = 1;
-    for (int x = HOP_AXES - 1; x >= 0; x--)
-        if (line >= 0 && along(r, line, x)) s.by[x] = by, by *= r->size[x];
-    return s;
-}
-
-/* One number of a line, and its place. */
-typedef struct cell {
-    const hop_arith_run *r;
-    int line;
-    int64_t at[HOP_AXES];
-} cell;
-
-static int64_t index_of(const steps *s, const int64_t at[HOP_AXES])
-{
-    int64_t i = 0;
-    for (int x = 0; x < HOP_AXES; x++) i += s->by[x] * at[x];
-    return i;
-}
-
-static double number(const cell *c, int line, const int64_t at[HOP_AXES])
-{
-    steps s = steps_of(c->r, line);
-    return c->r->value[line][index_of(&s, at)];
-}
-
-/* The sum of a line along an axis, all other places being c's. */
-static double sum_along(const cell *c, int line, int axis)
-{
-    double sum = 0;
-    int64_t at[HOP_AXES];
-    steps s = steps_of(c->r, line);
-    memcpy(at, c->at, sizeof at);
-    at[axis] = 0;
-    const double *x = c->r->value[line] + index_of(&s, at);
-    for (int64_t i = 0; i < c->r->size[axis]; i++) sum += x[i * s.by[axis]];
-    return sum;
-}
-
-/* The product of a line over tokens from .. to. */
-static double product(const cell *c, int line, int64_t from, int64_t to)
-{
-    double all = 1;
-    int64_t at[HOP_AXES];
-    memcpy(at, c->at, sizeof at);
-    for (at[HOP_AXIS_T] = from; at[HOP_AXIS_T] <= to; at[HOP_AXIS_T]++) all *= number(c, line, at);
-    return all;
-}
-
-/* a at token t. */
-static double at_token(const cell *c, int line, int64_t t)
-{
-    int64_t at[HOP_AXES];
-    memcpy(at, c->at, sizeof at);
-    at[HOP_AXIS_T] = t;
-    return number(c, line, at);
-}
-
-static double solved(const cell *c)
-{
-    const hop_arith *p = c->r->p;
-    int64_t t = c->at[HOP_AXIS_T], at[HOP_AXES];
-    double x = sum_along(c, p->b[c->line], HOP_AXIS_K);
-    memcpy(at, c->at, sizeof at);
-    for (int64_t j = 0; j < t; j++) {
-        at[HOP_AXIS_J] = j;
-        x += number(c, p->c[c->line], at) * at_token(c, c->line, j);
+    for (int i = 0; i < r->p->count; i++) {
+        int64_t by = 1;
+        for (int x = HOP_AXES - 1; x >= 0; x--) {
+            r->step[i][x] = along(r->p, i, x) ? by : 0;
+            if (along(r->p, i, x)) by *= r->size[x];
+        }
+        r->value[i] = room, room += by;
     }
-    return number(c, p->a[c->line], c->at) + p->line[c->line]->value * x;
+}
+
+/* A row of a line: n numbers along `axis` from place `at` on, and its operands' numbers there. */
+typedef struct row {
+    const hop_arith_run *r;
+    int line, axis;
+    int64_t n, at[HOP_AXES];
+    double *y;
+    int operand[3];
+    const double *x[3]; /* NULL: there is none */
+    int64_t by[3];      /* from one number of the row to the next */
+} row;
+
+/* How far an operand's numbers are apart along another axis. */
+static int64_t across(const row *w, int which, int axis)
+{
+    return w->operand[which] < 0 ? 0 : w->r->step[w->operand[which]][axis];
+}
+
+static double sum_along(const row *w, int which, int axis, int64_t i)
+{
+    const double *x = w->x[which] + i * w->by[which];
+    const int64_t by = across(w, which, axis), n = w->r->size[axis];
+    double sum = 0;
+    for (int64_t k = 0; k < n; k++) sum += x[k * by];
+    return sum;
 }
 
 static double log_sigmoid(double x)
@@ -116,103 +78,147 @@ static double log_sigmoid(double x)
     return (x < 0 ? x : 0) - log1p(exp(-fabs(x)));
 }
 
-static double running_max(const cell *c)
+/* Number i of the row at token t, which comes from those of tokens before; by: from the row before. */
+static double solved(const row *w, int64_t i, int64_t t, int64_t by)
 {
-    const hop_arith *p = c->r->p;
-    int64_t t = c->at[HOP_AXIS_T];
-    double before = t ? at_token(c, c->line, t - 1) : number(c, p->c[c->line], c->at);
-    return (float)fmax(number(c, p->a[c->line], c->at) + before, number(c, p->b[c->line], c->at));
+    const int64_t next = across(w, 2, J);
+    double x = sum_along(w, 1, K, i);
+    for (int64_t j = 0; j < t; j++)
+        x += w->x[2][i * w->by[2] + j * next] * w->y[i - (t - j) * by];
+    return w->x[0][i * w->by[0]] + w->r->p->line[w->line]->value * x;
 }
 
-/* What looks along an axis. */
-static double sequence_number(const cell *c)
+/* What looks along an axis; such rows run along K or V. False: it is none of these. */
+static bool sequence_row(const row *w)
 {
-    const hop_arith *p = c->r->p;
-    int i = c->line, a = p->a[i], b = p->b[i];
-    int64_t t = c->at[HOP_AXIS_T], j = c->at[HOP_AXIS_J], last = c->r->size[HOP_AXIS_T] - 1, at[HOP_AXES];
-    memcpy(at, c->at, sizeof at);
-    switch (p->line[i]->prim) {
-    case HOP_PRIM_SUM: return sum_along(c, a, p->line[i]->axis);
-    case HOP_PRIM_SUM2: return sum_along(c, a, HOP_AXIS_K) + sum_along(c, b, HOP_AXIS_J);
-    case HOP_PRIM_SOLVE: return solved(c);
-    case HOP_PRIM_RUNMAX: return running_max(c);
-    case HOP_PRIM_PREV: return t ? at_token(c, a, t - 1) : number(c, b, at);
-    case HOP_PRIM_FAR: return product(c, a, 0, t);
-    case HOP_PRIM_FARB: return product(c, a, 0, t - 1);
-    case HOP_PRIM_DEC: return j > t ? 0 : product(c, a, j + 1, t) * (b < 0 ? 1 : at_token(c, b, j));
-    case HOP_PRIM_LOWER: return j > t ? 0 : number(c, a, at);
-    case HOP_PRIM_STRICT: return j >= t ? 0 : number(c, a, at);
-    case HOP_PRIM_END: return at_token(c, a, last);
-    case HOP_PRIM_ROWS: return at_token(c, a, j);
-    case HOP_PRIM_TOTAL:
-        return p->axes[a] >> HOP_AXIS_T & 1 ? sum_along(c, a, HOP_AXIS_T) : number(c, a, at) * (double)(last + 1);
-    case HOP_PRIM_ASIDE: at[HOP_AXIS_V] = c->r->size[HOP_AXIS_V] - 1; return number(c, a, at);
+    const int64_t t = w->at[T], j = w->at[J], last = w->r->size[T] - 1, before = w->r->step[w->line][T];
+    const double *a = w->x[0], *b = w->x[1], *c = w->x[2];
+    const int64_t at = across(w, 0, T), sa = w->by[0], sb = w->by[1], sc = w->by[2];
+    const hop_line *l = w->r->p->line[w->line];
+    double *y = w->y;
+#define ROW(value) \
+    for (int64_t i = 0; i < w->n; i++) y[i] = (value); \
+    return true
+    switch (l->prim) {
+    case HOP_PRIM_SUM: ROW(sum_along(w, 0, l->axis, i));
+    case HOP_PRIM_SUM2: ROW(sum_along(w, 0, K, i) + sum_along(w, 1, J, i));
+    case HOP_PRIM_SOLVE: ROW(solved(w, i, t, before));
+    case HOP_PRIM_RUNMAX: ROW((float)fmax(a[i * sa] + (t ? y[i - before] : c[i * sc]), b[i * sb]));
+    case HOP_PRIM_PREV: ROW(t ? a[i * sa - at] : b[i * sb]);
+    case HOP_PRIM_FAR: ROW(t ? y[i - before] * a[i * sa] : a[i * sa]);
+    case HOP_PRIM_FARB: ROW(t ? y[i - before] * a[i * sa - at] : 1);
+    case HOP_PRIM_DEC: ROW(j > t ? 0 : j < t ? y[i - before] * a[i * sa] : b ? b[i * sb] : 1);
+    case HOP_PRIM_LOWER: ROW(j > t ? 0 : a[i * sa]);
+    case HOP_PRIM_STRICT: ROW(j >= t ? 0 : a[i * sa]);
+    case HOP_PRIM_END: ROW(a[i * sa + last * at]);
+    case HOP_PRIM_ROWS: ROW(a[i * sa + j * at]);
+    case HOP_PRIM_TOTAL: ROW(at ? sum_along(w, 0, T, i) : a[i * sa] * (double)(last + 1));
+    case HOP_PRIM_ASIDE: ROW(a[i * sa + (w->r->size[V] - 1) * across(w, 0, V)]);
+    default: return false;
+    }
+#undef ROW
+}
+
+/* What is made of single numbers by few instructions. False: it is none of these. */
+static bool quick_row(const row *w)
+{
+    const double *a = w->x[0], *b = w->x[1], *c = w->x[2];
+    const int64_t n = w->n, sa = w->by[0], sb = w->by[1], sc = w->by[2];
+    double *restrict y = w->y;
+    switch (w->r->p->line[w->line]->prim) {
+    case HOP_PRIM_MUL:
+    case HOP_PRIM_RATIO:
+        if (sa == 0 && sb == 1)
+            for (int64_t i = 0; i < n; i++) y[i] = *a * b[i];
+        else
+            for (int64_t i = 0; i < n; i++) y[i] = a[i * sa] * b[i * sb];
+        return true;
+    case HOP_PRIM_ADD:
+        for (int64_t i = 0; i < n; i++) y[i] = a[i * sa] + b[i * sb];
+        return true;
+    case HOP_PRIM_SUB:
+    case HOP_PRIM_UNDER:
+        for (int64_t i = 0; i < n; i++) y[i] = a[i * sa] - b[i * sb];
+        return true;
+    case HOP_PRIM_FADE:
+        if (sa == 0 && sb == 1 && sc == 1)
+            for (int64_t i = 0; i < n; i++) y[i] = *a * b[i] + c[i];
+        else
+            for (int64_t i = 0; i < n; i++) y[i] = a[i * sa] * b[i * sb] + c[i * sc];
+        return true;
+    case HOP_PRIM_COPY:
+    case HOP_PRIM_MILD:
+        for (int64_t i = 0; i < n; i++) y[i] = a[i * sa];
+        return true;
+    case HOP_PRIM_EXP:
+        for (int64_t i = 0; i < n; i++) y[i] = exp(a[i * sa]);
+        return true;
+    default: return false;
+    }
+}
+
+/* What is made of single numbers. */
+static double element(const hop_line *l, double a, double b)
+{
+    switch (l->prim) {
+    case HOP_PRIM_NUMBER: return l->value;
+    case HOP_PRIM_PART: return a == 0 ? 0 : 1;
+    case HOP_PRIM_NEG: return -a;
+    case HOP_PRIM_DIV: return a / b;
+    case HOP_PRIM_MAX: return fmax(a, b);
+    case HOP_PRIM_LEAST: return fmin(a, b);
+    case HOP_PRIM_ABS: return fabs(a);
+    case HOP_PRIM_SQUARE: return a * a;
+    case HOP_PRIM_RECIP: return 1 / a;
+    case HOP_PRIM_LOGSIG: return log_sigmoid(a);
+    case HOP_PRIM_PLAIN: return a * exp(b);
+    case HOP_PRIM_SIGMOID: return 1 / (1 + exp(-a));
+    case HOP_PRIM_SILU: return a / (1 + exp(-a));
+    case HOP_PRIM_TANH: return tanh(a);
+    case HOP_PRIM_SOFTPLUS: return -log_sigmoid(-a);
+    case HOP_PRIM_ELU1: return a > 0 ? a + 1 : exp(a);
+    case HOP_PRIM_RELU: return a > 0 ? a : 0;
+    case HOP_PRIM_GELU: return 0.5 * a * erfc(-a * 0.70710678118654752440);
+    case HOP_PRIM_EXPM1: return expm1(a);
+    case HOP_PRIM_SQRT: return sqrt(a);
+    case HOP_PRIM_RSQRT: return 1 / sqrt(a);
     default: return NAN;
     }
 }
 
-static double silu(double x)
+static void evaluate_row(const row *w)
 {
-    return x / (1 + exp(-x));
+    const hop_line *l = w->r->p->line[w->line];
+    if (quick_row(w) || sequence_row(w)) return;
+    for (int64_t i = 0; i < w->n; i++)
+        w->y[i] = element(l, w->x[0] ? w->x[0][i * w->by[0]] : 0, w->x[1] ? w->x[1][i * w->by[1]] : 0);
 }
 
-/* What is made of single numbers; false: it is not. */
-static bool element(const hop_line *l, double a, double b, double c, double *y)
+/* The axis of a line's rows: its last, if that is K or V. -1: rows of one number. */
+static int row_axis(const hop_arith *p, int line)
 {
-    switch (l->prim) {
-    case HOP_PRIM_NUMBER: *y = l->value; break;
-    case HOP_PRIM_COPY:
-    case HOP_PRIM_MILD: *y = a; break;
-    case HOP_PRIM_PART: *y = a == 0 ? 0 : 1; break;
-    case HOP_PRIM_MUL:
-    case HOP_PRIM_RATIO: *y = a * b; break;
-    case HOP_PRIM_ADD: *y = a + b; break;
-    case HOP_PRIM_SUB:
-    case HOP_PRIM_UNDER: *y = a - b; break;
-    case HOP_PRIM_NEG: *y = -a; break;
-    case HOP_PRIM_DIV: *y = a / b; break;
-    case HOP_PRIM_MAX: *y = fmax(a, b); break;
-    case HOP_PRIM_LEAST: *y = fmin(a, b); break;
-    case HOP_PRIM_ABS: *y = fabs(a); break;
-    case HOP_PRIM_SQUARE: *y = a * a; break;
-    case HOP_PRIM_FADE: *y = a * b + c; break;
-    case HOP_PRIM_EXP: *y = exp(a); break;
-    case HOP_PRIM_RECIP: *y = 1 / a; break;
-    case HOP_PRIM_LOGSIG: *y = log_sigmoid(a); break;
-    case HOP_PRIM_PLAIN: *y = a * exp(b); break;
-    case HOP_PRIM_SIGMOID: *y = 1 / (1 + exp(-a)); break;
-    case HOP_PRIM_SILU: *y = silu(a); break;
-    case HOP_PRIM_TANH: *y = tanh(a); break;
-    case HOP_PRIM_SOFTPLUS: *y = -log_sigmoid(-a); break;
-    case HOP_PRIM_ELU1: *y = a > 0 ? a + 1 : exp(a); break;
-    case HOP_PRIM_RELU: *y = a > 0 ? a : 0; break;
-    case HOP_PRIM_GELU: *y = 0.5 * a * erfc(-a * 0.70710678118654752440); break;
-    case HOP_PRIM_EXPM1: *y = expm1(a); break;
-    case HOP_PRIM_SQRT: *y = sqrt(a); break;
-    case HOP_PRIM_RSQRT: *y = 1 / sqrt(a); break;
-    default: return false;
-    }
-    return true;
+    return along(p, line, V) ? V : along(p, line, K) ? K : -1;
 }
 
 /* All numbers of a line, along T first. */
-static void evaluate_line(hop_arith_run *r, int i)
+static void evaluate_line(hop_arith_run *r, int line)
 {
     const hop_arith *p = r->p;
-    cell c = {.r = r, .line = i};
-    steps s[3] = {steps_of(r, p->a[i]), steps_of(r, p->b[i]), steps_of(r, p->c[i])};
-    const int operand[3] = {p->a[i], p->b[i], p->c[i]};
-    double *y = r->value[i], x[3] = {0};
+    row w = {.r = r, .line = line, .axis = row_axis(p, line), .operand = {p->a[line], p->b[line], p->c[line]}};
     int64_t n[HOP_AXES];
-    for (int k = 0; k < HOP_AXES; k++) n[k] = along(r, i, k) ? r->size[k] : 1;
-    for (c.at[0] = 0; c.at[0] < n[0]; c.at[0]++)
-        for (c.at[1] = 0; c.at[1] < n[1]; c.at[1]++)
-            for (c.at[2] = 0; c.at[2] < n[2]; c.at[2]++)
-                for (c.at[3] = 0; c.at[3] < n[3]; c.at[3]++, y++) {
-                    for (int k = 0; k < 3; k++)
-                        if (operand[k] >= 0) x[k] = r->value[operand[k]][index_of(&s[k], c.at)];
-                    if (!element(p->line[i], x[0], x[1], x[2], y)) *y = sequence_number(&c);
+    w.n = w.axis < 0 ? 1 : r->size[w.axis], w.y = r->value[line];
+    for (int x = 0; x < HOP_AXES; x++) n[x] = along(p, line, x) && x != w.axis ? r->size[x] : 1;
+    for (int i = 0; i < 3; i++) w.by[i] = w.axis < 0 ? 0 : across(&w, i, w.axis);
+    for (w.at[T] = 0; w.at[T] < n[T]; w.at[T]++)
+        for (w.at[J] = 0; w.at[J] < n[J]; w.at[J]++)
+            for (w.at[K] = 0; w.at[K] < n[K]; w.at[K]++, w.y += w.n) {
+                for (int i = 0; i < 3; i++) {
+                    const int64_t *by = w.operand[i] < 0 ? NULL : r->step[w.operand[i]];
+                    w.x[i] = !by ? NULL
+                                 : r->value[w.operand[i]] + w.at[T] * by[T] + w.at[J] * by[J] + w.at[K] * by[K];
                 }
+                evaluate_row(&w);
+            }
 }
 
 void hop_arith_evaluate(hop_arith_run *r)

@@ -1,6 +1,6 @@
-/* ref_scan.c - the truth of the scans: each recurrence straight from its equation, in double, token by token,
- * whatever form is asked for. Scratch holds the state in double; backward keeps it every REF_KEEP tokens and
- * computes the states between again. */
+/* ref_scan.c - the truth of the scans' gradients: each recurrence straight from its equation, in double, token by
+ * token, whatever form is asked for (forward: ref_program.c). Scratch holds the states in double: every
+ * REF_KEEP tokens it is kept, and the states between are computed again. */
 #include "room.h"
 
 #include <math.h>
@@ -137,28 +137,6 @@ static double bonus(const head *d, int64_t t)
     for (int64_t k = 0; d->in->u && k < d->K; k++)
         sum += (double)q_at(d, t)[k] * d->in->u[d->h * d->K + k] * k_at(d, t)[k];
     return d->c->scale * sum;
-}
-
-static void forward_head(const hop__scan_task *task, int64_t h)
-{
-    head d = head_of(task->kind, task->c, task->in, h);
-    double *s = (double *)task->scratch, den;
-    float *mine = task->state ? task->state + h * d.size : NULL;
-    for (int64_t i = 0; i < d.size; i++) s[i] = mine ? mine[i] : 0.0;
-    for (int64_t t = 0; t < d.c->tokens; t++) {
-        float *o = task->o + t * d.c->o_stride + d.h * d.V;
-        for (int64_t e = 0; d.in->u && e < d.V; e++)
-            o[e] = (float)(read_column(&d, t, s + e, d.V) + bonus(&d, t) * v_at(&d, t)[e]);
-        next_state(&d, t, s, s, NULL);
-        double z = d.kind == HOP__MLSTM ? divisor(&d, t, s, &den) : 1.0;
-        for (int64_t e = 0; !d.in->u && e < d.V; e++) o[e] = (float)(read_column(&d, t, s + e, d.V) / z);
-    }
-    for (int64_t i = 0; mine && i < d.size; i++) mine[i] = (float)s[i];
-}
-
-void hop__ref_scan_forward(const hop__scan_task *task)
-{
-    for (int64_t i = 0; i < task->heads; i++) forward_head(task, task->head + i);
 }
 
 /* ---- backward -------------------------------------------------------------------------------- */

@@ -1,5 +1,5 @@
-/* ref_selective.c - the truth of the selective scan, the elementwise recurrence and the short convolution:
- * plain loops in double, one channel after the other. */
+/* ref_selective.c - the truth of the selective scan's gradients (forward: ref_program.c) and of the short
+ * convolution: plain loops in double, one channel after the other. */
 #include "room.h"
 
 #include <math.h>
@@ -22,24 +22,6 @@ static at at_of(const hop__select_task *t, int64_t i, int64_t ch)
 static void next(const at *p, int64_t N, const double *old, double *h)
 {
     for (int64_t n = 0; n < N; n++) h[n] = exp(p->delta * p->A[n]) * old[n] + p->delta * p->B[n] * p->x;
-}
-
-void hop__ref_select_forward(const hop__select_task *t)
-{
-    const hop_selective *c = t->c;
-    const int64_t N = c->states;
-    double *h = (double *)t->scratch;
-    for (int64_t ch = t->first; ch < t->first + t->count; ch++) {
-        for (int64_t n = 0; n < N; n++) h[n] = t->state ? t->state[ch * N + n] : 0.0;
-        for (int64_t i = 0; i < c->tokens; i++) {
-            at p = at_of(t, i, ch);
-            next(&p, N, h, h);
-            double sum = t->in->D ? t->in->D[ch] * p.x : 0.0;
-            for (int64_t n = 0; n < N; n++) sum += p.C[n] * h[n];
-            t->o[i * c->o_stride + ch] = (float)sum;
-        }
-        for (int64_t n = 0; t->state && n < N; n++) t->state[ch * N + n] = (float)h[n];
-    }
 }
 
 /* One token of one channel; dh is the gradient of the state after, then of that before. */
@@ -92,17 +74,6 @@ void hop__ref_select_backward(const hop__select_task *t)
         for (int64_t n = 0; t->g->d_state && n < N; n++) t->g->d_state[ch * N + n] = (float)dh[n];
         for (int64_t n = 0; t->g->dA && n < N; n++) t->g->dA[ch * N + n] = (float)dA[n];
         if (t->g->dD) t->g->dD[ch] = (float)dD;
-    }
-}
-
-void hop__ref_diagonal(float *h, const float *start, const float *a, const float *b, const hop__diagonal *c)
-{
-    for (int64_t i = 0; i < c->width; i++) {
-        double s = start ? start[i] : 0.0;
-        for (int64_t t = 0; t < c->tokens; t++) {
-            s = a[t * c->stride + i] * s + b[t * c->stride + i];
-            h[t * c->stride + i] = (float)s;
-        }
     }
 }
 

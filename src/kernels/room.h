@@ -31,7 +31,8 @@ enum {
     HOP__SCAN_HEADS = 4,   /* heads that a task of a scan takes together, at most */
     HOP__SCAN_BACK = 16,   /* tokens between the states that backward keeps: 16 states of 64 x 64 fit in L2 */
     HOP__AHEAD = 8,        /* arrays that are asked for while tiles are computed */
-    HOP__SELECT_WIDTH = 32 /* channels of one task of the selective scan */
+    HOP__SELECT_WIDTH = 32, /* channels of one task of the selective scan */
+    HOP__REF_COLUMNS = 16   /* columns of a state that ref takes together */
 };
 
 /* Rows row .. row + rows - 1 of one head. `scratch` belongs to the worker. `partial`: o receives partial
@@ -144,6 +145,12 @@ typedef struct hop__kernels {
 extern const hop__kernels hop__kernels_ref, hop__kernels_scalar, hop__kernels_avx2, hop__kernels_avx512;
 
 /* ref's scans and gradients, in files of their own. */
+/* Floats of scratch for a strip of a state: no step program has more than 8 quantities along K and V, 16 along
+ * K, 24 along V and 32 others; asserted where they are placed. */
+static inline int64_t hop__ref_scan_floats(int64_t keys)
+{
+    return 2 * ((8 * keys + 24) * (HOP__REF_COLUMNS + 1) + 16 * keys + 32);
+}
 void hop__ref_scan_forward(const hop__scan_task *t);
 void hop__ref_scan_backward(const hop__scan_back *t);
 void hop__ref_select_forward(const hop__select_task *t);

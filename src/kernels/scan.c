@@ -33,14 +33,14 @@ static int64_t heads_a_task(const hop_scan *c, int threads)
     return best;
 }
 
-/* Floats of one worker; what chunk_take, token_rows_take and ref_scan.c take, rounded up piece by piece. */
+/* Floats of one worker; what chunk_take, token_rows_take and ref_program.c take, rounded up piece by piece. */
 static size_t forward_floats(const hop_scan *c)
 {
     const int64_t K = padded(c->key_dim), ld = padded(c->value_dim + 1), n = HOP__SCAN_CHUNK;
     int64_t row = K + 2 * n;
     int64_t chunk = 2 * K + heads_together(c) * row * ld + 2 * (n * row + HOP__PANEL_MAX) + 2 * n * K +
                     4 * K * n + 2 * n * K + (n + 2) * K + 3 * n + n * ld;
-    int64_t recurrent = K * ld + 3 * K + 3 * ld, ref = 2 * (K * ld + ld);
+    int64_t recurrent = K * ld + 3 * K + 3 * ld, ref = hop__ref_scan_floats(c->key_dim);
     return (size_t)hop__max(chunk, hop__max(recurrent, ref));
 }
 

@@ -9,7 +9,7 @@ static int64_t blocks_of(const hop_selective *c)
     return (c->width + HOP__SELECT_WIDTH - 1) / HOP__SELECT_WIDTH;
 }
 
-/* Floats of one worker: A and the state; ref: doubles of one channel's state. */
+/* Floats of one worker: A and the state; ref: doubles of one channel's quantities, which are fewer. */
 static size_t forward_floats(const hop_selective *c)
 {
     return (size_t)hop__round_up(2 * c->states * HOP__SELECT_WIDTH, 16);
