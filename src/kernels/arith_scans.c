@@ -50,7 +50,7 @@ LIST(quotient, LINE("least", NEG, "m1"), WIDE("bottom", EXP, "least"), LINE("n",
 LIST(selective, IN("x", AXIS(T)), IN("delta", AXIS(T)), IN("A", AXIS(K)), IN("B", AXIS(T) | AXIS(K)),
      IN("C", AXIS(T) | AXIS(K)), IN("D", 0), IN("S", AXIS(K)), LINE("g", MUL, "delta", "A"), LINE("e", EXP, "g"),
      LINE("dx", MUL, "delta", "x"), LINE("new", MUL, "B", "dx"), LINE("S1", FADE, "e", "S", "new"),
-     LINE("CS", MUL, "C", "S1"), SUM("y", "CS", K), LINE("skip", MUL, "D", "x"), LINE("o", ADD, "y", "skip"));
+     LINE("CS", MUL, "C", "S1"), LINE("skip", MUL, "D", "x"), LINE("o", SUM2, "CS", "skip")); /* a sum that begins with skip */
 LIST(diagonal, IN("a", AXIS(T)), IN("b", AXIS(T)), IN("S", 0), LINE("S1", FADE, "a", "S", "b"), LINE("o", COPY, "S1"));
 
 /* ---- chunks: one gate for all keys ---------------------------------------------------------------- */
@@ -103,7 +103,8 @@ LIST(steep_solve_dplr, LINE("Eb", FARB, "e"), LINE("ca", MUL, "a", "Eb"), LINE("
      LINE("akn", MUL, "a", "nb"), SUM("near_asked", "akn", K), LINE("db", PREV, "dec", "dec"), LINE("ad", MUL, "a", "db"),
      LINE("ab", MUL, "ad", "held_b"), SUM("meet", "ab", K), LINE("c", STRICT, "meet"), LINE("ak", MUL, "ad", "held"),
      SUM("asked", "ak", K), LINE("cv", STRICT, "asked"), LINE("qb", MUL, "qd", "held_b"), SUM("pair_b", "qb", K),
-     LINE("Cb", LOWER, "pair_b"), LINE("right_b", END, "near_b"));
+     LINE("Cb", LOWER, "pair_b"), LINE("qnb", MUL, "q", "near_b"), SUM("near_pair_b", "qnb", K),
+     LINE("near_Cb", MUL, "near_pair_b", "scale"), LINE("right_b", END, "near_b"));
 
 /* ---- chunks: the triangular system, the output, the state ------------------------------------------ */
 

@@ -123,11 +123,14 @@ static scalars scalars_at(scan *s, int64_t t)
 {
     scalars r = {.key = 1.0f, .beta = s->beta ? s->beta[t * s->c->beta_stride] : 1.0f};
     if (s->kind == HOP__MLSTM) {
-        double i = s->i[t * s->c->gate_stride], kept = log_sigmoid(s->f[t * s->c->gate_stride]) + s->m;
+        const double i = s->i[t * s->c->gate_stride], keep = log_sigmoid(s->f[t * s->c->gate_stride]);
+        const double kept = keep + s->m;
         r.forgot = kept >= i;
         r.m = (float)(r.forgot ? kept : i);
         r.log_gate = kept - r.m;
         r.key = (float)exp(i - r.m);
+        TRACE_TOKEN(t), TRACE_WIDE("keep", keep), TRACE_WIDE("m0", s->m), TRACE_WIDE("kept", kept);
+        TRACE_WIDE("m1", r.m), TRACE_WIDE("g", r.log_gate), TRACE_WIDE("key", r.key);
         s->m = r.m;
     } else if (s->g && s->c->gate != HOP_GATE_KEY) {
         r.log_gate = s->g[t * s->g_step];
@@ -200,5 +203,9 @@ INLINE void fetch_g(const scan *s, int64_t t)
 static void mlstm_divide(float *y, int64_t V, float m)
 {
     float size = fabsf(y[V]), least = (float)exp(-(double)m);
-    scale_row(y, y, 1.0f / ((size > least ? size : least) + 1e-6f), V);
+    const float divisor = (size > least ? size : least) + 1e-6f, over = 1.0f / divisor;
+    TRACE_WIDE("n", y[V]), TRACE_WIDE("size", size), TRACE_WIDE("bottom", least);
+    TRACE_WIDE("divisor", divisor), TRACE_WIDE("over", over);
+    scale_row(y, y, over, V);
+    TRACE("h", y, ALONG(V, V, 1));
 }

@@ -130,6 +130,8 @@ static void values_load(chunk *h, int64_t row)
         memset(x + s->V, 0, sizeof(float) * (size_t)(s->ld - s->V));
         if (s->kind == HOP__MLSTM) x[s->V] = 1.0f;
     }
+    TRACE_TOKEN(h->first);
+    if (s->kind == HOP__DELTA) TRACE("bv", h->m + row * s->ld, ALONG(T, h->n, s->ld), ALONG(V, s->V, 1));
 }
 
 /* x of delta, p of dplr. */
@@ -143,10 +145,12 @@ static void chunk_solve(chunk *h)
             .c = x, .ldc = ld, .a = h->ca + K + CHUNK, .rs = h->row, .cs = 1, .b = x + CHUNK * ld, .ldb = ld};
         from_v.ahead = &h->ahead;
         columns_run(from_v, h->n, s->cols, lower_wide, lower_half);
+        TRACE("from_v", x, ALONG(T, h->n, ld), ALONG(V, s->cols, 1));
     }
     tile_job t = {.c = x, .ldc = ld, .a = h->ca, .rs = h->row, .cs = 1, .b = h->m, .ldb = ld, .k = K};
     t.ahead = &h->ahead;
     columns_run(t, h->n, s->cols, solve_wide, solve_half);
+    TRACE("x", x, ALONG(T, h->n, ld), ALONG(V, s->cols, 1), .otherwise = "p");
 }
 
 static void chunk_output(chunk *h, float *o)
@@ -157,11 +161,14 @@ static void chunk_output(chunk *h, float *o)
     tile_job t = {.c = direct ? o : h->y, .ldc = direct ? stride : ld, .a = h->cq, .rs = h->row, .cs = 1};
     t.b = h->m, t.ldb = ld, t.k = K, t.ahead = &h->ahead;
     columns_run(t, h->n, s->cols, lower_wide, lower_half);
+    TRACE("op", t.c, ALONG(T, h->n, t.ldc), ALONG(V, s->cols, 1), .otherwise = "o");
     if (s->kind == HOP__DPLR) {
         t.a += K + CHUNK, t.b += (K + CHUNK) * ld, t.k = 0, t.mode = TILE_ADD;
         columns_run(t, h->n, s->cols, lower_wide, lower_half);
+        TRACE("o", t.c, ALONG(T, h->n, t.ldc), ALONG(V, s->cols, 1));
     }
     for (int64_t i = 0; !direct && i < h->n; i++) {
+        TRACE_TOKEN(h->first + i);
         if (s->kind == HOP__MLSTM) mlstm_divide(h->y + i * ld, V, h->m_at[i]);
         memcpy(o + i * stride, h->y + i * ld, sizeof(float) * (size_t)V);
     }
@@ -182,9 +189,11 @@ static void chunk_update(chunk *h)
     static const float one = 1.0f, zero = 0.0f;
     t.hi = h->hi, t.lo = h->lo, t.step = h->decay_step, t.ahead = &h->ahead;
     columns_run(t, K, s->cols, update_wide, update_half);
+    TRACE("Sb", h->m, ALONG(K, K, ld), ALONG(V, s->cols, 1), .otherwise = "S1");
     if (s->kind != HOP__DPLR) return;
     t.a += CHUNK, t.b += CHUNK * ld, t.hi = &one, t.lo = &zero, t.step = 0;
     columns_run(t, K, s->cols, update_wide, update_half);
+    TRACE("S1", h->m, ALONG(K, K, ld), ALONG(V, s->cols, 1));
 }
 
 static void chunk_run(chunk *h, float *o)
@@ -192,6 +201,7 @@ static void chunk_run(chunk *h, float *o)
     scan *s = h->s;
     const bool vector = s->kind == HOP__DPLR || s->u || (s->g && s->c->gate == HOP_GATE_KEY);
     const bool solve = s->kind == HOP__DELTA || s->kind == HOP__DPLR;
+    TRACE_UNIT(vector ? "mild" : "chunk", s->head, h->first, h->n, h->m, s->ld, s->m);
     if (vector)
         coefficients_vector(h);
     else

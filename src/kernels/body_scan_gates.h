@@ -112,22 +112,34 @@ static void coefficients_scalar(chunk *h)
     scalars sc[CHUNK];
     double all = 1.0;
     gates_open(s, h->first, n, sc, hi, lo);
+    TRACE_TOKEN(h->first);
+    TRACE("e", hi, .lo = lo, ALONG(T, n, 1));
     for (int64_t t = 0; t < n; t++) {
+        TRACE_TOKEN(h->first + t);
         h->beta[t] = sc[t].beta, h->key[t] = sc[t].key, h->m_at[t] = sc[t].m;
         all *= (double)hi[t] + lo[t];
         const float far = (float)all;
         scale_row(h->q + t * K, s->q + (h->first + t) * c->q_stride, c->scale, K);
         scale_row(h->cq + t * h->row, h->q + t * K, far, K);
+        TRACE_WIDE("far", far);
+        TRACE("qs", h->q + t * K, ALONG(K, K, 1));
+        TRACE("cS", h->cq + t * h->row, ALONG(K, K, 1));
         if (!delta) continue;
         row_copy(h->a + t * K, s->k + (h->first + t) * c->k_stride, K);
         scale_row(h->ca + t * h->row, h->a + t * K, -far * sc[t].beta, K);
+        TRACE_WIDE("fb", far * sc[t].beta);
+        TRACE("ca", h->ca + t * h->row, ALONG(K, K, 1), .negated = true);
     }
     columns_load(h, h->right, s->k + h->first * c->k_stride, NULL, c->k_stride);
     pairs_lower(h, (tile_job){.c = h->cq + K, .a = h->q, .rs = K}, 0, n);
     if (delta) pairs_lower(h, (tile_job){.c = h->ca + K, .a = h->a, .rs = K}, 0, n);
+    TRACE_TOKEN(h->first);
+    TRACE("pair", h->cq + K, ALONG(T, n, h->row), ALONG(J, n, 1), .lower = UP_TO_OWN);
+    if (delta) TRACE("meet", h->ca + K, ALONG(T, n, h->row), ALONG(J, n, 1), .lower = UP_TO_OWN);
     vf e[CHUNK / LANES] = {(vf){0}};
     for (int64_t t = 0; t < n; t++) {
         decays_next(row, e, hi[t], lo[t], h->key[t], t);
+        TRACE("dec", row, AT(T, t), ALONG(J, n, 1));
         if (delta) decay_row(h->ca + t * h->row + K, row, -h->beta[t], t - 1);
         decay_row(h->cq + t * h->row + K, row, 1.0f, t);
     }
@@ -137,4 +149,8 @@ static void coefficients_scalar(chunk *h)
     }
     split(all, h->hi, h->lo);
     h->decay_step = 0;
+    TRACE("C", h->cq + K, ALONG(T, n, h->row), ALONG(J, n, 1));
+    if (delta) TRACE("c", h->ca + K, ALONG(T, n, h->row), ALONG(J, n, 1), .negated = true);
+    TRACE("right", h->right, ALONG(K, K, h->width), ALONG(J, n, 1));
+    TRACE("fade", h->hi, .lo = h->lo);
 }

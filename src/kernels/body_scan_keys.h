@@ -61,6 +61,8 @@ INLINE void mild_lanes(const mild_rows r, int64_t k, int64_t n, const hop__scan_
 {
     const vf before = v_load(r.before + k), key = v_load_to(r.k + k, 0, n);
     const vf after = before * v_load(r.hi + k) + before * v_load(r.lo + k), back = 1.0f / after;
+    TRACE_LANES("back", back, K, k, AT(T, 0));
+    TRACE_LANES("qs", v_load_to(r.q + k, 0, n) * r.q_by, K, k, AT(T, 0));
     v_store(r.after + k, after);
     v_store(r.cq + k, v_load_to(r.q + k, 0, n) * r.q_by * (bonus ? before : after));
     v_store(r.k_there + k, key * back);
@@ -85,6 +87,8 @@ static void mild_token(chunk *h, int64_t t)
     const int64_t K = s->K, Kp = hop__round_up(K, HOP__PANEL_MAX), key = (h->first + t) * c->k_stride;
     h->beta[t] = s->beta ? s->beta[(h->first + t) * c->beta_stride] : 1.0f;
     decays_at(h, t, h->hi, h->lo);
+    TRACE_TOKEN(h->first + t);
+    TRACE("e", h->hi, .lo = h->lo, ALONG(K, K, 1));
     sums_add(h, t);
     mild_rows r = {.q = s->q + (h->first + t) * c->q_stride, .k = s->k + key, .hi = h->hi, .lo = h->lo};
     r.a = at_head(s->a, key), r.b = at_head(s->b, key), r.q_by = c->scale, r.k_by = -h->beta[t];
@@ -133,6 +137,8 @@ static void rows_end(chunk *h)
             if (!s->u) continue;
             const float *q = s->q + (h->first + t) * s->c->q_stride;
             cq[t] = s->c->scale * bonus(q, s->u, s->k + (h->first + t) * s->c->k_stride, s->K);
+            TRACE_TOKEN(h->first + t), TRACE_WIDE("ws", cq[t]);
+            TRACE_WIDE("w", bonus(q, s->u, s->k + (h->first + t) * s->c->k_stride, s->K));
         }
 }
 
@@ -152,12 +158,17 @@ static void coefficients_vector(chunk *h)
         if (s->kind != HOP__DECAY)
             pairs_lower(h, (tile_job){.c = h->ca + K + part, .a = h->ca, .rs = h->row}, part, mild);
     }
+    trace_mild(h, mild);
     if (mild < h->n)
         coefficients_steep(h, mild);
     else
         columns_decay(h, h->decay + h->n * Kp, h->n);
     rows_end(h);
+    TRACE_ROWS("mild");
+    trace_coefficients(h, 0, mild, h->n);
     for (int64_t k = 0; k < K; k++) h->near[k] = (float)h->sum[k];
     gates_split(h->hi, h->lo, h->near, K);
     h->decay_step = 1;
+    TRACE_ROWS(mild < h->n ? "steep" : "mild");
+    trace_right(h);
 }

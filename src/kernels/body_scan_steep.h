@@ -142,6 +142,7 @@ static void steep_block(chunk *h, int64_t t0, int64_t t1, int64_t from)
     const scan *s = h->s;
     const int64_t K = s->K, Kp = hop__round_up(K, HOP__PANEL_MAX);
     near_weigh(h, t0, t1);
+    trace_weighed(h, t0, t1);
     for (int64_t part = 0; part < h->width; part += CHUNK)
         /* By fours: two rows alone would wait for their additions. */
         for (int64_t t = hop__max(t0, from); t < t1; t += 4) {
@@ -152,6 +153,8 @@ static void steep_block(chunk *h, int64_t t0, int64_t t1, int64_t from)
         }
     near_block(h, t0, t1, from);
     columns_decay(h, h->near, t0);
+    trace_columns(h, t1);
+    trace_block(h, t0, t1, hop__max(t0, from));
 }
 
 /* Tokens from .. n - 1; `right` has the columns before them divided by their decay. */
@@ -162,9 +165,14 @@ static void coefficients_steep(chunk *h, int64_t from)
     const int64_t key = h->first * s->c->k_stride;
     columns_load(h, h->raw, s->k + key, at_head(s->b, key), s->c->k_stride);
     columns_decay(h, h->decay + start * Kp, start);
+    TRACE_STEEP(from);
+    trace_rows(h, from, h->n);
+    trace_divided(h, start);
+    trace_columns(h, start);
     for (int64_t k = 0; k < K; k++)
         for (int64_t part = 0; part < h->width; part += CHUNK)
             memset(h->right + k * h->width + part + start, 0, sizeof(float) * (size_t)(CHUNK - start));
     for (int64_t t = start; t < h->n; t++) decays_at(h, t, h->hi + t * Kp, h->lo + t * Kp);
+    TRACE("e", h->hi + start * Kp, .lo = h->lo + start * Kp, AT(T, start), ALONG(T, h->n - start, Kp), ALONG(K, K, 1));
     for (int64_t t = start; t < h->n; t += SUB) steep_block(h, t, hop__min(h->n, t + SUB), from);
 }

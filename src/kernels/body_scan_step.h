@@ -56,7 +56,9 @@ INLINE void step_strip(const step *s, int64_t col, const int wide, const bool tw
         UNROLL for (int w = 0; w < wide; w++)
         {
             vf old = v_load(src + w * LANES), add = s->k[k] * x[w];
+            TRACE_LANES("kv", add, V, col + w * LANES, AT(K, k), .otherwise = "kx");
             if (two) add += s->b[k] * p[w];
+            if (two) TRACE_LANES("new", add, V, col + w * LANES, AT(K, k));
             add += *lo * old;
             vf now = *hi * old + add;
             v_store(dst + w * LANES, now);
@@ -112,10 +114,12 @@ static int64_t token_gates(const scan *s, const scalars *sc, int64_t t, token_ro
 {
     if (s->g && s->c->gate == HOP_GATE_KEY) {
         gates_split(r->hi, r->lo, s->g + t * s->g_step, s->K);
+        TRACE("e", r->hi, .lo = r->lo, ALONG(K, s->K, 1));
         return 1;
     }
     bool mine = s->kind == HOP__MLSTM || (s->g && s->c->gate == HOP_GATE_TOKEN);
     split(mine ? exp(sc->log_gate) : s->head_gate, r->hi, r->lo);
+    TRACE("e", r->hi, .lo = r->lo);
     return 0;
 }
 
@@ -137,6 +141,7 @@ static scalars token_step(scan *s, int64_t t, const float *src, float *dst, toke
 {
     enum { tokens_ahead = 4 };
     const int64_t K = s->K, ld = s->ld;
+    TRACE_UNIT("step", s->head, t, 1, src, ld, s->m);
     fetch_q(s, t + tokens_ahead), fetch_k(s, t + tokens_ahead), fetch_v(s, t + tokens_ahead),
         fetch_g(s, t + tokens_ahead);
     scalars sc = scalars_at(s, t);
@@ -146,21 +151,29 @@ static scalars token_step(scan *s, int64_t t, const float *src, float *dst, toke
     st.x = value_row(s, t, r->x);
     if (s->kind == HOP__MLSTM) {
         scale_row(r->key, st.k, sc.key, K);
+        TRACE("kk", r->key, ALONG(K, K, 1));
         st.k = r->key;
     } else if (s->kind == HOP__DELTA) {
         for (int64_t k = 0; k < K; k++) r->key[k] = st.k[k] * (r->hi[k * st.g_step] + r->lo[k * st.g_step]);
         state_read(r->p, r->key, src, K, ld);
+        TRACE("ke", r->key, ALONG(K, K, 1));
+        TRACE("p", r->p, ALONG(V, ld, 1));
         for (int64_t j = 0; j < ld; j += LANES) {
             vf left = v_load(st.x + j) - v_load(r->p + j);
+            TRACE_LANES("left", left, V, j, AT(T, 0));
             if (rest) v_store(rest + j, left);
             v_store(r->x + j, left * sc.beta);
         }
         st.x = r->x;
+        TRACE("x", r->x, ALONG(V, ld, 1));
     } else if (s->kind == HOP__DPLR) {
         state_read(r->p, s->a + t * s->c->k_stride, src, K, ld);
         st.b = s->b + t * s->c->k_stride, st.p = r->p;
+        TRACE("p", r->p, ALONG(V, ld, 1));
     }
     step_run(&st, s->u != NULL);
+    TRACE("S1", dst, ALONG(K, K, ld), ALONG(V, s->cols, 1));
+    if (y) TRACE("y", r->y, ALONG(V, ld, 1));
     return sc;
 }
 
@@ -183,11 +196,15 @@ static void recurrent_tokens(scan *s, float *state, float *o, float *scratch)
         scalars sc = token_step(s, t, state, state, &r, NULL, true);
         float *row = o + t * c->o_stride;
         scale_row(r.y, r.y, c->scale, s->ld);
+        TRACE("ys", r.y, ALONG(V, s->ld, 1), .otherwise = "o");
         if (s->kind == HOP__MLSTM) mlstm_divide(r.y, s->V, sc.m);
         if (s->u) {
             const float *v = s->v + t * c->v_stride;
             float extra = c->scale * bonus(s->q + t * c->q_stride, s->u, s->k + t * c->k_stride, s->K);
+            TRACE_WIDE("w", bonus(s->q + t * c->q_stride, s->u, s->k + t * c->k_stride, s->K));
+            TRACE_WIDE("ws", extra);
             for (int64_t j = 0; j < s->V; j++) r.y[j] += extra * v[j];
+            TRACE("o", r.y, ALONG(V, s->V, 1));
         }
         memcpy(row, r.y, sizeof(float) * (size_t)s->V);
     }

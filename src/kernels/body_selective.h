@@ -41,6 +41,8 @@ INLINE void sel_strip(const sel_token *t, int64_t col)
         x[w] = v_load(t->x + col + w * LANES), delta[w] = v_load(t->delta + col + w * LANES);
         dx[w] = delta[w] * x[w];
         sum[w] = t->skip ? x[w] * v_load(t->skip + col + w * LANES) : (vf){0};
+        TRACE_LANES("dx", dx[w], V, col + w * LANES, AT(K, 0));
+        TRACE_LANES("skip", sum[w], V, col + w * LANES, AT(K, 0));
     }
     const float *A = t->A + col;
     float *state = t->state + col;
@@ -48,8 +50,12 @@ INLINE void sel_strip(const sel_token *t, int64_t col)
         UNROLL for (int w = 0; w < NV; w++)
         {
             vf old = v_load(state + w * LANES);
-            v_exp_split(delta[w] * v_load(A + w * LANES), &hi, &lo);
+            const vf gate = delta[w] * v_load(A + w * LANES);
+            v_exp_split(gate, &hi, &lo);
             vf now = hi * old + (lo * old + t->B[n] * dx[w]);
+            TRACE_LANES("g", gate, V, col + w * LANES, AT(K, n));
+            TRACE_TWO("e", hi, lo, V, col + w * LANES, AT(K, n));
+            TRACE_LANES("S1", now, V, col + w * LANES, AT(K, n));
             v_store(state + w * LANES, now);
             sum[w] += t->C[n] * now;
         }
@@ -76,7 +82,9 @@ static void select_forward(const hop__select_task *t)
         s.B = t->in->B + i * c->b_stride, s.C = t->in->C + i * c->c_stride;
         s.x = channels(r.x, t->in->x + i * c->x_stride + t->first, t->count);
         s.delta = channels(r.delta, t->in->delta + i * c->delta_stride + t->first, t->count);
+        TRACE_UNIT("step", t->first, i, 1, state, SEL, 0.0f);
         for (int64_t j = 0; j < SEL; j += NR) sel_strip(&s, j);
+        TRACE("o", s.y, ALONG(V, t->count, 1));
         if (t->count < SEL) memcpy(o, r.y, sizeof(float) * (size_t)t->count);
     }
     states_store(t->state ? t->state + at : NULL, state, t->count, N);
@@ -94,7 +102,9 @@ static void diagonal(float *h, const float *start, const float *a, const float *
             vf from = old ? v_load(old + i) : (vf){0};
             v_store(h + i, v_load(a + i) * from + v_load(b + i));
         }
+        TRACE_UNIT("step", 0, t, 1, old, 0, 0.0f);
         for (; i < c->width; i++) h[i] = a[i] * (old ? old[i] : 0.0f) + b[i];
+        TRACE("S1", h, ALONG(V, c->width, 1));
     }
 }
 

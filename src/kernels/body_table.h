@@ -1,5 +1,6 @@
 /* body_table.h - the bodies, in order, and the table they fill. Included once by each isa_*.c. */
 #include "body_vec.h"
+#include "body_trace.h"
 #include "body_tile.h"
 #include "body_gemm.h"
 #include "body_attn.h"
@@ -10,6 +11,7 @@
 #include "body_scan.h"
 #include "body_scan_step.h"
 #include "body_scan_gates.h"
+#include "body_scan_trace.h"
 #include "body_scan_keys.h"
 #include "body_scan_steep.h"
 #include "body_scan_chunk.h"
