@@ -24,7 +24,8 @@ extern "C" {
 #endif
 
 enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
-#define HOP_ARITH_CHUNK 32 /* the tokens of a chunk, at the most */
+#define HOP_ARITH_CHUNK 32 /* the tokens of a chunk, at the most .. */
+#define HOP_ARITH_FEW   4  /* .. and so few are done one by one, whatever the form that was asked for */
 #define HOP_ARITH_LINES 96
 
 /* clang-format off */

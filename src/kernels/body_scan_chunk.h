@@ -261,8 +261,7 @@ static void chunked(const hop__scan_task *t)
 /* So few tokens do not repay a chunk's preparations. */
 static void scan_forward(const hop__scan_task *t)
 {
-    enum { few = 4 };
-    if (t->c->form != HOP_FORM_RECURRENT && t->c->tokens > few) {
+    if (t->c->form != HOP_FORM_RECURRENT && t->c->tokens > HOP_ARITH_FEW) {
         chunked(t);
         return;
     }

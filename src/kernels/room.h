@@ -8,6 +8,7 @@
 #ifndef HOP_KERNELS_ROOM_H
 #define HOP_KERNELS_ROOM_H
 
+#include <hopbound/arith.h>
 #include <hopbound/kernels.h>
 #include <hopbound/scans.h>
 
@@ -27,7 +28,7 @@ enum {
     HOP__GEMM_ROWS = 264,  /* rows of one product task: a block of a[264, 256] stays in a 512 KB L2 */
     HOP__GEMM_COLS = 512,  /* columns of one product task */
     HOP__GEMM_DEPTH = 256, /* terms summed in registers before c is touched */
-    HOP__SCAN_CHUNK = 32,  /* tokens of a chunk; a multiple of HOP__PANEL_MAX */
+    HOP__SCAN_CHUNK = HOP_ARITH_CHUNK, /* tokens of a chunk; a multiple of HOP__PANEL_MAX */
     HOP__SCAN_HEADS = 4,   /* heads that a task of a scan takes together, at most */
     HOP__SCAN_BACK = 16,   /* tokens between the states that backward keeps: 16 states of 64 x 64 fit in L2 */
     HOP__AHEAD = 8,        /* arrays that are asked for while tiles are computed */

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-/* So few tokens are done one by one, whatever was asked for: chunks have more, but for the last of a call. */
-enum { FEW = 4 };
+/* Chunks have more tokens, but for the last of a call. */
+enum { FEW = HOP_ARITH_FEW };
 
 static const hop__num *given(const hop__recurrence *r, const char *name)
 {

@@ -62,7 +62,7 @@ static hop_status by_enumeration(hop_proof *p, const subject *u, hop_error *err)
 static const char *const covers_all[] = {
     "every input of these sizes",
     "float32, every order of summation, with or without fused multiply-add",
-    "whole sequences, chunks of up to 256 tokens, token by token, up to 128 segments at 32 bits",
+    "whole sequences, chunks of up to 32 tokens, token by token, up to 128 segments at 32 bits",
     "every instruction set of the kernels, any number of threads",
     NULL,
 };
@@ -76,7 +76,7 @@ static const char *const covers_game[] = {
     "every input of these sizes",
     "the game of one player a function, z_0 and w: what crosses rounded to so many bits, or to more",
     "float32, every order of summation, with or without fused multiply-add",
-    "whole sequences, chunks of up to 256 tokens, token by token, up to 128 segments at 32 bits",
+    "whole sequences, chunks of up to 32 tokens, token by token, up to 128 segments at 32 bits",
     "every instruction set of the kernels, any number of threads",
     NULL,
 };

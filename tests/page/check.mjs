@@ -91,9 +91,9 @@ async function sliders(page, name) {
     const point = ((at.hops * sizes.linear + at.linear) * sizes.dims + at.dims) * sizes.bits + at.bits;
     for (let full = 0; full <= at.hops + 2; full++) {
       if (full === 0 && data.linear[at.linear] === 0) continue;
-      const [, to, from, fromText, theorem] = data.rows[point * 5 + full];
+      const [, to, from, fromText, theorem, checked] = data.rows[point * 5 + full];
       const note = await page.locator(`.map-row[data-full="${full}"] .map-note`).textContent();
-      if (from !== null) check(note.includes(`from n = ${grouped(fromText)} on (${theorem})`), `${name}: ${key} ${full}: ${note}`);
+      if (from !== null) check(note.includes(`from n = ${grouped(fromText)} on (${theorem}, ${checked ? "machine-checked" : "on paper"})`), `${name}: ${key} ${full}: ${note}`);
       if (to) check(note.includes(`up to n = ${grouped(to)}`), `${name}: ${key} ${full}: ${note}`);
     }
   }
