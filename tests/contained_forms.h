@@ -124,19 +124,32 @@ static inline bool forms_strict(const hop_arith *p, int line)
     return used;
 }
 
-/* Is what stands there formed at all? Of pairs only those with tokens up to one's own count; what is made
- * with a decay that was divided by, only where that was mild. */
-static inline bool forms_formed(const hop_arith_run *r, int line, int64_t e, int64_t mild)
+/* What decides which numbers of a line are formed. */
+typedef struct forms_line {
+    bool T, J, strict, steep, divided, end;
+    int64_t n, rest; /* tokens of the unit; numbers of a line for each place along T and J */
+} forms_line;
+
+static inline forms_line forms_line_of(const hop_arith_run *r, int line)
 {
     unsigned axes = r->p->axes[line];
-    bool T = axes >> HOP_AXIS_T & 1, J = axes >> HOP_AXIS_J & 1, steep = hop_arith_find(r->p, "dec") >= 0;
-    int64_t n = r->size[HOP_AXIS_T], rest = hop_arith_count(r, line) / ((T ? n : 1) * (J ? n : 1));
-    int64_t at = e / rest, j = J ? at % n : 0, t = T ? at / (J ? n : 1) : 0;
     const char *name = r->p->line[line]->name;
-    bool divided = strcmp(name, "back") == 0 || strcmp(name, "kt") == 0 || strcmp(name, "bt") == 0;
-    if (T && J && (j > t || (j == t && forms_strict(r->p, line)))) return false;
-    if (mild == n || (steep && !divided)) return true;
-    return (T || J) && (!T || t < mild) && (!J || j < mild) && hop_arith_find(r->p, "end") != line;
+    forms_line l = {.T = axes >> HOP_AXIS_T & 1, .J = axes >> HOP_AXIS_J & 1, .n = r->size[HOP_AXIS_T]};
+    l.rest = hop_arith_count(r, line) / ((l.T ? l.n : 1) * (l.J ? l.n : 1));
+    l.strict = l.T && l.J && forms_strict(r->p, line);
+    l.steep = hop_arith_find(r->p, "dec") >= 0, l.end = hop_arith_find(r->p, "end") == line;
+    l.divided = strcmp(name, "back") == 0 || strcmp(name, "kt") == 0 || strcmp(name, "bt") == 0;
+    return l;
+}
+
+/* Is number e of a line formed at all? Of pairs only those with tokens up to one's own count; what is made
+ * with a decay that was divided by, only where that was mild. */
+static inline bool forms_formed(const forms_line *l, int64_t e, int64_t mild)
+{
+    int64_t at = e / l->rest, j = l->J ? at % l->n : 0, t = l->T ? at / (l->J ? l->n : 1) : 0;
+    if (l->T && l->J && (j > t || (j == t && l->strict))) return false;
+    if (mild == l->n || (l->steep && !l->divided)) return true;
+    return (l->T || l->J) && (!l->T || t < mild) && (!l->J || j < mild) && !l->end;
 }
 
 /* A unit's named quantities against their bounds: what is formed differs from them by roundings, which
@@ -150,9 +163,10 @@ static inline void forms_compare(contained *c, const forms_head *h, const hop__r
         const hop__num *n = &x->v[i];
         double off = n->mag * n->rel + n->abs + 1e-9 * n->mag, most = n->top * (1 + 1e-6) + 1e-300;
         bool choice = l->prim == HOP_PRIM_PLAIN || l->prim == HOP_PRIM_MILD;
+        forms_line formed = forms_line_of(r, i);
         for (int64_t e = 0; !choice && e < hop_arith_count(r, i); e++) {
             double v = r->value[i][e];
-            if (!forms_formed(r, i, e, mild)) continue;
+            if (!forms_formed(&formed, e, mild)) continue;
             c->compared++, c->named++;
             if (v >= n->range.lo - off && v <= n->range.hi + off && fabs(v) <= most) continue;
             if (c->violations++) continue;
