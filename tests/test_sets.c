@@ -273,9 +273,27 @@ static void own_weights_are_of_every_position(void **state)
     hop__memory_free(&m);
 }
 
+/* A bound that is none must not become one again. */
+static void what_is_no_number_spreads_through_intervals(void **state)
+{
+    (void)state;
+    const ival bad[] = {{NAN, 1}, {-1, NAN}, {NAN, NAN}}, good[] = {{1, 2}, {-2, 3}, {0.5, 0.5}};
+    for (size_t i = 0; i < 3; i++)
+        for (size_t k = 0; k < 3; k++) {
+            ival all[] = {ival_mul(bad[i], good[k]), ival_mul(good[k], bad[i]), ival_square(bad[i]),
+                          ival_scale(bad[i], good[k].hi), ival_add(bad[i], good[k]), ival_hull(good[k], bad[i]),
+                          ival_widen(bad[i], good[k].hi)};
+            for (size_t n = 0; n < sizeof all / sizeof *all; n++)
+                assert_false(all[n].lo > -1e300 && all[n].hi < 1e300);
+            assert_false(ival_mag(bad[i]) < 1e300);
+        }
+    assert_false(ival_most(NAN, 1) < 2 || ival_most(1, NAN) < 2 || ival_least(NAN, 1) < 2 || ival_least(1, NAN) < 2);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_no_number_spreads_through_intervals),
         cmocka_unit_test(heads_that_read_in_turn_stand_apart),
         cmocka_unit_test(columns_that_are_taken_are_one_table),
         cmocka_unit_test(linear_maps_of_tables_apart_hold_what_numbers_give),

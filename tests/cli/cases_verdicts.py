@@ -124,4 +124,4 @@ def what_takes_more_ids_than_there_are_is_said():
     table = good_json("audit", model, fixture("jamba-v0.1"))["models"]
     check(all(r["impossible_beyond_vocabulary"] and r["tables_outgrow_beyond_vocabulary"] for r in table), why=str(table))
     out = good("audit", model, fixture("jamba-v0.1")).out
-    check("82,837,556 P2^" in out and "\n^: at sizes that take more ids than the model's vocabulary has" in out, why=out)
+    check("82,837,556 P2+^" in out and "\n^: at sizes that take more ids than the model's vocabulary has" in out, why=out)
