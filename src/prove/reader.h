@@ -37,8 +37,9 @@ float *hop__absolute_rows(hop__memory *m, const hop__set *x, const hop__term *t,
 bool hop__add_up(const hop__reader *r, int64_t cases, const float *q, hop__tally *t, int64_t *target);
 
 /* weigh_one.c */
-/* All queries' weights of the tokens they look at, as one interval. */
-ival hop__followed_weights(const hop__reader *r, int64_t cases, const int64_t *target);
+/* All queries' weights of the tokens they look at, as one interval; *aside: what products beside the largest
+ * add up to in any of them, in absolute values. */
+ival hop__followed_weights(const hop__reader *r, int64_t cases, const int64_t *target, double *aside);
 /* Where nothing decays or turns and no weight is below 0: the least weight that a token gives itself, else
  * -1. *ratio: the absolute values of a weight's products together are at most so many times the weight. */
 double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio);
@@ -52,6 +53,8 @@ double hop__reader_turns(const hop__reader *r, int64_t from);
 double hop__rounded_states(const hop__walk *w, double n);
 /* Relative error of any form. */
 double hop__scan_error(const hop__reader *r, const hop__tally *t);
+/* The same of the product that counts, where all others are next to nothing: see there. */
+double hop__near_error(const hop__reader *r);
 /* No product of scale, query, key and value, in part or whole, is larger. */
 double hop__largest_product(const hop__reader *r, int64_t e);
 /* Is nothing rounded, whatever the form? */

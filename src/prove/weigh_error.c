@@ -52,6 +52,12 @@ double hop__rounded_states(const hop__walk *w, double n)
     return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
 }
 
+/* Is every decay, over all the tokens, exactly 1 as it is computed? */
+static bool decays_are_one(const hop__shape *s, double n)
+{
+    return !s->exps && (!s->f_keys || n * s->log_decay <= HOP_EXP_ONE);
+}
+
 /* Relative error of any form: for every token that counts an addition and the products on its way; for every
  * token at all a decay, which is an exp and a product; and in exponents the rounding of each logarithm and of
  * their sums in a chunk. What went through corrections was summed up once more in each. */
@@ -61,11 +67,25 @@ double hop__scan_error(const hop__reader *r, const hop__tally *t)
     const hop__class *c = &s->w->facts.class[r->a];
     double n = (double)(c->start + c->count) * s->steps, chunk = fmin(n, CHUNK);
     double e = 8 * ((double)s->keys + s->steps * ((double)t->nonzero + turning(r)) + 16) * HOP_UNIT_ROUNDOFF;
-    if (s->f_keys || s->exps)
+    if (!decays_are_one(s, n))
         e += (n + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
              4 * (chunk * chunk + n) * s->log_decay * HOP_UNIT_ROUNDOFF;
     double cross = hop__rounded_states(s->w, n) * (1 + s->stabiliser);
     return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
+}
+
+/* A sum in which one product M counts and all others are R together, in absolute values. Adding b to a float
+ * a, fused or not, moves it by at most 2|b|, since a itself is a float that near: so whatever the order, and
+ * wherever products are taken out of brackets, the sum as computed is M but for the roundings of M's own
+ * factors and 2 R (docs/THEORY.md section 6.5). How many tokens there are is all the same. Returns the first
+ * part, relative to M; infinity where decays or corrections make more of it. */
+double hop__near_error(const hop__reader *r)
+{
+    const hop__shape *s = r->s;
+    const hop__class *c = &s->w->facts.class[r->a];
+    double n = (double)(c->start + c->count), cross = hop__rounded_states(s->w, n) * (1 + s->stabiliser);
+    if (!decays_are_one(s, n) || r->turned > 1 || s->bonus || s->steps > 1 || !s->k || !r->q) return INFINITY;
+    return 1.1 * (8 * 16 * HOP_UNIT_ROUNDOFF + cross * exp(cross));
 }
 
 /* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different

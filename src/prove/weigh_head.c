@@ -84,7 +84,8 @@ hop__set *hop__read_head(hop__reader *r)
     if (s->bonus && sight.rule != HOP__RULE_NONE && sight.source == r->a) sight.rule = HOP__RULE_NONE;
     if (sight.rule == HOP__RULE_SELF && f->class[r->a].count > 1) sight.rule = HOP__RULE_NONE;
     bool sees = sight.rule != HOP__RULE_NONE, some = sees && seeing < cases;
-    double scale = fabs(s->scale), error = hop__scan_error(r, &t), bonus = 1;
+    double scale = fabs(s->scale), error = hop__scan_error(r, &t), near = hop__near_error(r), aside = 0,
+           bonus = 1;
     for (int64_t c = 0; s->bonus && c < s->keys; c++)
         bonus = ival_most(bonus, fabs((double)s->bonus[r->head * s->keys + c]));
     hop__set *y = sees ? hop__facts_seen(m, f, r->a, sight, r->v[sight.source]) : hop__set_new(m, s->values);
@@ -99,7 +100,7 @@ hop__set *hop__read_head(hop__reader *r)
     if (sees) {
         int64_t first = f->length;
         for (int64_t i = 0; i < cases; i++) first = target[i] >= 0 && target[i] < first ? target[i] : first;
-        weight = hop__followed_weights(r, cases, target);
+        weight = hop__followed_weights(r, cases, target, &aside);
         const double *own = s->own[sight.source];
         double more = (r->turned > 1 ? hop__reader_turns(r, first) : 1) * (1 + (own ? own[r->head] : 0)) - 1;
         if (more > 0) weight = ival_widen(weight, hop__reader_lengths(r) * more * (1 + 1e-9));
@@ -129,13 +130,16 @@ hop__set *hop__read_head(hop__reader *r)
         bool right = sum == 0 || hop__reading_is_exact(r, &t, e);
         /* below the normal numbers, and what a state that crosses loses there */
         double low = (0x1p-146 + hop__rounded_states(s->w, terms) * 0x1p-126) * terms * most;
-        lost[e] = right ? 0 : error * sum + low;
+        double rounded = error * sum;
+        if (sees && error < 0.5) /* others, as they are computed, are at most 3/2 of what they are */
+            rounded = fmin(rounded, near * sum + 3 * (rest + aside * scale * value));
+        lost[e] = right ? 0 : rounded + low;
         if (value > 0) lost[e] += (r->slack * value + r->faint * fmax(1, value)) * all * scale * (1 + 1e-6);
         faint = ival_most(faint, low);
         double mag = y->mag[e], read = y->rad[e] * fabs(mid) + off * mag, box = rest + lost[e];
         if (mid != 1 && mid != 0) read += 0x1p-50 * fabs(mid) * mag;
         if (some && !right) { /* rounding is relative to what is summed up: of nothing, next to nothing */
-            double none = lost[e] - error * sum + error * faded;
+            double none = lost[e] - rounded + error * faded;
             read += (lost[e] - none) * (1 + 1e-9), box = rest + fmax(none, low);
         }
         read *= larger, box *= larger;
