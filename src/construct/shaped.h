@@ -1,7 +1,7 @@
 /* A network in a given architecture: which layers look something up, and the weights of a look-up there.
  *
  * The stream has a field more than fields.h tells: `one`, a constant. Where there are norms it is so large
- * that a row's length is known to a part in 10^4 whatever else the row holds, and a norm is a product with a
+ * that a row's length is known to a part in 10^6 whatever else the row holds, and a norm is a product with a
  * known number. Every hop has a register of its own, so that nothing is ever overwritten and no MLP has to
  * clean up: errors are not carried on, because values come from the token table alone. */
 #ifndef HOP_CONSTRUCT_SHAPED_H
@@ -9,7 +9,7 @@
 
 #include "fields.h"
 
-#define HOP__LARGE_ONE 4096.0 /* beside the stream's other numbers, some hundred of size 1 */
+#define HOP__LARGE_ONE 32768.0 /* beside the stream's other numbers, some hundred of size 1 */
 
 typedef struct hop__stream {
     hop__fields f;         /* f.reg: where the answer goes */

@@ -35,6 +35,26 @@ static ival squares(const ival *x, int64_t dim)
     return o;
 }
 
+/* What a norm loses, relative to its result: the sum of squares in any order, as many roundings as numbers;
+ * or, where one square is nearly all of it, twice the others (docs/THEORY.md section 6.5, three times with
+ * their own rounding) and a few roundings, however many numbers there are. Of this half remains in the root's
+ * inverse. x [dim], before weights. */
+static double norm_error(const ival *x, int64_t dim)
+{
+    double largest = 0, others = 0, most = ((double)dim + 32) * 2 * HOP_UNIT_ROUNDOFF;
+    for (int64_t i = 0; i < dim; i++) {
+        ival square = ival_square(x[i]);
+        if (square.lo > largest) {
+            others += largest, largest = square.lo;
+            others += square.hi - square.lo;
+        } else {
+            others += square.hi;
+        }
+    }
+    double near = 64 * HOP_UNIT_ROUNDOFF + 3 * others / largest * (1 + 1e-9);
+    return largest > 0 && near < most ? near : most;
+}
+
 /* out [dim]: the sum of all squares but one: those before it and those behind it. */
 static void other_squares(ival *out, const ival *x, int64_t dim)
 {
@@ -107,7 +127,8 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
     const norm_arg *a = arg;
     const float *w = a->w + (a->each ? block * a->dim : 0),
                 *b = a->bias ? a->bias + (a->each ? block * a->dim : 0) : NULL;
-    double n = (double)a->dim, mag = 0, error = (n + 32) * 2 * HOP_UNIT_ROUNDOFF;
+    double n = (double)a->dim, mag = 0,
+           error = a->centred || a->swing ? (n + 32) * 2 * HOP_UNIT_ROUNDOFF : norm_error(x, a->dim);
     ival sum = {0, 0};
     for (int64_t i = 0; i < a->dim; i++) mag = ival_most(mag, ival_mag(x[i])), sum = ival_add(sum, x[i]);
     for (int64_t i = 0; i < a->dim; i++) y[i] = x[i];
@@ -223,9 +244,13 @@ static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t grou
     ival *range = hop__take(m, x->width, sizeof *range), *factor = hop__take(m, groups, sizeof *factor);
     if (m->status != HOP_OK) return NULL;
     hop__set_ranges(x, range);
-    double error = l2 ? 0x1p-20 : ((double)a->dim + 40) * 2 * HOP_UNIT_ROUNDOFF;
-    for (int64_t g = 0; g < groups; g++)
+    double error = 0;
+    for (int64_t g = 0; g < groups; g++) {
+        double own = a->swing ? ((double)a->dim + 32) * 2 * HOP_UNIT_ROUNDOFF
+                              : norm_error(range + g * a->dim, a->dim);
+        error = ival_most(error, l2 ? 0x1p-20 : own + 16 * HOP_UNIT_ROUNDOFF);
         if (!common_factor(range + g * a->dim, a, g, l2, &factor[g])) return NULL;
+    }
     x = hop__set_settled(m, (hop__set *)x);
     return x ? scaled(m, x, a, factor, error) : NULL;
 }
