@@ -35,24 +35,25 @@ static ival squares(const ival *x, int64_t dim)
     return o;
 }
 
-/* What a norm loses, relative to its result: the sum of squares in any order, as many roundings as numbers;
- * or, where one square is nearly all of it, twice the others (docs/THEORY.md section 6.5, three times with
- * their own rounding) and a few roundings, however many numbers there are. Of this half remains in the root's
- * inverse. x [dim], before weights. */
-static double norm_error(const ival *x, int64_t dim)
+#define SLIGHT 0x1p-20 /* of the largest square: what counts for less is no rounding but a loss */
+
+/* What a norm loses, relative to its result: the sum of squares in any order, as many roundings as there are
+ * numbers that count, and three times the squares that do not: adding one to a sum moves it by no more than
+ * twice the square (docs/THEORY.md section 6.5). Of this half is left in the root's inverse. x [dim], before
+ * weights; ratio: squares may be so many times larger or smaller beside each other. */
+static double norm_error(const ival *x, int64_t dim, double ratio)
 {
-    double largest = 0, others = 0, most = ((double)dim + 32) * 2 * HOP_UNIT_ROUNDOFF;
+    double largest = 0, slight = 0, count = 0;
+    for (int64_t i = 0; i < dim; i++) largest = ival_most(largest, ival_square(x[i]).lo);
     for (int64_t i = 0; i < dim; i++) {
-        ival square = ival_square(x[i]);
-        if (square.lo > largest) {
-            others += largest, largest = square.lo;
-            others += square.hi - square.lo;
-        } else {
-            others += square.hi;
-        }
+        double square = ival_square(x[i]).hi;
+        if (square <= SLIGHT * largest)
+            slight += square;
+        else
+            count++;
     }
-    double near = 64 * HOP_UNIT_ROUNDOFF + 3 * others / largest * (1 + 1e-9);
-    return largest > 0 && near < most ? near : most;
+    double lost = largest > 0 ? 3 * ratio * slight / largest * (1 + 1e-9) : 0;
+    return fmin((count + 32) * 2 * HOP_UNIT_ROUNDOFF + lost, ((double)dim + 32) * 2 * HOP_UNIT_ROUNDOFF);
 }
 
 /* out [dim]: the sum of all squares but one: those before it and those behind it. */
@@ -128,7 +129,7 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
     const float *w = a->w + (a->each ? block * a->dim : 0),
                 *b = a->bias ? a->bias + (a->each ? block * a->dim : 0) : NULL;
     double n = (double)a->dim, mag = 0,
-           error = a->centred || a->swing ? (n + 32) * 2 * HOP_UNIT_ROUNDOFF : norm_error(x, a->dim);
+           error = a->centred ? (n + 32) * 2 * HOP_UNIT_ROUNDOFF : norm_error(x, a->dim, a->swing ? 9 : 1);
     ival sum = {0, 0};
     for (int64_t i = 0; i < a->dim; i++) mag = ival_most(mag, ival_mag(x[i])), sum = ival_add(sum, x[i]);
     for (int64_t i = 0; i < a->dim; i++) y[i] = x[i];
@@ -246,9 +247,8 @@ static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t grou
     hop__set_ranges(x, range);
     double error = 0;
     for (int64_t g = 0; g < groups; g++) {
-        double own = a->swing ? ((double)a->dim + 32) * 2 * HOP_UNIT_ROUNDOFF
-                              : norm_error(range + g * a->dim, a->dim);
-        error = ival_most(error, l2 ? 0x1p-20 : own + 16 * HOP_UNIT_ROUNDOFF);
+        double own = norm_error(range + g * a->dim, a->dim, a->swing ? 9 : 1) + 16 * HOP_UNIT_ROUNDOFF;
+        error = ival_most(error, l2 ? 0x1p-20 : own);
         if (!common_factor(range + g * a->dim, a, g, l2, &factor[g])) return NULL;
     }
     x = hop__set_settled(m, (hop__set *)x);
