@@ -42,7 +42,7 @@ static void set_base(demand *d, int hops, hop__bits bits)
     d->full = hop__need_of(hops, bits);
     d->base = hops + 2 + bits.stream + hops * bits.code; /* who, at, val, dig, and L+1 registers */
     d->registers = hop__need_of_registers(hops, bits);
-    d->narrow = d->registers.width - bits.code; /* i_L goes where val is */
+    d->narrow = d->registers.width;
 }
 
 /* One-hot parts twice over: 2 m for the first hop, 2 (n_{e-1} + N_{e-2}) for hop e. */

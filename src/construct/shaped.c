@@ -61,7 +61,7 @@ static void fill_norms(hop_model *m, const hop__stream *s, const hop__duty *duty
 
 /* ---- which layers --------------------------------------------------------------------------------- */
 
-/* Does the layer see every token of the sequence? */
+/* Does the layer see the last so many tokens of the sequence? */
 static bool sees_all(const hop_config *c, int64_t layer, int64_t tokens)
 {
     const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
@@ -77,10 +77,11 @@ static bool is_linear(const hop_config *c, int64_t layer)
     return ops && ops->kind == HOP_MIXER_RECURRENT;
 }
 
-/* Does layer i attend to all tokens, with heads that have room for look-up e? */
+/* Does layer i attend to all tokens that look-up e may ask for, with heads that have room for it? z_0 stands
+ * beside the last token. */
 static bool looks_up(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t i, int e)
 {
-    return sees_all(c, i, task->length) && hop__stream_room(c, s, task, i, e, NULL) == HOP_OK;
+    return sees_all(c, i, e == 0 ? 2 : task->length) && hop__stream_room(c, s, task, i, e, NULL) == HOP_OK;
 }
 
 /* Look-ups from e on by the full layers from `from` on. */
