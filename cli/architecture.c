@@ -18,7 +18,7 @@ const opt ARCH_OPTIONS[] = {
      .help = "bits of one number in the accumulator (bfloat16 with float32 sums: 32)"},
     {"state-bits", 0, OPT_INT, AT(state_bits), "S", NULL, 0, 1000000000000000000,
      .initial_help = "as the mixer declares",
-     .help = "state bits of each linear layer"},
+     .help = "state bits of each linear layer; a window keeps the rows that --window leaves it"},
     {"window", 0, OPT_INT, AT(window), "W", "512", 1, (int64_t)1 << 31,
      .help = "positions that a window layer sees, its own included"},
     {"block", 0, OPT_INT, AT(block), "B", "64", 1, 1 << 20, .help = "tokens in a block of a sparse layer"},

@@ -22,9 +22,11 @@ typedef struct audit_layer {
     bool chunked;                 /* the window is a chunk: attention begins anew at its end */
     bool borrows;                 /* attends to rows that another layer keeps */
     int64_t heads, qk_dim, v_dim; /* of attention; 0: it has none */
+    int64_t reply_dim;            /* numbers that a softmax sums up, if more than v_dim */
     int64_t row;                  /* numbers kept for a token */
     int64_t window;               /* tokens seen; 0: no window */
     int64_t state, conv;          /* numbers carried by the recurrence and by short convolutions */
+    int64_t conv_before;          /* of `conv`, what stands before attention in a layer that only attends */
 } audit_layer;
 
 /* A network of this program has its task's sizes beside it: what the theorems say of it there, in one pass.
@@ -88,6 +90,7 @@ typedef struct audit_hops {
     char *narrow_why;            /* owned; why not reach.able at these widths; NULL: it is */
     int asked;                   /* hops that `bounds` is about; 0: more than a question may have */
     hop_bounds *bounds;          /* NULL then */
+    double unable_ids; /* entries of the table that shows reach.unable; 0: nothing is impossible */
     hop_bounds *fewer; /* as many hops as full layers, where no layer carries before the first; or NULL */
 } audit_hops;
 
@@ -115,11 +118,15 @@ const char *audit_uncovered(const audit *u, const audit_hops *h);
 /* The theorem that speaks first of this model, at any length; *hops of which. NULL: none does. */
 const hop_bound *audit_first(const audit_hops *h, int *hops);
 const hop_bound *audit_result(const hop_bounds *b, const char *id); /* NULL: not there */
+/* Entries of the last table at the sizes from which the theorem speaks, at least: so many ids it takes to
+ * pose them. 0: it does not speak. */
+double audit_ids(const hop_bound *b, int hops);
+bool audit_beyond(const audit *u, double ids); /* more than the model's vocabulary has */
 
 /* ---- audit_say.c --------------------------------------------------------------------------- */
 
 /* The verdicts in plain words, one sentence a line; returns how many. */
-#define AUDIT_MAX_LINES 9
+#define AUDIT_MAX_LINES 10
 int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_hops *h);
 void say_count(hop_text *out, int64_t v);                     /* 262,144 */
 void say_digits(hop_text *out, const char *number);           /* the same; "10^12" as it is */

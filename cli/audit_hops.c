@@ -37,15 +37,30 @@ static hop_layer_kind theorems_kind(audit_kind kind, int64_t state_bits)
     }
 }
 
+/* Of one number: a recurrent state has a type of its own. Other caches are taken to be as wide as attention's
+ * numbers, as all activations are. */
+static int64_t number_bits(const audit_hops *h, const audit *u, audit_kind kind)
+{
+    return kind == AUDIT_RECURRENT ? u->state.bytes * 8 : h->bits;
+}
+
+/* Numbers that a token hands on through a window: its values, the smaller part of a row. */
+static int64_t written(const audit_layer *l)
+{
+    int64_t both = l->qk_dim + l->v_dim;
+    return both ? l->row * l->v_dim / both : 0;
+}
+
 static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audit_layer *l,
                       int64_t state_bits)
 {
     if (theorems_kind(kind, state_bits) == HOP_LAYER_LINEAR && state_bits == 0) kind = AUDIT_LOCAL;
     hop_arch_layer new = {.kind = theorems_kind(kind, state_bits),
                           .repeat = 1,
-                          .number_bits = h->bits,
+                          .number_bits = number_bits(h, u, kind),
                           .state_bits = state_bits,
                           .forgets = kind == AUDIT_CHUNK};
+    if (kind == AUDIT_WINDOW) new.heads = 1, new.dim = written(l);
     if (kind == AUDIT_RECURRENT && u->plan.linear.key_rows > 0) {
         new.rows = u->plan.linear.key_rows, new.row_numbers = u->plan.linear.row_numbers / 2;
         new.spread = true;
@@ -54,6 +69,7 @@ static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audi
         new.heads = l->heads;
         new.dim = l->v_dim;
         new.key_dim = l->qk_dim;
+        new.reply_dim = l->reply_dim;
         h->full++;
     }
     if (new.kind == HOP_LAYER_LINEAR || new.kind == HOP_LAYER_BOTH) h->linear++;
@@ -80,15 +96,31 @@ static void see_window(audit_hops *h, const audit *u, const audit_layer *l, int6
     if (l->sparse) h->layers[h->arch.count - 1].block = u->plan.sparse_block;
 }
 
+/* Short convolutions around attention, which are in no construction: queries do not pass them. */
+static void see_convolution(audit_hops *h, const audit *u, const audit_layer *l, int64_t numbers)
+{
+    if (!numbers) return;
+    add_layer(h, u, AUDIT_CONVOLUTION, l, numbers * u->conv.bytes * 8);
+    h->layers[h->arch.count - 1].forgets = true;
+}
+
 static void see_layer(audit_hops *h, const audit *u, const audit_layer *l)
 {
     int64_t state = (l->state * u->state.bytes + l->conv * u->conv.bytes) * 8;
     audit_kind recurrence = l->state ? AUDIT_RECURRENT : AUDIT_CONVOLUTION;
     switch (l->letter) {
-    case 'F': add_layer(h, u, AUDIT_FULL, l, 0); break;
+    case 'F':
+        see_convolution(h, u, l, l->conv_before);
+        add_layer(h, u, AUDIT_FULL, l, 0);
+        see_convolution(h, u, l, l->conv - l->conv_before);
+        break;
     case 'C': add_layer(h, u, AUDIT_CROSS, l, 0); break;
     case 'L': add_layer(h, u, recurrence, l, state); break;
-    case 'S': see_window(h, u, l, 0); break;
+    case 'S':
+        see_convolution(h, u, l, l->conv_before);
+        see_window(h, u, l, 0);
+        see_convolution(h, u, l, l->conv - l->conv_before);
+        break;
     case 'h': see_window(h, u, l, state); break;
     case 'H':
         add_layer(h, u, u->plan.in_sequence ? AUDIT_FULL : AUDIT_BESIDE, l, u->plan.in_sequence ? 0 : state);
@@ -144,7 +176,8 @@ static hop_status see_widths(audit_hops *h, const audit *u, const hop_question *
 {
     hop_reach own;
     hop_arch longer = for_p1(h);
-    if (!base->n || u->plan.tied) return HOP_OK;
+    if (u->plan.tied) return HOP_OK;
+    if (!base->n) return hop_tables_held(&h->arch, &h->held, err);
     hop_status s = hop_reach_find(&own, &longer, base->n, true, base->progress, err);
     if (s != HOP_OK) return s;
     if (own.able == h->able && h->able > 0 && h->able >= h->reach.able) {
@@ -170,6 +203,20 @@ static hop_status find_reach(audit_hops *h, const audit *u, const hop_question *
     return h->reach.why_able ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");
 }
 
+double audit_ids(const hop_bound *b, int hops)
+{
+    double table = 1;
+    if (!b || !b->speaks_from) return 0;
+    if (!b->sizes) return pow(10, b->log10_n) / 2 - 1; /* all other tables together are no longer */
+    for (int l = 0; l < hops && b->sizes[l]; l++) table *= strtod(b->sizes[l], NULL);
+    return table;
+}
+
+bool audit_beyond(const audit *u, double ids)
+{
+    return u->plan.vocabulary > 0 && ids > (double)u->plan.vocabulary;
+}
+
 /* The theorem that speaks of the shortest length, if it speaks of this one. */
 static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
 {
@@ -189,6 +236,7 @@ static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
                                       : "no length is given");
     if (!h->reach.why_unable) return hop_fail(err, HOP_ENOMEM, "out of memory");
     h->reach.unable = hops;
+    h->unable_ids = audit_ids(best, hops);
     snprintf(h->reach.unable_by, sizeof h->reach.unable_by, "%s", best ? best->id : "");
     return HOP_OK;
 }
@@ -231,8 +279,8 @@ const hop_bound *audit_first(const audit_hops *h, int *hops)
 hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, int searched, hop_error *err)
 {
     *h = (audit_hops){.bits = a->bits.integer};
-    h->layers = calloc(2 * (size_t)u->plan.count + 1, sizeof *h->layers);
-    h->kinds = calloc(2 * (size_t)u->plan.count + 1, sizeof *h->kinds);
+    h->layers = calloc(3 * (size_t)u->plan.count + 1, sizeof *h->layers);
+    h->kinds = calloc(3 * (size_t)u->plan.count + 1, sizeof *h->kinds);
     if (!h->layers || !h->kinds) {
         audit_hops_free(h);
         return hop_fail(err, HOP_ENOMEM, "out of memory");

@@ -1,6 +1,7 @@
 /* The audit as one JSON object. */
 #include "audit.h"
 
+#include <math.h>
 #include <string.h>
 
 static void text_or_null(hop_json_writer *w, const char *key, const char *s)
@@ -39,6 +40,7 @@ static void write_attention(hop_json_writer *w, const char *key, const hop_hf_at
     if (!mla) hop_json_integer(w, "kv_heads", a->kv_heads);
     hop_json_integer(w, mla ? "qk_head_dim" : "head_dim", a->qk_dim);
     if (mla || a->v_dim != a->qk_dim) hop_json_integer(w, "v_head_dim", a->v_dim);
+    if (a->reply_dim > a->v_dim) hop_json_integer(w, "reply_dim", a->reply_dim);
     hop_json_known(w, "cache_elems_per_token", a->cache_elems, a->cache_elems > 0);
     hop_json_string(w, "cache_dtype", cache->dtype);
     hop_json_string(w, "cache_dtype_is", cache->how);
@@ -118,10 +120,16 @@ static void write_reach(hop_json_writer *w, const audit *u, const audit_hops *h)
     hop_json_known(w, "unable", r->unable, r->unable > 0);
     text_or_null(w, "unable_by", r->unable_by);
     hop_json_string(w, "why_unable", r->why_unable);
+    hop_json_number(w, "unable_ids", r->unable ? h->unable_ids : INFINITY);
+    hop_json_key(w, "unable_within_vocabulary");
+    if (r->unable && u->plan.vocabulary)
+        hop_json_put_bool(w, !audit_beyond(u, h->unable_ids));
+    else
+        hop_json_put_null(w);
 }
 
 /* Without a length a theorem says from where on it speaks, which is no verdict. */
-static void write_results(hop_json_writer *w, const hop_bounds *b, int64_t n)
+static void write_results(hop_json_writer *w, const hop_bounds *b, int hops, int64_t n)
 {
     hop_json_key(w, "results");
     hop_json_begin_array(w);
@@ -137,6 +145,7 @@ static void write_results(hop_json_writer *w, const hop_bounds *b, int64_t n)
         hop_json_string(w, "needs", r->needs);
         hop_json_string(w, "has", r->has);
         hop_json_string(w, "why", r->why);
+        hop_json_number(w, "ids", r->speaks_from ? audit_ids(r, hops) : INFINITY);
         hop_json_end_object(w);
     }
     hop_json_end_array(w);
@@ -175,7 +184,8 @@ static void write_hops(hop_json_writer *w, const audit *u, const audit_hops *h)
     write_reach(w, u, h);
     hop_json_known(w, "asked", h->asked, h->asked > 0);
     write_own(w, &u->own);
-    write_results(w, h->bounds, u->n);
+    write_results(w, h->bounds, h->asked, u->n);
+    write_supposed(w);
     hop_json_key(w, "words");
     hop_json_begin_array(w);
     for (int i = 0; i < count; i++) {
@@ -202,6 +212,7 @@ int audit_print_json(const audit_args *a, const audit *u, const audit_hops *h)
     write_counts(&w, p);
     text_or_null(&w, "dtype", p->dtype);
     hop_json_known(&w, "hidden_size", p->hidden, p->hidden > 0);
+    hop_json_known(&w, "vocabulary", p->vocabulary, p->vocabulary > 0);
     hop_json_known(&w, "context", p->context, p->context > 0);
     write_attention(&w, "attention", &p->attention, &u->cache);
     if (p->sliding.kind[0]) write_attention(&w, "attention_sliding", &p->sliding, &u->cache);

@@ -33,11 +33,14 @@ static hop_status size_layers(audit *u, hop_error *err)
             l->heads = a->heads;
             l->qk_dim = a->qk_dim;
             l->v_dim = a->v_dim;
+            l->reply_dim = a->reply_dim;
+            l->conv_before = a->conv_before;
+            l->conv = a->conv_before + a->conv_after;
             l->row = a->cache_elems ? a->cache_elems : a->kv_heads * (a->qk_dim + a->v_dim);
         }
         if (strchr("LHh", l->letter)) {
             l->state = p->linear.recurrent_elems;
-            l->conv = p->linear.conv_elems;
+            l->conv += p->linear.conv_elems;
         }
     }
     return HOP_OK;

@@ -2,6 +2,7 @@
 #include "audit.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 void say_count(hop_text *out, int64_t v)
@@ -93,11 +94,26 @@ static bool has_length(const hop_bound *b)
     return b && b->applies && b->speaks_from && b->answer != HOP_ANSWER_POSSIBLE;
 }
 
-/* "y T2 no 13-hop composition once n reaches 10^34525; silent at 262,144 tokens.", for after a "b" or "B" */
+/* "82,837,554", or "10^12.3" */
+static void say_ids(hop_text *t, double ids)
+{
+    if (ids < 1e15)
+        say_count(t, (int64_t)ids);
+    else
+        hop_text_printf(t, "10^%.4g", log10(ids));
+}
+
+/* "y T2 no 13-hop composition once n reaches 10^34525; silent at 262,144 tokens.", for after a "b" or "B".
+ * What takes more ids than the vocabulary has cannot be put to the model, which is said. */
 static void say_theorem(hop_text *t, const audit *u, int hops, const hop_bound *b)
 {
     hop_text_printf(t, "y %s no %d-hop composition once n reaches ", b->id, hops);
     say_digits(t, b->speaks_from);
+    if (audit_beyond(u, audit_ids(b, hops))) {
+        hop_text_add(t, ", with more ids than the ");
+        say_count(t, u->plan.vocabulary);
+        hop_text_add(t, " of its vocabulary");
+    }
     if (u->n) {
         hop_text_add(t, b->answer == HOP_ANSWER_IMPOSSIBLE ? ", as it does at " : "; silent at ");
         say_things(t, u->n, "token");
@@ -121,10 +137,18 @@ static void say_unable(hop_text *t, const audit *u, const audit_hops *h)
     hop_text_add(t, "At ");
     say_things(t, u->n, "token");
     if (h->reach.unable)
-        hop_text_printf(t, " %d hop%s proved impossible (%s).", h->reach.unable,
+        hop_text_printf(t, " %d hop%s proved impossible (%s)", h->reach.unable,
                         h->reach.unable == 1 ? " is" : "s are", h->reach.unable_by);
     else
-        hop_text_add(t, " no number of hops is proved impossible.");
+        hop_text_add(t, " no number of hops is proved impossible");
+    if (h->reach.unable && audit_beyond(u, h->unable_ids)) {
+        hop_text_add(t, " with tables of ");
+        say_ids(t, h->unable_ids);
+        hop_text_add(t, " ids; its vocabulary has ");
+        say_count(t, u->plan.vocabulary);
+        hop_text_add(t, ", so that no such prompt can be put to it");
+    }
+    hop_text_add(t, ".");
 }
 
 /* ---- what is possible ---------------------------------------------------------------------- */
@@ -170,11 +194,23 @@ static void say_widths(hop_text *t, const audit_hops *h)
     hop_text_printf(t, " and %lld", (long long)h->bits);
 }
 
+/* P1 makes none: why, unless P10 makes some at this length; where there is none, up to which it does. */
+static void say_unable_by_layers(hop_text *t, const audit_hops *h)
+{
+    const char *why = h->reach.why_able;
+    hop_text_printf(t, "%c%s", toupper((unsigned char)why[0]), why + 1);
+    if (h->held) {
+        hop_text_add(t, "; here the states hold the table of one up to ");
+        say_things(t, h->held, "token");
+    }
+    hop_text_add(t, ".");
+}
+
 static void say_able(hop_text *t, const audit *u, const audit_hops *h)
 {
     const hop_reach *r = &h->reach;
     if (!r->able) {
-        hop_text_printf(t, "%c%s.", toupper((unsigned char)r->why_able[0]), r->why_able + 1);
+        say_unable_by_layers(t, h);
         return;
     }
     if (r->able == h->full) { /* a layer that carries saves a full one */
@@ -252,19 +288,19 @@ int audit_hops_say(hop_text lines[AUDIT_MAX_LINES], const audit *u, const audit_
         hop_text_add(&lines[n], "B");
         say_theorem(&lines[n++], u, (int)h->full, fewer);
     }
-    say_able(&lines[n++], u, h);
+    if (h->reach.able || !h->by_states) say_able(&lines[n++], u, h);
     if (h->by_states) say_states(&lines[n++], h);
     if (u->own.known) say_own(&lines[n++], &u->own);
-    if (h->reach.able || h->by_states)
-        hop_text_printf(
-            &lines[n++],
-            "%s: positions are read from tables, no rotary embedding or norm is in the way, and the "
-            "vocabulary is large enough.",
-            h->by_states ? "P1 and P10 idealise" : "P1 idealises");
+    if (h->reach.able || h->by_states || h->held)
+        hop_text_printf(&lines[n++], "%s: %s.", h->by_states || h->held ? "P1 and P10 idealise" : "P1 idealises",
+                        HOP_BOUNDS_IDEALISED);
     if (u->n)
         say_unable(&lines[n++], u, h);
     else
         hop_text_add(&lines[n++], "The file gives no context length: --n judges the model at one.");
+    if (has_length(published) || ours || fewer)
+        hop_text_printf(&lines[n++], "Impossible is said of any weights of networks that are %s.",
+                        HOP_BOUNDS_MODEL);
     if (!h->asked)
         hop_text_printf(&lines[n++], "What is impossible is not asked beyond %d hops.", HOP_MAX_HOPS);
     return n;

@@ -40,10 +40,7 @@ static hop_status add_path(table *t, const char *path, bool named, hop_error *er
 bool audit_holds_config(const char *dir)
 {
     char path[4096];
-    if (hop_path_join(path, sizeof path, dir, "config.json", NULL) != HOP_OK) return false;
-    FILE *f = fopen(path, "rb");
-    if (f) fclose(f);
-    return f || errno != ENOENT; /* one that is there and cannot be read is for the reader to complain of */
+    return hop_path_join(path, sizeof path, dir, "config.json", NULL) == HOP_OK && hop_is_there(path);
 }
 
 /* Hidden ones and what is no model by its name are left out. */
@@ -84,8 +81,7 @@ static void set_name(hop_model_row *r, const char *path)
     while (start > 0 && path[start - 1] != '/') start--;
     if (n - start > 5 && memcmp(path + n - 5, ".json", 5) == 0) n -= 5;
     snprintf(r->name, sizeof r->name, "%.*s", (int)(n - start), path + start);
-    for (char *p = r->name; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
+    hop_plain(r->name);
 }
 
 static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h, hop_error *err)
@@ -98,8 +94,7 @@ static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h,
     hop_text_free(&plan);
     if (short_of_memory) return hop_fail(err, HOP_ENOMEM, "out of memory");
     snprintf(r->model_type, sizeof r->model_type, "%s", u->plan.model_type);
-    for (char *p = r->model_type; *p; p++)
-        if ((unsigned char)*p < ' ' || *p == 127) *p = ' ';
+    hop_plain(r->model_type);
     r->layers = u->plan.count;
     r->full = h->full;
     r->linear = h->linear;
@@ -116,8 +111,12 @@ static hop_status set_row(hop_model_row *r, const audit *u, const audit_hops *h,
     r->unable_log10 = first ? first->log10_n : INFINITY;
     snprintf(r->unable_from, sizeof r->unable_from, "%s", first ? first->speaks_from : "");
     snprintf(r->unable_by, sizeof r->unable_by, "%s", first ? first->id : "");
+    r->vocabulary = u->plan.vocabulary;
+    r->unable_beyond = first && audit_beyond(u, audit_ids(first, r->unable));
     if (!first) r->unable = 0;
-    return hop_tables_outgrow(&h->arch, r->outgrown, &r->outgrown_log10, err);
+    hop_status s = hop_tables_outgrow(&h->arch, r->outgrown, &r->outgrown_log10, err);
+    r->outgrown_beyond = r->outgrown[0] && audit_beyond(u, pow(10, r->outgrown_log10) - 2);
+    return s;
 }
 
 static hop_status fill_row(table *t, int i, hop_error *err)
@@ -153,7 +152,7 @@ static const char *const HEADS[] = {"model",
                                     "impossible from",
                                     "states hold tables up to",
                                     "tables outgrow states at"};
-enum { COLUMNS = sizeof HEADS / sizeof *HEADS, NAME_WIDTH = 26, PLAN_WIDTH = 16 };
+enum { COLUMNS = sizeof HEADS / sizeof *HEADS, NAME_WIDTH = 26, PLAN_WIDTH = 14 };
 
 /* The cells of a row as people read them; freed by the caller. */
 static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
@@ -176,7 +175,7 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
     if (r->unable) {
         hop_text_printf(&cell[7], "%d: ", r->unable);
         say_digits(&cell[7], r->unable_from);
-        hop_text_printf(&cell[7], " %s", r->unable_by);
+        hop_text_printf(&cell[7], " %s%s", r->unable_by, r->unable_beyond ? "^" : "");
     } else {
         hop_text_add(&cell[7], "-");
     }
@@ -185,6 +184,7 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
     else
         hop_text_add(&cell[8], "-");
     say_digits(&cell[9], r->outgrown[0] ? r->outgrown : "-");
+    if (r->outgrown_beyond) hop_text_add(&cell[9], "^");
 }
 
 static void free_cells(hop_text cell[COLUMNS])
@@ -200,7 +200,7 @@ static int64_t length_of(const table *t)
 /* Names and plans to the left, cut where they are too long; numbers to the right. */
 static void text_row(hop_text *out, const char *const cell[COLUMNS])
 {
-    static const int widths[COLUMNS] = {NAME_WIDTH, PLAN_WIDTH, 6, 4, 9, 9, 8, 20, 10, 13};
+    static const int widths[COLUMNS] = {NAME_WIDTH, PLAN_WIDTH, 6, 4, 9, 9, 8, 21, 10, 14};
     for (int c = 0; c < COLUMNS; c++) {
         int length = (int)strlen(cell[c]);
         if (c > 1)
@@ -211,6 +211,18 @@ static void text_row(hop_text *out, const char *const cell[COLUMNS])
             hop_text_printf(out, "%s%-*s", c ? " " : "", widths[c], cell[c]);
     }
     hop_text_add(out, "\n");
+}
+
+/* What a ^ says. */
+static void write_beyond(hop_text *out, const table *t, const char *before)
+{
+    bool beyond = false;
+    for (int i = 0; i < t->count; i++)
+        beyond = beyond || t->rows[i].unable_beyond || t->rows[i].outgrown_beyond;
+    if (beyond)
+        hop_text_printf(out, "%s^: at sizes that take more ids than the model's vocabulary has, so that no such "
+                             "prompt can be put to it.\n",
+                        before);
 }
 
 /* Why there is a dash where hops are counted: a line for each reason. */
@@ -251,16 +263,19 @@ static void write_text(hop_text *out, const table *t)
     hop_text_add(out,
                  "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
                  "impossible from\n"
-                 "that n on, whatever the weights, and by which theorem. held up to: to that n the states "
+                 "that n on, for any weights, and by which theorem. held up to: to that n the states "
                  "are known\n"
                  "to hold the table of a hop (P10; -: not known). outgrown at: from that n on no table of\n"
-                 "the prompt's length fits all states together, and a hop needs a full layer (P2).\n");
+                 "the prompt's length fits all states together, and a hop over one needs a full layer (P2).\n");
     bool own = false, deep = false;
     for (int i = 0; i < t->count; i++) {
         own = own || t->rows[i].own_able;
         deep = deep || (t->rows[i].full > SEARCHED && t->rows[i].full <= MOST_SEARCHED);
     }
     write_uncovered(out, t, "hops yes ");
+    write_beyond(out, t, "");
+    say_any_weights(out);
+    say_known_weights(out, "hops yes");
     if (own) hop_text_add(out, "*: at the sizes of its own task, a network of this program.\n");
     if (deep)
         hop_text_printf(
@@ -295,6 +310,10 @@ static void write_markdown(hop_text *out, const table *t)
     say_things(out, length_of(t), "token");
     hop_text_add(out, ".\n");
     write_uncovered(out, t, "\nHops possible ");
+    write_beyond(out, t, "\n");
+    hop_text_printf(out, "\nImpossible: for any weights of networks that are %s.\n\nPossible: by weights that are "
+                         "known, where %s.\n",
+                    HOP_BOUNDS_MODEL, HOP_BOUNDS_IDEALISED);
 }
 
 /* In quotes, which are doubled. */
@@ -305,18 +324,25 @@ static void csv_text(hop_text *out, const char *text)
     hop_text_add(out, "\"");
 }
 
+static const char *csv_flag(bool known, bool flag)
+{
+    return !known ? "" : flag ? "1" : "0";
+}
+
 static void write_csv(hop_text *out, const table *t)
 {
     hop_text_add(
         out, "model,model_type,plan,layers,full_layers,n,kv_bytes,state_bytes,hops_possible,"
              "hops_possible_at_own_sizes,hops_impossible,impossible_from_n,impossible_log10_n,impossible_by,"
-             "tables_held_up_to,tables_outgrow_states_at,tables_outgrow_log10_n,hops_not_counted,not_read\n");
+             "tables_held_up_to,tables_outgrow_states_at,tables_outgrow_log10_n,hops_not_counted,not_read,"
+             "vocabulary,impossible_beyond_vocabulary,tables_outgrow_beyond_vocabulary\n");
     for (int i = 0; i < t->count; i++) {
         const hop_model_row *r = &t->rows[i];
         csv_text(out, r->name);
         if (r->refused[0]) {
             hop_text_add(out, ",,,,,,,,,,,,,,,,,,");
             csv_text(out, r->refused);
+            hop_text_add(out, ",,,");
         } else {
             hop_text_add(out, ",");
             csv_text(out, r->model_type);
@@ -339,7 +365,10 @@ static void write_csv(hop_text *out, const table *t)
             if (r->outgrown[0]) hop_text_printf(out, "%.6g", r->outgrown_log10);
             hop_text_add(out, ",");
             if (r->uncovered[0]) csv_text(out, r->uncovered);
-            hop_text_add(out, ",");
+            hop_text_add(out, ",,");
+            if (r->vocabulary) hop_text_printf(out, "%lld", (long long)r->vocabulary);
+            hop_text_printf(out, ",%s,%s", csv_flag(r->vocabulary && r->unable, r->unable_beyond),
+                            csv_flag(r->vocabulary && r->outgrown[0], r->outgrown_beyond));
         }
         hop_text_add(out, "\n");
     }
@@ -381,6 +410,9 @@ static int print_table_json(const table *t)
         hop_json_known(&w, "tables_held_up_to", r->held, r->held > 0);
         text_or_null(&w, "tables_outgrow_states_at", r->outgrown);
         hop_json_number(&w, "tables_outgrow_log10_n", r->outgrown[0] ? r->outgrown_log10 : INFINITY);
+        hop_json_known(&w, "vocabulary", r->vocabulary, r->vocabulary > 0);
+        hop_json_boolean(&w, "impossible_beyond_vocabulary", r->unable_beyond);
+        hop_json_boolean(&w, "tables_outgrow_beyond_vocabulary", r->outgrown_beyond);
         hop_json_end_object(&w);
     }
     hop_json_end_array(&w);
@@ -394,6 +426,7 @@ static int print_table_json(const table *t)
         hop_json_end_object(&w);
     }
     hop_json_end_array(&w);
+    write_supposed(&w);
     hop_json_end_object(&w);
     return print_json(&t->a->common, &w);
 }
@@ -402,7 +435,8 @@ static int write_report(const table *t)
 {
     hop_text page = {0};
     hop_error err = {0};
-    hop_status s = hop_report_models(&page, t->rows, t->count, length_of(t));
+    hop_status s = hop_report_models(&page, t->rows, t->count, length_of(t), HOP_BOUNDS_MODEL,
+                                     HOP_BOUNDS_IDEALISED);
     if (s != HOP_OK)
         hop_fail(&err, s, "out of memory");
     else

@@ -7,19 +7,6 @@
 #define LABEL_WIDTH 10
 #define TEXT_WIDTH  106
 
-/* ---- strings of the file -------------------------------------------------------------------- */
-
-/* Strings of a file may hold anything: what would move a terminal's cursor or break a line is blanked. */
-static char printable(char c)
-{
-    return (unsigned char)c < ' ' || c == 127 ? ' ' : c;
-}
-
-static void blank_controls(hop_text *t)
-{
-    for (size_t i = 0; i < t->len; i++) t->s[i] = printable(t->s[i]);
-}
-
 /* ---- numbers in words ---------------------------------------------------------------------- */
 
 /* 2.05 MiB; exact below a thousand KiB */
@@ -271,7 +258,8 @@ static int make_rows(row rows[MAX_ROWS], const audit *u)
     say_notes(&rows[n++].text, p->declared, p->declared_count);
     rows[n].label = "assumed";
     say_notes(&rows[n++].text, p->assumed, p->assumed_count);
-    for (int i = 0; i < n; i++) blank_controls(&rows[i].text);
+    for (int i = 0; i < n; i++)
+        if (rows[i].text.s) hop_plain(rows[i].text.s); /* it quotes the file */
     return n;
 }
 
@@ -313,7 +301,7 @@ static void add_wrapped(hop_text *out, const char *label, const char *text)
 static void add_title(hop_text *out, const audit *u)
 {
     const char *type = u->plan.model_type[0] ? u->plan.model_type : "(no model_type)";
-    for (; *type; type++) hop_text_addn(out, &(char){printable(*type)}, 1);
+    hop_text_name(out, type);
 }
 
 int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
@@ -321,7 +309,8 @@ int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
     hop_text out = {0}, lines[AUDIT_MAX_LINES] = {{0}};
     row rows[MAX_ROWS];
     int count = make_rows(rows, u), said = audit_hops_say(lines, u, h);
-    hop_text_printf(&out, "%s: ", a->common.operand);
+    hop_text_name(&out, a->common.operand);
+    hop_text_add(&out, ": ");
     add_title(&out, u);
     hop_text_add(&out, "\n");
     for (int i = 0; i < count; i++) add_wrapped(&out, rows[i].label, hop_text_in(&out, &rows[i].text));
@@ -334,7 +323,11 @@ int audit_print_text(const audit_args *a, const audit *u, const audit_hops *h)
 /* Text of a file, in a cell of a table or a heading, without what Markdown would make of it. */
 static void add_plain(hop_text *out, const char *text)
 {
-    for (; *text; text++) hop_text_printf(out, strchr("|`*<[\\", *text) ? "\\%c" : "%c", printable(*text));
+    hop_text plain = {0};
+    hop_text_name(&plain, text);
+    for (const char *p = hop_text_in(out, &plain); *p; p++)
+        hop_text_printf(out, strchr("|`*<[\\", *p) ? "\\%c" : "%c", *p);
+    hop_text_free(&plain);
 }
 
 int audit_print_markdown(const audit_args *a, const audit *u, const audit_hops *h)

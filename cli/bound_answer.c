@@ -121,10 +121,12 @@ static void say_reach(hop_text *t, const bound_answer *b)
         hop_text_printf(t, "At %lld token%s no hop can be posed: one takes 4 tokens.\n", n, n > 1 ? "s" : "");
         return;
     }
-    hop_text_printf(t, n ? "At %lld tokens " : "At any length ", n);
+    hop_text_printf(t, n ? "At %lld tokens " : r->able ? "At any length " : "At every length ", n);
     if (r->able) {
         say_hops(t, r->able);
         hop_text_printf(t, " possible%s (%s)", n ? "" : " if the layers are wide enough", r->able_by);
+    } else if (!n && b->held) {
+        hop_text_printf(t, "no hop is proved possible, up to n = %lld one is (P10)", (long long)b->held);
     } else {
         hop_text_add(t, "no hop is proved possible");
     }

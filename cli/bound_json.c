@@ -159,6 +159,7 @@ int bound_show_json(const common_args *a, const bound_answer *b)
     for (int i = 0; i < b->bounds->count; i++) write_result(&w, &b->bounds->results[i], b->question.hops);
     hop_json_end_array(&w);
     hop_json_number(&w, "accuracy_ceiling", b->bounds->accuracy_ceiling);
+    write_supposed(&w);
     if (b->curve) {
         hop_json_key(&w, "curve");
         hop_json_begin_array(&w);

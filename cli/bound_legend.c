@@ -31,6 +31,7 @@ static const symbol SYMBOLS[] = {
     {NULL, "M", "M", "H(d+2)p, bits that a full layer tells a token of one earlier table"},
     {NULL, "A_", "A_e", "state bits of all linear layers behind the e-th full one, A_0 before the first"},
     {NULL, "Q", "Q", "state bits of all layers together"},
+    {" T1 ", "O", "O", "O~, up to factors that the theorem does not state; at its n, 4L <= log2 log2 n"},
     {" T6 ", "D", "D", "values of a function"},
     {" T5 ", "B", "B", "tokens in a block"},
     {" P3 ", "R", "R(D)", "bits that an entry takes to be right with probability 1-D"},

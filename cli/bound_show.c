@@ -184,7 +184,7 @@ static void print_reach(hop_text *out, const bound_answer *b)
         hop_text_printf(
             out,
             "  states      from n = %s on no table of the prompt's length fits all of them together "
-            "(P2): a hop needs a full layer\n",
+            "(P2): a hop over one needs a full layer\n",
             b->outgrown);
     if (bound_factor(b) > 0)
         hop_text_printf(out, "  states      between the two, a factor of %.3g, it is open\n",
@@ -205,6 +205,19 @@ static void print_silence(hop_text *out, const bound_answer *b)
                     q->hops > 1 ? "so many hops" : "one hop", where, q->hops > 1 ? "they work" : "it works");
 }
 
+/* Under the symbols, what those of the results that say something suppose. */
+static void print_supposed(hop_text *out, const bound_answer *b)
+{
+    bool any = b->outgrown[0] != 0, known = b->held > 0 || b->reach.able > 0;
+    for (int i = 0; i < b->bounds->count; i++) {
+        const hop_bound *r = &b->bounds->results[i];
+        known = known || r->answer == HOP_ANSWER_POSSIBLE;
+        any = any || r->answer == HOP_ANSWER_IMPOSSIBLE || (r->applies && r->speaks_from);
+    }
+    if (any) say_any_weights(out);
+    if (known) say_known_weights(out, "possible");
+}
+
 static int show_text(const common_args *a, const bound_answer *b)
 {
     hop_text out = {0};
@@ -222,6 +235,7 @@ static int show_text(const common_args *a, const bound_answer *b)
     print_silence(&out, b);
     print_others(&out, order, count);
     bound_say_legend(&out, order, count);
+    print_supposed(&out, b);
     if (!isnan(b->bounds->accuracy_ceiling)) {
         char ceiling[32];
         hop_accuracy_print(ceiling, b->bounds->accuracy_ceiling);

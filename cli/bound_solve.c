@@ -19,6 +19,7 @@ static int show_json(const common_args *a, const hop_solve_question *q, const ho
     hop_json_string(&w, "impossible_by", s->impossible_by[0] ? s->impossible_by : NULL);
     hop_json_boolean(&w, "possible_everywhere", s->possible_everywhere);
     hop_json_boolean(&w, "impossible_everywhere", s->impossible_everywhere);
+    write_supposed(&w);
     hop_json_end_object(&w);
     return print_json(a, &w);
 }
@@ -82,6 +83,8 @@ static int show_text(const common_args *a, const hop_solve_question *q, const ho
         say_values(&out, q, s);
     hop_text_printf(&out, ".\n%s: %s; all else is as given. Open: neither proved possible nor impossible.\n",
                     name, means[q->unknown]);
+    if (s->impossible >= 0 || s->impossible_from[0] || s->impossible_everywhere) say_any_weights(&out);
+    if (s->possible >= 0) say_known_weights(&out, "possible");
     return print_text(a, &out);
 }
 

@@ -110,9 +110,11 @@ int build_report(const build_args *a, const hop_model *m, const hop_task *task, 
     hop_json_begin_object(&w);
     hop_json_string(&w, "kind", kind);
     hop_json_string(&w, "pattern", hop_text_in(&w.text, &pattern));
-    hop_text_printf(&out, "%s: built %s%s%s\n  %-11s %s\n", a->output.text,
-                    a->like.text ? a->like.text : kind, task ? " for " : "", hop_text_in(&out, &sizes),
-                    "pattern", hop_text_in(&out, &pattern));
+    hop_text_name(&out, a->output.text);
+    hop_text_add(&out, ": built ");
+    hop_text_name(&out, a->like.text ? a->like.text : kind);
+    hop_text_printf(&out, "%s%s\n  %-11s %s\n", task ? " for " : "", hop_text_in(&out, &sizes), "pattern",
+                    hop_text_in(&out, &pattern));
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
         put(&w, &out, numbers[i].key, (double)numbers[i].value);
     put_states(&w, &out, m, task);

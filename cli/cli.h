@@ -78,6 +78,12 @@ int print_json(const common_args *a, hop_json_writer *w);
 #define ANSWER_SIZE 48
 void print_answer(char out[ANSWER_SIZE], int64_t answer);
 
+/* What verdicts suppose (supposed.c): the networks that "any weights" is about, and what is left aside where
+ * weights are known; a paragraph each, and `model` and `idealised` of an object. */
+void say_any_weights(hop_text *out);
+void say_known_weights(hop_text *out, const char *verdict); /* "possible", "proved", .. */
+void write_supposed(hop_json_writer *w);
+
 /* log10 of a length as it is printed, "38215" or "10^22.10"; NaN, which JSON has as null: there is none. */
 double length_log10(const char *text);
 
@@ -93,6 +99,9 @@ hop_status sink_open(sink *s, const char *path, hop_error *err);
 bool sink_write(sink *s, hop_text *t);
 /* Commits when `keep`, else leaves no trace. */
 hop_status sink_close(sink *s, bool keep, hop_error *err);
+
+/* hop_model_save, but never over what a training has learnt. */
+hop_status save_network(const hop_model *m, const char *dir, hop_error *err);
 
 /* As many threads as --threads says. */
 int pool_open(const common_args *a, hop_pool **pool);

@@ -7,12 +7,12 @@
 /* clang-format off */
 #define AT(member) offsetof(build_args, member)
 static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DIR", .required = true,
+    {"output", 'o', OPT_TEXT, AT(output), "DIR", .required = true, .use = OPT_WRITES,
      .help = "directory to write: config.json and model.safetensors"},
     {"mixer", 0, OPT_TEXT, AT(mixer), "NAME", .initial_help = "deltanet",
      .help = "hybrid: the linear layer; random: what L stands for in the pattern; `hopbound mixers` lists "
              "them"},
-    {"like", 0, OPT_TEXT, AT(like), "CONFIG",
+    {"like", 0, OPT_TEXT, AT(like), "CONFIG", .use = OPT_READS,
      .help = "instead of KIND: a hybrid in the architecture of a model, from its config.json: all layers, real heads; "
              "says what was scaled, assumed and left out, or why it cannot be"},
     {"block", 0, OPT_INT, AT(block), "B", NULL, 1, 1 << 20,
@@ -175,7 +175,7 @@ static int build(const build_args *a, const hop_construct_kind *k, const hop_tas
     hop_text notes = {0};
     hop_status s = is_random(k) ? build_random(&m, a, task, &err) : construct(&m, a, k, task, &notes, &err);
     int code = s != HOP_OK                                         ? fail_built(a, &err)
-               : hop_model_save(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task, &notes)
+               : save_network(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task, &notes)
                                                                    : fail_error(&a->common, &err);
     hop_model_free(m);
     hop_text_free(&notes);

@@ -29,7 +29,8 @@ static int report_json(const common_args *a, const hop_check *c, double seconds)
 static int report_text(const common_args *a, const hop_check *c, double seconds)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: valid: %s\n", a->operand, c->why);
+    hop_text_name(&out, a->operand);
+    hop_text_printf(&out, ": valid: %s\n", c->why);
     if (strcmp(c->kind, "drat") != 0)
         hop_text_printf(
             &out, "  %lld passes, %.2f s; the answer is %.4g above the next, which rounding moves by %.2g\n",
@@ -66,10 +67,14 @@ static int check_proof(const common_args *a, const hop_check_options *o, hop_che
 /* Without DIR the network is looked for where the witness lies. */
 static int check_witness(const common_args *a, const hop_check_options *o, hop_check *c, hop_error *err)
 {
-    char dir[4096] = ".";
+    char dir[4096] = ".", config[4096];
     const char *slash = strrchr(a->operand, '/');
     if (slash)
         snprintf(dir, sizeof dir, "%.*s", slash == a->operand ? 1 : (int)(slash - a->operand), a->operand);
+    if (!a->second && hop_path_join(config, sizeof config, dir, "config.json", err) == HOP_OK &&
+        hop_is_there(a->operand) && !hop_is_there(config))
+        return hop_fail(err, HOP_EIO,
+                        "%.200s: no network lies beside it; which one is it against? check FILE DIR", a->operand);
     return hop_check_witness(c, a->operand, a->second ? a->second : dir, o, err);
 }
 

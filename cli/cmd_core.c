@@ -200,7 +200,7 @@ static int cmd_core(common_args *common)
     hop_error err = {0};
     hop_safetensors in = {0};
     if (!core) return unknown_core(common);
-    if (hop_safetensors_open(&in, a->input.text, &err) != HOP_OK) return fail_error(common, &err);
+    if (hop_safetensors_read(&in, a->input.text, &err) != HOP_OK) return fail_error(common, &err);
     core_job job = {.in = &in, .form = (core_form)a->form.choice};
     int code = pool_open(common, &job.pool);
     if (code == EXIT_DONE)

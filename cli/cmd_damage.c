@@ -45,7 +45,8 @@ static int report_json(const damage_args *a, const hop_change *list, int64_t cou
 static int report_text(const damage_args *a, const hop_change *list, int64_t count)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %lld weight%s changed\n", a->output.text, (long long)count,
+    hop_text_name(&out, a->output.text);
+    hop_text_printf(&out, ": %lld weight%s changed\n", (long long)count,
                     count == 1 ? "" : "s");
     for (int64_t i = 0; i < count; i++)
         hop_text_printf(&out, "  %s[%lld]: %.9g, was %.9g\n", list[i].tensor, (long long)list[i].index,
@@ -59,7 +60,7 @@ static int damage(const damage_args *a, hop_model *m, hop_change *list)
     int64_t count = a->flip.integer, layer = a->layer.given ? a->layer.integer : -1;
     if (hop_damage(m, layer, (uint64_t)a->common.seed.integer, list, count, &err) != HOP_OK)
         return fail_given(&a->common, a->layer.given ? "--layer or --flip: " : "--flip: ", &err, "");
-    if (hop_model_save(m, a->output.text, &err) != HOP_OK) return fail_error(&a->common, &err);
+    if (save_network(m, a->output.text, &err) != HOP_OK) return fail_error(&a->common, &err);
     return (a->common.json.flag ? report_json : report_text)(a, list, count);
 }
 

@@ -280,7 +280,7 @@ const verb verb_exact = {
         "The players hold z_L, .., z_1, z_0, w. Linear layers are a chain of state bits from player to player; the "
         "full layer lets every token hear message bits from each earlier player, which answers from what it knew "
         "before to a question that may hold all that the asker knew. Nothing else is limited, so impossible holds "
-        "for every network of those widths; possible comes with the players' tables, played on all inputs.\n\n"
+        "for every causal network of those widths, in one pass; possible comes with the players' tables, played on all inputs.\n\n"
         "Decided by the SAT solver CaDiCaL, which must be installed. The column \"by\" says how: cut, core and relaxed are "
         "formulas that every protocol would satisfy; picked, affine and direct are formulas whose solutions are protocols "
         "(direct decides both ways); fewer bits: a smaller cell has a protocol already. Smaller cells are decided "

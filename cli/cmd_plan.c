@@ -68,6 +68,7 @@ static int show_json(const common_args *a, const hop_plan_question *q, const hop
         hop_json_end_object(&w);
     }
     hop_json_end_array(&w);
+    write_supposed(&w);
     hop_json_end_object(&w);
     return print_json(a, &w);
 }
@@ -158,6 +159,8 @@ static int show_text(const common_args *a, const hop_plan_question *q, const hop
         hop_text_add(&out, "With fewer full layers states make the first hops, whose tables are the "
                            "shortest, and full layers do\n"
                            "best behind them (P10).\n");
+    say_any_weights(&out);
+    say_known_weights(&out, "proved");
     return print_text(a, &out);
 }
 
@@ -217,7 +220,8 @@ const verb verb_plan = {
     .description =
         "Plans of full and linear layers, the cheapest first: bytes of KV cache and states at that length, then "
         "flops. Each is proved (weights that do it are known: P1 and P10 of docs/BOUNDS.md), impossible (no weights do it "
-        "at that length), or open; an open one says from which length on it is impossible, where that is known. "
+        "at that length, of networks that are " HOP_BOUNDS_MODEL "), or open; an open one says from which length on it is impossible, where that is known. "
+        "Proved supposes that " HOP_BOUNDS_IDEALISED ". "
         "The first lines say which plan is the cheapest that is proved, and why the next cheaper one is not.\n\n"
         "A hop costs one full layer, or linear layers whose states hold its table: gdn, kda, deltanet and mamba2 layers share "
         "a table among as many of them as it takes. Without --layers the fewest such layers are found for each number "

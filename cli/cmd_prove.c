@@ -147,10 +147,29 @@ static int64_t print_idle(hop_text *out, const hop_proof *p, int64_t i)
     return end;
 }
 
+/* No margin where a hidden unit may be on either side: a comparison, which 2-Sum makes, sits on its edge. */
+static void print_clip(char out[16], const hop_margin *g)
+{
+    if (g->clip_margin > 0)
+        snprintf(out, 16, "%.4g", g->clip_margin);
+    else
+        strcpy(out, "none");
+}
+
+static void explain_clip(hop_text *out, const hop_proof *p)
+{
+    bool crossed = false;
+    for (int64_t i = 0; i < p->margin_count; i++) crossed = crossed || !(p->margins[i].clip_margin > 0);
+    if (crossed)
+        hop_text_add(out, "  clip margin none: a hidden unit may be on either side there; both are followed, "
+                          "and the read-out margin decides\n");
+}
+
 static int report_text(const prove_args *a, const hop_proof *p, const hop_task *t, double seconds)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %s %s ", a->common.operand, hop_verdict_name(p->verdict),
+    hop_text_name(&out, a->common.operand);
+    hop_text_printf(&out, ": %s %s ", hop_verdict_name(p->verdict),
                     p->verdict == HOP_PROVED    ? "for all"
                     : p->verdict == HOP_REFUTED ? "by one of"
                                                 : "for the");
@@ -163,7 +182,7 @@ static int report_text(const prove_args *a, const hop_proof *p, const hop_task *
                         "score gap", "wrong mass", "clip margin", "code error");
     for (int64_t i = 0; i < p->margin_count;) {
         const hop_margin *g = &p->margins[i];
-        char asks[16];
+        char asks[16], clip[16];
         if (is_idle(g)) {
             i = print_idle(&out, p, i);
             continue;
@@ -175,9 +194,11 @@ static int report_text(const prove_args *a, const hop_proof *p, const hop_task *
                  : g->player >= 0               ? "z_%d"
                                                 : "w",
                  g->player);
-        hop_text_printf(&out, "  %5lld %5s %12lld %12.4g %12.3g %12.4g %12.3g\n", (long long)g->layer, asks,
-                        (long long)g->addresses, g->score_gap, g->wrong_mass, g->clip_margin, g->code_error);
+        print_clip(clip, g);
+        hop_text_printf(&out, "  %5lld %5s %12lld %12.4g %12.3g %12s %12.3g\n", (long long)g->layer, asks,
+                        (long long)g->addresses, g->score_gap, g->wrong_mass, clip, g->code_error);
     }
+    explain_clip(&out, p);
     if (p->margin_count && p->verdict == HOP_PROVED && p->by_interval)
         hop_text_printf(&out, "  read-out margin %.4g\n", p->readout_margin);
     for (const char *const *line = p->covers; line && *line; line++)

@@ -160,7 +160,8 @@ static void print_witness(hop_text *out, const hop_witness *w, const hop_task *t
 static int report_text(const refute_args *a, const hop_refutation *r, const hop_task *t, double seconds)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %s", a->common.operand, hop_refute_verdict_name(r->verdict));
+    hop_text_name(&out, a->common.operand);
+    hop_text_printf(&out, ": %s", hop_refute_verdict_name(r->verdict));
     if (r->verdict == HOP_REFUTE_FOUND) hop_text_printf(&out, ", by %s", r->witness.by);
     hop_text_printf(&out, "; %lld tried, %.2f s, ", (long long)r->tried, seconds);
     sizes_print(&out, t);
@@ -169,8 +170,11 @@ static int report_text(const refute_args *a, const hop_refutation *r, const hop_
     for (int i = 0; r->verdict == HOP_REFUTE_OPEN && i < r->strategies; i++)
         hop_text_printf(&out, "  %-12s %12lld tried, %.1f s\n", r->by[i].strategy, (long long)r->by[i].tried,
                         r->by[i].seconds);
-    if (r->verdict == HOP_REFUTE_FOUND && a->output.text)
-        hop_text_printf(&out, "  witness: %s\n", a->output.text);
+    if (r->verdict == HOP_REFUTE_FOUND && a->output.text) {
+        hop_text_add(&out, "  witness: ");
+        hop_text_name(&out, a->output.text);
+        hop_text_add(&out, "\n");
+    }
     return print_text(&a->common, &out);
 }
 

@@ -292,7 +292,8 @@ static int report(const evaluation *e, double seconds)
     note_other_sizes(e);
     if (a->json.flag) return report_json(e, seconds, tokens_rate, layers_rate);
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %lld instance%s", a->operand, (long long)e->instances, plural(e->instances));
+    hop_text_name(&out, a->operand);
+    hop_text_printf(&out, ": %lld instance%s", (long long)e->instances, plural(e->instances));
     if (e->with_answer)
         hop_text_printf(&out, ", %lld of %lld correct, accuracy %.6g", (long long)e->correct,
                         (long long)e->with_answer, (double)e->correct / (double)e->with_answer);

@@ -82,6 +82,7 @@ static int show(const common_args *a, const hop_separation *s)
         hop_json_writer w = {0};
         hop_json_begin_object(&w);
         write_separation(&w, s);
+        write_supposed(&w);
         hop_json_end_object(&w);
         return print_json(a, &w);
     }
@@ -110,7 +111,8 @@ static int show(const common_args *a, const hop_separation *s)
         &out,
         "F: full attention; L: a linear layer of any kind with such a state. Possible: `build full` and "
         "`build "
-        "hybrid`\nmake it, `prove --message-bits` proves it on every input. Impossible: for any weights.\n");
+        "hybrid`\nmake it, `prove --message-bits` proves it on every input.\n");
+    say_any_weights(&out);
     return print_text(a, &out);
 }
 
@@ -244,8 +246,8 @@ const verb verb_separate = {
     .description =
         "The theorem has two halves. This finds sizes at which both speak: the same length, the same width of head and "
         "state, the same bits of a number. Above, L+1 full layers, and one linear layer with L full ones, whose weights are "
-        "known; below, plans with a full layer fewer, which no weights can make work. The width is the one that the networks "
-        "of `build full` and `build hybrid` have at these sizes, and the theorem speaks about networks of any weights that are "
+        "known; below, plans with a full layer fewer, impossible there or from a longer prompt on. The width is the one that the networks "
+        "of `build full` and `build hybrid` have at these sizes, and the theorem speaks about any weights of networks that are " HOP_BOUNDS_MODEL ", and "
         "no wider. Each row names its theorem; `bound` with the same sizes shows the rest.\n\n"
         "The sizes are the shortest that the theorems' own searches give, and for two hops of those whose code just fits the "
         "width; shorter ones may exist.\n\n"

@@ -35,7 +35,7 @@ static int read_runs(const sweep_args *a, hop_recipe **list, int64_t *count)
 {
     hop_json_doc doc = {0};
     hop_error err = {0};
-    hop_status s = hop_json_load(&doc, a->common.operand, &err);
+    hop_status s = hop_json_read(&doc, a->common.operand, &err);
     if (s != HOP_OK) return fail_error(&a->common, &err);
     s = hop_sweep_read(list, count, doc.root, &err);
     hop_json_free(&doc);
@@ -63,18 +63,20 @@ static int take_part(const sweep_args *a, hop_recipe *list, int64_t *count)
 static void say_ended(void *ctx, const hop_recipe *r, const hop_measure *m, const char *reason)
 {
     const sweep_args *a = ctx;
-    hop_text sizes = {0};
+    hop_text line = {0};
     if (a->common.quiet.flag) return;
     terminal_clear();
-    sizes_print(&sizes, &r->task);
-    fprintf(stderr, "%s (L %s), %s, seed %lld: ", r->pattern, r->mixer, sizes.s ? sizes.s : "",
-            (long long)r->seed);
+    hop_text_printf(&line, "%s (L %s), ", r->pattern, r->mixer);
+    sizes_print(&line, &r->task);
+    hop_text_printf(&line, ", seed %lld: ", (long long)r->seed);
     if (*reason)
-        fprintf(stderr, "failed: %s\n", reason);
+        hop_text_printf(&line, "failed: %s", reason);
     else
-        fprintf(stderr, "accuracy %.2f %% (%.2f to %.2f), %lld steps, %.0f s\n", 100 * m->accuracy,
-                100 * m->low, 100 * m->high, (long long)m->step, m->seconds);
-    hop_text_free(&sizes);
+        hop_text_printf(&line, "accuracy %.2f %% (%.2f to %.2f), %lld steps, %.0f s", 100 * m->accuracy,
+                        100 * m->low, 100 * m->high, (long long)m->step, m->seconds);
+    if (line.s) hop_plain(line.s);
+    fprintf(stderr, "%s\n", line.s ? line.s : "");
+    hop_text_free(&line);
 }
 
 static int report(const sweep_args *a, const hop_sweep_result *r, double seconds)
@@ -93,10 +95,13 @@ static int report(const sweep_args *a, const hop_sweep_result *r, double seconds
         return print_json(&a->common, &w);
     }
     hop_text out = {0};
-    hop_text_printf(&out, "%lld run%s: %lld done, %lld failed (%lld of them ended before); %s%s%s\n",
+    hop_text_printf(&out, "%lld run%s: %lld done, %lld failed (%lld of them ended before); ",
                     (long long)r->runs, r->runs == 1 ? "" : "s", (long long)r->done, (long long)r->failed,
-                    (long long)r->skipped, a->output.text, a->picture.text ? ", " : "",
-                    a->picture.text ? a->picture.text : "");
+                    (long long)r->skipped);
+    hop_text_name(&out, a->output.text);
+    if (a->picture.text) hop_text_add(&out, ", ");
+    if (a->picture.text) hop_text_name(&out, a->picture.text);
+    hop_text_add(&out, "\n");
     return print_text(&a->common, &out);
 }
 
@@ -109,7 +114,8 @@ static hop_status look(const sweep_args *a, const hop_recipe *list, int64_t coun
     hop_sweep_outcome *outcomes = calloc((size_t)count + 1, sizeof *outcomes);
     if (!outcomes) return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
     bool there = !fresh || access(a->output.text, F_OK) == 0;
-    hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL, err);
+    hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL,
+                                  terminal_stopped() ? NULL : &a->common.progress, err);
     if (s == HOP_OK) s = sweep_rows_make(rows, list, outcomes, count, err);
     if (s == HOP_OK && a->picture.text) s = sweep_picture(rows, a->picture.text, err);
     if (s != HOP_OK) sweep_rows_free(rows);
@@ -123,7 +129,7 @@ static int show(const sweep_args *a, const hop_recipe *list, int64_t count)
     hop_error err = {0};
     double began = hop_now();
     if (look(a, list, count, false, &rows, &err) != HOP_OK) return fail_error(&a->common, &err);
-    const hop_sweep_result r = {rows.runs, rows.done, rows.failed, rows.done + rows.failed};
+    const hop_sweep_result r = {rows.runs, rows.done, rows.failed, rows.done + rows.failed, true};
     int code = report(a, &r, hop_now() - began);
     if (code == EXIT_DONE) code = learnt_check(&a->common, rows.rows, rows.count);
     sweep_rows_free(&rows);
@@ -149,6 +155,7 @@ static int finish(const sweep_args *a, const hop_recipe *list, int64_t count, co
     const common_args *c = &a->common;
     sweep_rows rows = {0};
     hop_error err = {0};
+    if (!result->entered) return fail_stopped(c);
     if (look(a, list, count, true, &rows, &err) != HOP_OK) return fail_error(c, &err);
     int code = s == HOP_OK ? report(a, result, hop_now() - began)
                            : fail(c, EXIT_FAILED, "stopped: by a signal; the same command continues");

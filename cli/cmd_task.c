@@ -138,7 +138,8 @@ static int report_sampled(const task_args *a, const hop_task *t, int format)
         return print_json(&a->common, &w);
     }
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %lld instances of ", a->output.text, (long long)a->count.integer);
+    hop_text_name(&out, a->output.text);
+    hop_text_printf(&out, ": %lld instances of ", (long long)a->count.integer);
     sizes_print(&out, t);
     hop_text_add(&out, "\n");
     return print_text(&a->common, &out);

@@ -20,11 +20,11 @@ typedef struct train_args {
 /* clang-format off */
 #define AT(member) offsetof(train_args, member)
 static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DIR",
+    {"output", 'o', OPT_TEXT, AT(output), "DIR", .use = OPT_WRITES,
      .help = "directory to write: the network, the checkpoint, the log"},
     {"resume", 0, OPT_TEXT, AT(resume), "DIR",
      .help = "continue the training that DIR holds, with its own recipe, to the same bits"},
-    {"config", 0, OPT_TEXT, AT(config), "FILE",
+    {"config", 0, OPT_TEXT, AT(config), "FILE", .use = OPT_READS,
      .help = "a recipe as a JSON object: the names below with _ for -, \"task\", \"seed\"; flags win over it"},
     {0},
 };
@@ -87,7 +87,7 @@ static int read_config(hop_recipe *r, const train_args *a)
 {
     hop_json_doc doc = {0};
     hop_error err = {0};
-    hop_status s = hop_json_load(&doc, a->config.text, &err);
+    hop_status s = hop_json_read(&doc, a->config.text, &err);
     if (s != HOP_OK) return fail_error(&a->common, &err);
     s = hop_recipe_read(r, doc.root, &err);
     hop_json_free(&doc);
@@ -176,6 +176,16 @@ static int train(const train_args *a, trained *t, hop_transport *ranks, hop_stat
     return ranks->rank == 0 ? train_report(t) : EXIT_DONE;
 }
 
+/* The file that a reason, "key: why", comes from; NULL: a flag, which wins over it. */
+static const char *said_in(const train_args *a, const hop_error *err)
+{
+    size_t n = strcspn(err->text, ":");
+    bool flag = false;
+    for (const opt *o = RECIPE_OPTIONS; o->name; o++)
+        if (strlen(o->name) == n && memcmp(o->name, err->text, n) == 0) flag = value_of(a, o)->given;
+    return a->config.given && !flag ? a->config.text : NULL;
+}
+
 /* What the recipe cannot be is wrong usage, said before anything is written. */
 static int prepare(const train_args *a, hop_recipe *r, trained *t)
 {
@@ -185,6 +195,8 @@ static int prepare(const train_args *a, hop_recipe *r, trained *t)
     hop_layout *l = NULL;
     hop_error err = {0};
     hop_status s = hop_recipe_layout(t->recipe, &l, &err);
+    const char *file = s == HOP_OK ? NULL : said_in(a, &err);
+    if (file) hop_fail_in(&err, s, file);
     if (s != HOP_OK) return fail_given(c, "", &err, "");
     for (int64_t i = 0; i < hop_layout_count(l); i++) t->parameters += hop_slot_floats(hop_layout_at(l, i));
     t->ceiling = hop_train_ceiling(hop_layout_config(l), &t->recipe->task);

@@ -34,9 +34,7 @@ int fail(const common_args *a, exit_code code, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
     va_end(args);
-    for (char *p = text; *p; p++)
-        if ((unsigned char)*p < 32 || *p == 127)
-            *p = ' '; /* names may hold anything; the line stays one line */
+    hop_plain(text); /* names may hold anything; the line stays one line */
     terminal_clear();
     fprintf(stderr, "hopbound: %s: %s\n", a->verb->name, text);
     return code;
@@ -65,6 +63,7 @@ int print_text(const common_args *a, hop_text *t)
     int code = EXIT_DONE;
     terminal_clear();
     errno = 0;
+    if (t->s && !a->json.flag) hop_plain_lines(t->s);
     if (a->verb->colours && !a->json.flag && !a->help.flag && terminal_colours()) terminal_paint(t);
     if (t->failed)
         code = fail(a, EXIT_FAILED, "standard output: out of memory");
@@ -123,6 +122,14 @@ hop_status sink_close(sink *s, bool keep, hop_error *err)
     if (s->error && keep)
         return hop_fail(err, HOP_EIO, "%s: %s", s->path ? s->path : "standard output", strerror(s->error));
     return HOP_OK;
+}
+
+hop_status save_network(const hop_model *m, const char *dir, hop_error *err)
+{
+    if (hop_train_holds(dir))
+        return hop_fail(err, HOP_EIO,
+                        "%s: holds a training, whose network this would replace; choose another directory", dir);
+    return hop_model_save(m, dir, err);
 }
 
 int pool_open(const common_args *a, hop_pool **pool)

@@ -94,6 +94,7 @@ static void write_json(hop_json_writer *w, const ladder *l, const char *report)
     hop_json_end_array(w);
     if (l->map.page.model_count) write_models(w, &l->map.page);
     if (l->learnt_count) ladder_train_write(w, l);
+    write_supposed(w);
     hop_json_string(w, "report", report);
     hop_json_string(w, "isa", hop_isa_name(hop_kernels_selected()));
     hop_json_string(w, "version", HOP_VERSION);
@@ -246,7 +247,9 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
                             .no_stairs = l->stairs.missing[0] ? l->stairs.missing : NULL,
                             .version = HOP_VERSION,
                             .isa = hop_isa_name(hop_kernels_selected()),
-                            .command = command};
+                            .command = command,
+                            .model = HOP_BOUNDS_MODEL,
+                            .idealised = HOP_BOUNDS_IDEALISED};
     hop_text text = {0};
     hop_status s = hop_path_join(path, size, a->output.text, name, err);
     if (s == HOP_OK && (draw(&text, &page) != HOP_OK || text.failed))
@@ -287,7 +290,11 @@ int ladder_show(const ladder *l)
     }
     hop_text out = {0};
     write_table(&out, l);
+    hop_text_add(&out, "\n");
+    say_any_weights(&out);
     ladder_train_print(&out, l);
-    hop_text_printf(&out, "\nreport: %s\n", page);
+    hop_text_add(&out, "\nreport: ");
+    hop_text_name(&out, page);
+    hop_text_add(&out, "\n");
     return print_text(a, &out);
 }

@@ -32,9 +32,7 @@ static void find_proof(hop_stair *out, const ladder *l, const struct stairway *w
     snprintf(name, sizeof name, "%s/exact-hops%d-m%d-fan%d-before0-message%d-after%d.drat", STAIRS_DIR,
              w->hops, (int)w->m, (int)w->fan, out->message, out->after);
     if (hop_path_join(path, sizeof path, l->args->output.text, name, NULL) != HOP_OK) return;
-    FILE *f = fopen(path, "rb");
-    if (!f) return;
-    fclose(f);
+    if (!hop_is_there(path)) return;
     memcpy(out->proof, name, sizeof name);
 }
 

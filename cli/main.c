@@ -36,13 +36,20 @@ static int unknown_verb(const char *name)
     const char *meant = closest_name(name, names, VERB_COUNT);
     char shown[64];
     snprintf(shown, sizeof shown, "%.60s", name);
-    for (char *p = shown; *p; p++)
-        if ((unsigned char)*p < 32 || *p == 127) *p = ' ';
+    hop_plain(shown);
     if (meant)
         fprintf(stderr, "hopbound: %s: unknown verb; did you mean %s?\n", shown, meant);
     else
         fprintf(stderr, "hopbound: %s: unknown verb; `hopbound --help` lists them\n", shown);
     return EXIT_USAGE;
+}
+
+static void unknown_option(const char *name)
+{
+    char shown[64];
+    snprintf(shown, sizeof shown, "%.60s", name);
+    hop_plain(shown);
+    fprintf(stderr, "hopbound: %s: unknown option; `hopbound --help` explains\n", shown);
 }
 
 /* Standard streams that were closed would be given to the next file that is opened, and what is printed would
@@ -85,7 +92,7 @@ static int without_verb(int argc, char **argv)
     else if (strcmp(first, "--help") == 0 || strcmp(first, "-h") == 0 || strcmp(first, "help") == 0)
         help_all(&out, VERBS, VERB_COUNT);
     else if (*first)
-        fprintf(stderr, "hopbound: %.60s: unknown option; `hopbound --help` explains\n", first);
+        unknown_option(first);
     else
         fprintf(stderr, "hopbound: no verb: `hopbound --help` lists them\n");
     return out.len ? print_text(&a, &out) : EXIT_USAGE;

@@ -20,13 +20,29 @@ static bool is_dir(const char *path)
     return stat(path, &s) == 0 && S_ISDIR(s.st_mode);
 }
 
+/* The name in its directory, whose path `parent` receives; NULL when that is too long. */
+static const char *split(const char *path, char parent[4096])
+{
+    const char *slash = strrchr(path, '/');
+    int n = slash ? snprintf(parent, 4096, "%.*s", (int)(slash + 1 - path), path)
+                  : snprintf(parent, 4096, ".");
+    return n >= 4096 ? NULL : slash ? slash + 1 : path;
+}
+
+/* Two ways to write down one name, be there a file or not: `a` and `./a`, or through a linked directory. */
+static bool same_name(const char *a, const char *b)
+{
+    char x[4096], y[4096];
+    const char *first = split(a, x), *second = split(b, y);
+    return first && second && strcmp(first, second) == 0 && same(x, y);
+}
+
 /* Whether `path` names a file that a network in `dir` consists of, or is trained from. */
 static bool part_of(const char *path, const char *dir)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    char parent[4096] = ".";
-    if (slash && snprintf(parent, sizeof parent, "%.*s", (int)(slash + 1 - path), path) >= (int)sizeof parent)
-        return false;
+    char parent[4096];
+    const char *name = split(path, parent);
+    if (!name) return false;
     const bool own = strcmp(name, "config.json") == 0 || strcmp(name, "checkpoint.safetensors") == 0 ||
                      (strncmp(name, "model", 5) == 0 && strstr(name, ".safetensors"));
     return own && is_dir(dir) && same(parent, dir);
@@ -46,6 +62,8 @@ static bool apart(const opt *o, const char *path, const char *input, hop_error *
         why = is_dir(input) ? "is the network itself" : "is what is read";
     else if (part_of(path, input))
         why = "is the network's own";
+    else if (part_of(input, path))
+        why = "holds what is read";
     return !why || hop_fail(err, HOP_EDOMAIN, "--%s: %.200s: %s", o->name, path, why) == HOP_OK;
 }
 
@@ -59,7 +77,7 @@ static bool apart_from_all(const verb *v, const void *args, const opt *o, const 
             const char *written = text_of(g, other, args, OPT_WRITES);
             if (other == o) before = false;
             if (read && !apart(o, path, read, err)) return false;
-            if (before && written && (strcmp(path, written) == 0 || same(path, written)))
+            if (before && written && (same_name(path, written) || same(path, written)))
                 return hop_fail(err, HOP_EDOMAIN, "--%s: %.200s: is where --%s writes", o->name, path,
                                 other->name) == HOP_OK;
         }

@@ -267,8 +267,8 @@ static void add_players(hop_text *out, const play_result *r)
 static int report_text(const play_result *r)
 {
     hop_text out = {0};
-    hop_text_printf(&out, "%s: %lld instance%s, %s", r->common->operand, (long long)r->instances,
-                    plural(r->instances),
+    hop_text_name(&out, r->common->operand);
+    hop_text_printf(&out, ": %lld instance%s, %s", (long long)r->instances, plural(r->instances),
                     !r->compared   ? "not compared with the plain pass"
                     : r->identical ? "the bits of the plain pass under the same arithmetic"
                                    : "NOT the bits of the plain pass");

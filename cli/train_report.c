@@ -68,8 +68,10 @@ static void write_text(hop_text *out, const trained *t)
                     100 * m->accuracy, 100 * m->low, 100 * m->high, (long long)m->instances, 100 * m->chance);
     if (!isnan(t->ceiling)) /* rounded up: a ceiling that is printed is one */
         hop_text_printf(out, ", at most %.2f %% by P3", ceil(1e4 * t->ceiling) / 100);
-    hop_text_printf(out, "\n%lld step%s, loss %.4f, %.0f tokens/s, %.0f s; %s\n", (long long)m->step,
-                    m->step == 1 ? "" : "s", m->loss, m->tokens_per_second, m->seconds, t->dir);
+    hop_text_printf(out, "\n%lld step%s, loss %.4f, %.0f tokens/s, %.0f s; ", (long long)m->step,
+                    m->step == 1 ? "" : "s", m->loss, m->tokens_per_second, m->seconds);
+    hop_text_name(out, t->dir);
+    hop_text_add(out, "\n");
 }
 
 int train_report(const trained *t)

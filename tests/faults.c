@@ -30,8 +30,7 @@
     X(file, fopen64, FILE *, (const char *s, const char *m), (s, m), EMFILE, NULL)                           \
     X(file, fdopen, FILE *, (int d, const char *m), (d, m), EMFILE, NULL)                                    \
     X(file, fstat64, int, (int d, void *s), (d, s), EIO, -1)                                                 \
-    X(file, mmap64, void *, (void *p, size_t n, int a, int b, int d, off_t o), (p, n, a, b, d, o), ENODEV,   \
-      (void *)-1)                                                                                            \
+    X(file, pread64, ssize_t, (int d, void *p, size_t n, off_t o), (d, p, n, o), EIO, -1)                    \
     X(file, read, ssize_t, (int d, void *p, size_t n), (d, p, n), EIO, -1)                                   \
     X(file, fread, size_t, (void *p, size_t n, size_t m, FILE *f), (p, n, m, f), EIO, (size_t)noted(f, 0))   \
     X(file, __getdelim, ssize_t, (char **s, size_t *n, int c, FILE *f), (s, n, c, f), EIO, noted(f, -1))     \

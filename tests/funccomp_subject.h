@@ -6,7 +6,7 @@
 #include "test.h"
 
 #include <hopbound/construct.h>
-#include <hopbound/prove.h>
+#include <hopbound/verdict.h>
 
 typedef struct sizes {
     int hops;

@@ -126,6 +126,36 @@ static void errors_are_one_line_and_keep_their_status(void **state)
     assert_int_equal(strlen(err.text), sizeof err.text - 1);
 }
 
+static void names_are_plain_when_a_terminal_gets_them(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name, *plain;
+    } cases[] = {
+        {"a b/\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "a b/\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"},
+        {"a\x1b[2Jb\r\n\t\x7f",                  "a [2Jb    "                            },
+        {"\xC2\x9B" "31m",                        "  31m"                                 }, /* CSI in one character */
+        {"\x9B" "31m\xC3",                        "?31m?"                                 }, /* and in one byte */
+        {"a\xE2\x80\xAE" "b\xE2\x81\xA9\xE2\x80\xA8", "a   b      "                 },
+        {"\xE0\x80\x9B\xED\xA0\x80",              "??????"                                }, /* overlong, surrogate */
+        {"",                                      ""                                      },
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hop_text t = {0};
+        hop_error err = {0};
+        hop_text_add(&t, "\n");
+        hop_text_name(&t, cases[i].name);
+        assert_string_equal(t.s + 1, cases[i].plain);
+        assert_int_equal(t.s[0], '\n'); /* what stood before is not touched */
+        hop_text_free(&t);
+        hop_fail(&err, HOP_EIO, "%s: x", cases[i].name);
+        assert_memory_equal(err.text, cases[i].plain, strlen(cases[i].plain));
+    }
+    char lines[] = "a\n\tb\x1b\n";
+    hop_plain_lines(lines);
+    assert_string_equal(lines, "a\n\tb \n");
+}
+
 static void an_arena_hands_out_aligned_blocks_up_to_its_size(void **state)
 {
     (void)state;
@@ -239,14 +269,14 @@ static void a_file_appears_only_when_it_is_committed(void **state)
     assert_int_equal(hop_output_open(&o, path, NULL), HOP_OK);
     hop_output_write(&o, "new content", 11);
     hop_file f;
-    assert_int_equal(hop_file_map(&f, path, NULL), HOP_OK);
+    assert_int_equal(hop_file_load(&f, path, SIZE_MAX, NULL), HOP_OK);
     assert_int_equal(f.size, 3); /* still the old one */
-    hop_file_unmap(&f);
+    hop_file_free(&f);
     assert_int_equal(hop_output_commit(&o, NULL), HOP_OK);
-    assert_int_equal(hop_file_map(&f, path, NULL), HOP_OK);
+    assert_int_equal(hop_file_load(&f, path, SIZE_MAX, NULL), HOP_OK);
     assert_int_equal(f.size, 11);
     assert_memory_equal(f.data, "new content", 11);
-    hop_file_unmap(&f);
+    hop_file_free(&f);
 
     assert_int_equal(hop_output_open(&o, path, NULL), HOP_OK);
     hop_output_write(&o, "abandoned", 9);
@@ -254,9 +284,9 @@ static void a_file_appears_only_when_it_is_committed(void **state)
     snprintf(temp, sizeof temp, "%s", o.temp);
     hop_output_abort(&o);
     assert_int_not_equal(access(temp, F_OK), 0);
-    assert_int_equal(hop_file_map(&f, path, NULL), HOP_OK);
+    assert_int_equal(hop_file_load(&f, path, SIZE_MAX, NULL), HOP_OK);
     assert_int_equal(f.size, 11);
-    hop_file_unmap(&f);
+    hop_file_free(&f);
     struct stat st;
     stat(path, &st);
     assert_int_equal(st.st_mode & 0600, 0600);
@@ -285,7 +315,7 @@ static void small_files_are_read_up_to_their_limit_and_no_further(void **state)
     assert_int_equal(hop_file_read(&f, path, 12, &err), HOP_OK);
     assert_int_equal(f.size, 12);
     assert_memory_equal(f.data, "twelve bytes", 12);
-    hop_file_unmap(&f);
+    hop_file_free(&f);
     assert_int_equal(hop_file_read(&f, path, 11, &err), HOP_EFORMAT);
     assert_non_null(strstr(err.text, "more than the 11 bytes"));
     assert_null(f.data);
@@ -295,13 +325,13 @@ static void small_files_are_read_up_to_their_limit_and_no_further(void **state)
     assert_int_equal(hop_file_write(path, long_text, 300000, &err), HOP_OK);
     assert_int_equal(hop_file_read(&f, path, 1 << 20, &err), HOP_OK);
     assert_int_equal(f.size, 300000);
-    hop_file_unmap(&f);
+    hop_file_free(&f);
     free(long_text);
     remove(path);
     assert_int_equal(hop_file_read(&f, "/nonexistent", 9, &err), HOP_EIO);
     assert_int_equal(hop_file_read(&f, "/tmp", 9, &err), HOP_EIO);
-    if (access("/dev/zero", R_OK) == 0)
-        assert_int_equal(hop_file_read(&f, "/dev/zero", 100000, &err), HOP_EFORMAT);
+    assert_int_equal(hop_file_read(&f, "/dev/zero", 100000, &err), HOP_EIO);
+    assert_non_null(strstr(err.text, "/dev/zero: neither a file nor a pipe"));
 }
 
 static void a_pipe_is_neither_waited_for_long_nor_read_beyond_the_limit(void **state)
@@ -315,7 +345,7 @@ static void a_pipe_is_neither_waited_for_long_nor_read_beyond_the_limit(void **s
     if (mkfifo(path, 0600) != 0) skip();
     double began = hop_now();
     assert_int_equal(hop_file_read(&f, path, 100, &err), HOP_EIO); /* nobody writes */
-    assert_non_null(strstr(err.text, "nothing to read came"));
+    assert_non_null(strstr(err.text, "a pipe that nobody writes to"));
     assert_true(hop_now() - began < 10);
     int both = open(path, O_RDWR);
     assert_int_equal(write(both, "late", 4), 4);
@@ -324,14 +354,98 @@ static void a_pipe_is_neither_waited_for_long_nor_read_beyond_the_limit(void **s
     remove(path);
 }
 
+static void a_link_is_replaced_and_what_it_leads_to_is_left_alone(void **state)
+{
+    (void)state;
+    char kept[512], link[512], nothing[512];
+    struct stat st;
+    hop_file f;
+    test_path(kept, sizeof kept, "base_kept");
+    test_path(link, sizeof link, "base_link");
+    test_path(nothing, sizeof nothing, "base_nothing");
+    remove(nothing);
+    const char *const targets[] = {kept, nothing, "/dev/null"};
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(hop_file_write(kept, "kept", 4, NULL), HOP_OK);
+        remove(link);
+        assert_int_equal(symlink(targets[i], link), 0);
+        assert_int_equal(hop_file_write(link, "new", 3, NULL), HOP_OK);
+        assert_true(lstat(link, &st) == 0 && S_ISREG(st.st_mode));
+        assert_int_equal(hop_file_load(&f, link, 9, NULL), HOP_OK);
+        assert_true(f.size == 3 && memcmp(f.data, "new", 3) == 0);
+        hop_file_free(&f);
+        assert_int_equal(hop_file_load(&f, kept, 9, NULL), HOP_OK);
+        assert_true(f.size == 4 && memcmp(f.data, "kept", 4) == 0);
+        hop_file_free(&f);
+        assert_int_not_equal(access(nothing, F_OK), 0);
+    }
+    /* Two names of one file, one of them the last that makes the others count. */
+    hop_output two[2];
+    char other[512];
+    test_path(other, sizeof other, "base_other");
+    remove(link), remove(other);
+    assert_true(symlink(kept, link) == 0 && symlink(kept, other) == 0);
+    assert_int_equal(hop_output_open(&two[0], link, NULL), HOP_OK);
+    assert_int_equal(hop_output_open(&two[1], other, NULL), HOP_OK);
+    hop_output_write(&two[0], "a", 1);
+    hop_output_write(&two[1], "bc", 2);
+    assert_int_equal(hop_output_commit_all(two, 2, NULL), HOP_OK);
+    assert_true(lstat(link, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 1);
+    assert_true(lstat(other, &st) == 0 && S_ISREG(st.st_mode) && st.st_size == 2);
+    assert_true(stat(kept, &st) == 0 && st.st_size == 4);
+    remove(kept), remove(link), remove(other);
+}
+
+static void what_is_no_regular_file_is_refused_at_once(void **state)
+{
+    (void)state;
+    char pipe[512];
+    hop_file f;
+    hop_error err = {0};
+    test_path(pipe, sizeof pipe, "base_no_file");
+    remove(pipe);
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    const char *const names[] = {pipe, "/dev/zero", "/dev/null", "/"};
+    double began = hop_now();
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(hop_file_load(&f, names[i], SIZE_MAX, &err), HOP_EIO);
+        assert_non_null(strstr(err.text, i < 3 ? ": is not a file" : ": is a directory"));
+        assert_true(hop_is_there(names[i]) && hop_is_pipe(names[i]) == (i == 0));
+    }
+    assert_true(hop_now() - began < 1);
+    assert_false(hop_is_there("/nowhere/x"));
+    assert_false(hop_is_there("/dev/null/x"));
+    remove(pipe);
+}
+
+static void a_file_that_is_cut_short_meanwhile_is_an_error(void **state)
+{
+    (void)state;
+    char path[512], text[100];
+    hop_input in;
+    hop_error err = {0};
+    test_path(path, sizeof path, "base_cut");
+    assert_int_equal(hop_file_write(path, "twelve bytes", 12, &err), HOP_OK);
+    assert_int_equal(hop_input_open(&in, path, &err), HOP_OK);
+    assert_int_equal(in.size, 12);
+    assert_int_equal(hop_input_read(&in, text, 5, 7, &err), HOP_OK);
+    assert_memory_equal(text, "bytes", 5);
+    assert_int_equal(truncate(path, 9), 0);
+    assert_int_equal(hop_input_read(&in, text, 5, 7, &err), HOP_EIO);
+    assert_non_null(strstr(err.text, "cut short"));
+    hop_input_close(&in);
+    hop_input_close(&in);
+    remove(path);
+}
+
 static void missing_files_and_directories_are_said_so(void **state)
 {
     (void)state;
     hop_file f;
     hop_error err = {0};
-    assert_int_equal(hop_file_map(&f, "/nonexistent", &err), HOP_EIO);
+    assert_int_equal(hop_file_load(&f, "/nonexistent", SIZE_MAX, &err), HOP_EIO);
     assert_non_null(strstr(err.text, "No such file"));
-    assert_int_equal(hop_file_map(&f, "/tmp", &err), HOP_EIO);
+    assert_int_equal(hop_file_load(&f, "/tmp", SIZE_MAX, &err), HOP_EIO);
     assert_non_null(strstr(err.text, "directory"));
     char path[512], deep[600];
     test_path(path, sizeof path, "base_dir");
@@ -385,6 +499,7 @@ int main(void)
         cmocka_unit_test(below_stays_below_and_reaches_every_value),
         cmocka_unit_test(normal_numbers_have_mean_0_and_variance_1),
         cmocka_unit_test(errors_are_one_line_and_keep_their_status),
+        cmocka_unit_test(names_are_plain_when_a_terminal_gets_them),
         cmocka_unit_test(an_arena_hands_out_aligned_blocks_up_to_its_size),
         cmocka_unit_test(memory_that_the_system_only_promises_is_refused),
         cmocka_unit_test(text_grows_and_stays_terminated),
@@ -394,6 +509,9 @@ int main(void)
         cmocka_unit_test(a_full_disk_is_an_error_and_leaves_no_file),
         cmocka_unit_test(small_files_are_read_up_to_their_limit_and_no_further),
         cmocka_unit_test(a_pipe_is_neither_waited_for_long_nor_read_beyond_the_limit),
+        cmocka_unit_test(a_link_is_replaced_and_what_it_leads_to_is_left_alone),
+        cmocka_unit_test(what_is_no_regular_file_is_refused_at_once),
+        cmocka_unit_test(a_file_that_is_cut_short_meanwhile_is_an_error),
         cmocka_unit_test(missing_files_and_directories_are_said_so),
         cmocka_unit_test(every_row_is_done_once_and_few_wake_nobody),
     };

@@ -575,7 +575,7 @@ static void foreign_model_types_are_never_taken_for_full_attention(void **state)
         "emu3_vqgan encodec eomt esm esmfold2 eurobert evolla exaone4_5_vision fastspeech2_conformer "
         "flaubert flava fnet focalnet fsmt funnel gemma3n_audio gemma4_assistant gemma4_vision git "
         "glm4v_vision glm_image_vqmodel glpn granite_speech_encoder groupvit hgnet_v2 hiera hrm_text "
-        "hubert ibert idefics idefics2_perceiver ijepa imagegpt informer inkling_text instructblip "
+        "hubert ibert idefics idefics2_perceiver ijepa imagegpt informer instructblip "
         "internvl_vision janus_vqgan jetmoe jina_embeddings_v3 kosmos_2_text_model kyutai_speech_to_text "
         "lasr_encoder layoutlm layoutlmv3 led levit lightglue lilt longformer longt5 luke lw_detr lxmert "
         "m2m_100 marian markuplm mask2former mbart megatron-bert metaclip_2 mgp-str mimi "

@@ -48,7 +48,9 @@ static sample *sample_new(int rungs)
                                 .layer_count = layers,
                                 .version = "0.1.0",
                                 .isa = "avx2",
-                                .command = "hopbound ladder -o ladder"};
+                                .command = "hopbound ladder -o ladder",
+                                .model = "causal, <in one pass>",
+                                .idealised = "activations are float32"};
     return s;
 }
 
@@ -189,6 +191,29 @@ static void a_layer_with_a_margin_gets_a_solid_arrow_and_one_without_a_dashed_on
     t = render(&s->page);
     assert_int_equal(count(&t, "class=\"ask head\""), 1 + 3 + 2 + 1);
     assert_int_equal(count(&t, "class=\"meant head\""), 1 + 2 + 1);
+    hop_text_free(&t);
+    free(s);
+}
+
+/* "Any weights" of what, and what is left aside, on the page and under the drawing; of plans that are impossible
+ * at longer prompts only, the head says so. */
+static void what_verdicts_suppose_stands_beside_them(void **state)
+{
+    (void)state;
+    sample *s = sample_new(1);
+    hop_text t = render(&s->page);
+    assert_int_equal(count(&t, "causal, &lt;in one pass&gt;"), 2); /* under the figure, and in its meaning */
+    assert_int_equal(count(&t, "activations are float32"), 1);
+    assert_has(&t, "at the same length or, where the row says so, from a longer one on");
+    hop_text_free(&t);
+    t = render_drawing(&s->page);
+    assert_has(&t, "Any weights: causal, &lt;in one pass&gt;.");
+    hop_text_free(&t);
+    hop_model_row row = {.name = "x", .unable = 1, .unable_from = "99", .unable_log10 = 1.99, .unable_beyond = true};
+    t = (hop_text){0};
+    assert_int_equal(hop_report_models(&t, &row, 1, 100, "causal", "wide"), HOP_OK);
+    assert_has(&t, "any weights of networks that are causal. Possible is said of weights that are known, where wide.");
+    assert_has(&t, ">99*</td>");
     hop_text_free(&t);
     free(s);
 }
@@ -731,6 +756,7 @@ int main(void)
         cmocka_unit_test(where_a_network_fails_is_drawn_beside_the_one_that_works),
         cmocka_unit_test(every_rung_appears_in_the_drawing_and_in_the_table),
         cmocka_unit_test(a_layer_with_a_margin_gets_a_solid_arrow_and_one_without_a_dashed_one),
+        cmocka_unit_test(what_verdicts_suppose_stands_beside_them),
         cmocka_unit_test(both_halves_are_drawn_with_their_theorems),
         cmocka_unit_test(numbers_are_written_for_people_and_bounds_are_rounded_to_the_safe_side),
         cmocka_unit_test(bounds_next_to_a_power_of_ten_stay_on_the_safe_side),

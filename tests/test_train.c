@@ -49,7 +49,7 @@ static hop_file file_of(const char *dir, const char *name)
     char path[4200];
     hop_file f = {0};
     snprintf(path, sizeof path, "%s/%s", dir, name);
-    assert_int_equal(hop_file_map(&f, path, NULL), HOP_OK);
+    assert_int_equal(hop_file_load(&f, path, SIZE_MAX, NULL), HOP_OK);
     return f;
 }
 
@@ -58,8 +58,8 @@ static void assert_same_network(const char *a, const char *b)
     hop_file x = file_of(a, "model.safetensors"), y = file_of(b, "model.safetensors");
     assert_int_equal(x.size, y.size);
     assert_memory_equal(x.data, y.data, x.size);
-    hop_file_unmap(&x);
-    hop_file_unmap(&y);
+    hop_file_free(&x);
+    hop_file_free(&y);
 }
 
 /* ---- recipes ------------------------------------------------------------------------------------ */
@@ -327,8 +327,8 @@ static void a_stopped_training_goes_on_to_the_same_bits(void **state)
         for (size_t c = 0; c < y.size; c++) lines[1] += y.data[c] == '\n';
         assert_int_equal(lines[0], 4); /* steps 8, 16, 24, and the last */
         assert_int_equal(lines[1], 4);
-        hop_file_unmap(&x);
-        hop_file_unmap(&y);
+        hop_file_free(&x);
+        hop_file_free(&y);
     }
     fresh_dir(whole, sizeof whole, "train-whole");
     fresh_dir(parts, sizeof parts, "train-parts");
@@ -354,7 +354,7 @@ static void damaged_checkpoints_and_those_of_other_recipes_are_refused(void **st
     size_t size = good.size;
     unsigned char *bytes = malloc(size);
     memcpy(bytes, good.data, size);
-    hop_file_unmap(&good);
+    hop_file_free(&good);
     snprintf(path, sizeof path, "%s/%s", dir, HOP__CHECKPOINT);
     r.lr /= 2;
     hop_rng rng;

@@ -5,7 +5,7 @@
 #include "test.h"
 
 #include <hopbound/construct.h>
-#include <hopbound/prove.h>
+#include <hopbound/verdict.h>
 
 typedef struct sizes {
     int64_t n, mod, block, topk; /* block 0: full attention */

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Checks the prose: every relative link of *.md and docs/*.md points to a file that exists (and, with #anchor, to a
 heading of it); every `function` in backticks right after a link into tests/ is defined in that file; every "docs/X.md
-section N" in the sources names a heading. Prints what is wrong and the counts; exit 1 on any failure."""
+section N" in the sources names a heading; every Coq statement in docs/PROOFS.md stands in proofs/, and every theorem of
+proofs/Statements.v in docs/PROOFS.md. Prints what is wrong and the counts; exit 1 on any failure."""
 import pathlib, re, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -18,6 +19,26 @@ def headings(path):
 
 def slug(heading):  # as GitHub makes anchors
     return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+def plain(text):
+    """Coq text without comments, one blank between words."""
+    return " ".join(re.sub(r"\(\*.*?\*\)", " ", text, flags=re.S).split())
+
+def statements(wrong):
+    """Compares what docs/PROOFS.md says that Coq has proved with what it has. Returns how many statements there are."""
+    page = ROOT / "docs/PROOFS.md"
+    text, proofs = page.read_text(), [plain(p.read_text()) for p in (ROOT / "proofs").glob("*.v")]
+    blocks = [(m.start(), plain(part)) for m in re.finditer(r"^```coq\n(.*?)^```", text, flags=re.M | re.S)
+              for part in re.split(r"\n(?=\S)", m[1].strip())]
+    for at, block in blocks:
+        if not any(block in p for p in proofs):
+            wrong(page, text, at, f"not in proofs/: {block[:60]}..")
+    stated = [m[0].removesuffix(" Proof.") for m in
+              re.finditer(r"Theorem .*? Proof\.", plain((ROOT / "proofs/Statements.v").read_text()))]
+    for theorem in stated:
+        if theorem not in [block for _, block in blocks]:
+            wrong(page, text, 0, f"lacks a theorem of proofs/Statements.v: {theorem[:60]}..")
+    return len(stated)
 
 def main():
     bad, links, names, cited = [], 0, 0, 0
@@ -51,8 +72,9 @@ def main():
             if not (ROOT / "docs" / m[1]).exists() or not any(
                     re.match(rf"{re.escape(m[2])}\.?\s", h) for h in headings(ROOT / "docs" / m[1])):
                 wrong(source, text, m.start(), f"docs/{m[1]} has no section {m[2]}")
+    stated = statements(wrong)
     print(*bad, sep="\n", end="\n" if bad else "")
-    print(f"docs: {len(pages)} pages, {links} links, {names} tests named, {cited} sections cited, {len(bad)} wrong")
+    print(f"docs: {len(pages)} pages, {links} links, {names} tests named, {cited} sections cited, {stated} theorems stated, {len(bad)} wrong")
     sys.exit(bool(bad) or not pages)
 
 main()

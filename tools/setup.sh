@@ -6,6 +6,9 @@ set -eu
 want="meson ninja-build pkg-config gcc libc6-dev libflint-dev libflint-arb-dev cadical"
 [ "${1:-build}" = check ] && want="$want libcmocka-dev python3 libopenmpi-dev openmpi-bin libsqlite3-dev"
 
+# A compiled file of MathComp, under Coq's own library.
+mathcomp() { command -v coqc && [ -f "$(coqc -where)/user-contrib/mathcomp/$1.vo" ]; }
+
 # Present: by command or header, so that a hand-installed tool counts too.
 have() {
     case $1 in
@@ -17,6 +20,11 @@ have() {
     libopenmpi-dev) pkg-config --exists ompi-c || pkg-config --exists mpich ;;
     openmpi-bin) command -v mpirun ;;
     libsqlite3-dev) echo '#include <sqlite3.h>' | cc -E - ;;
+    coq) command -v coqc ;;
+    libcoq-mathcomp-ssreflect) mathcomp ssreflect/all_ssreflect ;;
+    libcoq-mathcomp-algebra) mathcomp algebra/ssralg ;;
+    ocaml-findlib) command -v ocamlfind ;;
+    ocaml) command -v ocamlopt ;;
     nodejs) command -v node ;;
     chromium) command -v chromium || command -v chromium-browser || command -v google-chrome ;;
     libcmocka-dev) [ -f /usr/include/cmocka.h ] || pkg-config --exists cmocka ;;
@@ -47,6 +55,16 @@ if [ -n "$missing" ]; then
     fi
 fi
 [ "${1:-build}" = check ] || exit 0
+
+# For the proofs in Coq and the checker extracted from them. Without it that test is skipped, so lacking it is no failure.
+coq="coq libcoq-mathcomp-ssreflect libcoq-mathcomp-algebra ocaml-findlib ocaml"
+missing=$(lacking $coq)
+if [ -n "$missing" ] && may_install; then
+    echo "setup: installing$missing" >&2
+    { install $missing || { apt-get update -q && install $missing; }; } >"$log" 2>&1 || true
+    missing=$(lacking $coq)
+fi
+[ -z "$missing" ] || echo "setup: the proofs will not be checked: no$missing" >&2
 
 # For the ladder's page in a browser. Without it that test is skipped, so lacking it is no failure.
 missing=$(lacking chromium nodejs npm)

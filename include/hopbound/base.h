@@ -4,9 +4,9 @@
  *
  *     hop_error err = {0};
  *     hop_file file = {0};
- *     if (hop_file_map(&file, path, &err) != HOP_OK) { puts(err.text); return 1; }
+ *     if (hop_file_load(&file, path, most, &err) != HOP_OK) { puts(err.text); return 1; }
  *     ...
- *     hop_file_unmap(&file);
+ *     hop_file_free(&file);
  */
 #ifndef HOPBOUND_BASE_H
 #define HOPBOUND_BASE_H
@@ -136,23 +136,47 @@ void hop_text_printf(hop_text *t, const char *fmt, ...) HOP_PRINTF(2, 3);
 const char *hop_text_in(hop_text *whole, const hop_text *part);
 void hop_text_free(hop_text *t);
 
+/* What a terminal would obey (control characters, overrides of direction) becomes blank, and a byte that is no
+ * UTF-8 a question mark, in place: for names, which may hold anything. hop_plain_lines leaves line ends and
+ * tabs. JSON has its own escapes, and needs neither. */
+void hop_plain(char *line);
+void hop_plain_lines(char *text);
+void hop_text_name(hop_text *t, const char *name); /* adds it, plain */
+
 /* ---- files --------------------------------------------------------------------------------- */
 
-/* A whole file, read-only. Mapped where the system can, read otherwise. */
+/* A whole file, in memory. */
 typedef struct hop_file {
     const unsigned char *data;
     size_t size;
-    int mapped;
 } hop_file;
 
-hop_status hop_file_map(hop_file *f, const char *path, hop_error *err);
-/* A file of at most `most` bytes; HOP_EFORMAT when it is longer, without reading the rest. Pipes and devices,
- * too; HOP_EIO when one gives nothing for two seconds. */
+/* A regular file of at most `most` bytes; HOP_EFORMAT when it is longer, without reading it. HOP_EIO for a
+ * pipe, a device, a socket or a directory, at once, and for a file that is cut short meanwhile. HOP_ENOMEM. */
+hop_status hop_file_load(hop_file *f, const char *path, size_t most, hop_error *err);
+/* The same, and a pipe, too, if somebody writes to it within two seconds. */
 hop_status hop_file_read(hop_file *f, const char *path, size_t most, hop_error *err);
-void hop_file_unmap(hop_file *f);
+void hop_file_free(hop_file *f);
+
+/* A regular file that is read in pieces, from any thread. */
+typedef struct hop_input {
+    int fd;
+    bool open;
+    int64_t size; /* when it was opened */
+} hop_input;
+hop_status hop_input_open(hop_input *in, const char *path, hop_error *err);
+/* `bytes` bytes from byte `at` on. HOP_EIO: they are not there any more; the error does not name the file. */
+hop_status hop_input_read(const hop_input *in, void *to, size_t bytes, int64_t at, hop_error *err);
+void hop_input_close(hop_input *in);
+
+/* A regular file, or a pipe if somebody writes to it within two seconds, as a FILE * of the caller's. */
+hop_status hop_stream_open(void **stream, const char *path, hop_error *err);
+bool hop_is_pipe(const char *path);
+bool hop_is_there(const char *path); /* something has this name, whatever it is */
 
 /* An output that appears under its name only when it is complete: written to a temporary file beside
- * `path`, synced, then renamed. A killed process leaves the old file or the new one. */
+ * `path`, synced, then renamed. A killed process leaves the old file or the new one. Where `path` is a symbolic
+ * link, the link is replaced, and what it led to stays as it is. */
 typedef struct hop_output {
     void *stream; /* a FILE *, for those who want to fprintf */
     char *path, *temp;

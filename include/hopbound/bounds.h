@@ -38,10 +38,12 @@ typedef struct hop_arch_layer {
     hop_layer_kind kind;
     int64_t repeat;
     int64_t heads, dim;  /* full: H, d (of the values); linear: a token writes H·d numbers, 0: not counted */
-    int64_t number_bits; /* p: bits of one number, in the accumulator */
+    int64_t number_bits; /* p: bits of one number: in the accumulator; linear: in the state */
     int64_t state_bits;  /* linear: S, all that crosses a cut; 0: mixes no tokens */
     int64_t block;       /* other: B of (B,k)-sparse attention; 0: something else */
     int64_t key_dim;     /* full: of queries and keys; 0: the same as dim */
+    int64_t reply_dim;   /* full: numbers of the vector that one softmax sums up, where they are more than the
+                            dim that values are known to have: M counts them; 0: dim */
     int64_t rows, row_numbers; /* linear: its state can be read as a table of so many rows, each with a code
                                   of up to so many bits; 0: not known to */
     bool spread;    /* rows: over all heads, and several layers may hold one table; else one layer holds it,
@@ -59,7 +61,8 @@ typedef struct hop_arch {
 
 typedef struct hop_arch_options {
     int64_t number_bits; /* of one number in the accumulator */
-    bool declared;       /* a linear layer's state is what its mixer declares, else it has state_bits */
+    bool declared;       /* a linear layer's state is what its mixer declares, else it has state_bits; a
+                            window of W tokens keeps W-1 rows either way */
     int64_t state_bits;
 } hop_arch_options;
 
@@ -85,6 +88,14 @@ typedef struct hop_question {
 
 typedef enum hop_answer { HOP_ANSWER_IMPOSSIBLE, HOP_ANSWER_POSSIBLE, HOP_ANSWER_SILENT } hop_answer;
 const char *hop_answer_name(hop_answer a); /* "impossible", "possible", "silent" */
+
+/* A verdict never stands without what it supposes, which is said here once: impossible is said of any weights
+ * of networks that are so, possible of weights that are known where this holds. */
+#define HOP_BOUNDS_MODEL \
+    "causal, in one pass, with partial softmaxes and states of p-bit numbers; MLPs and positions are free"
+#define HOP_BOUNDS_IDEALISED                                                                            \
+    "activations are float32, positions are read from tables, no rotary embedding, norm or cap on "     \
+    "logits is in the way, and MLPs and the vocabulary are large enough"
 
 /* A condition of a theorem, and whether it holds here. */
 typedef struct hop_hypothesis {
@@ -153,7 +164,7 @@ hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool width
 void hop_reach_free(hop_reach *r);
 
 /* The shortest prompt of which one table no longer fits all states together: N log2 N > Q, one hop. From
- * there on a hop needs a full layer, whatever the weights (P2). "1234", or "10^20.3"; "" where there are no
+ * there on a hop over such a table needs a full layer, for any weights (P2). "1234", or "10^20.3"; "" where there are no
  * states, or layers that no theorem covers. HOP_EDOMAIN, HOP_ENOMEM. */
 hop_status hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n, hop_error *err);
 
@@ -202,11 +213,11 @@ void hop_plans_free(hop_plan *plans, int count);
 /* ---- where the verdict changes ------------------------------------------------------------------ */
 
 /* Id, name, range, what it is. */
-#define HOP_UNKNOWN_LIST(X)                                                   \
-    X(N, "n", 1, (int64_t)1 << 59, "the length")                              \
-    X(STATE, "state", 0, (int64_t)1 << 50, "state bits of each linear layer") \
-    X(DIM, "dim", 1, 1 << 16, "numbers in a head")                            \
-    X(BITS, "bits", 1, 1024, "bits of a number")                              \
+#define HOP_UNKNOWN_LIST(X)                                                                     \
+    X(N, "n", 1, (int64_t)1 << 59, "the length")                                                \
+    X(STATE, "state", 0, (int64_t)1 << 50, "state bits of each linear layer, windows excepted") \
+    X(DIM, "dim", 1, 1 << 16, "numbers in a head")                                              \
+    X(BITS, "bits", 1, 1024, "bits of a number")                                                \
     X(FULL, "full", 0, 0, "full layers among as many layers, spread evenly")
 
 typedef enum hop_unknown {

@@ -4,7 +4,7 @@
  * one full layer, the game of P2, P4 and P5: a chain of `before` bits from player to player, then one epoch
  * in which every later player hears `message` bits a token from every earlier one, which answers from what it
  * knew before the epoch to a question that may hold all the asker knew, then a chain of `after` bits. Nothing
- * else limits the players, so "impossible" holds for every network of those widths, whatever its weights.
+ * else limits the players, so "impossible" holds for any weights of causal networks of those widths, in one pass.
  * Whether a protocol exists is a finite question, put to the SAT solver CaDiCaL, which runs as a child
  * process.
  *

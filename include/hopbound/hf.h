@@ -53,7 +53,11 @@ typedef struct hop_hf_attention {
     char kind[8];            /* "mha", "gqa" (also with one key head), "mla"; "": no layer attends */
     int64_t heads, kv_heads; /* kv_heads: 0 for mla */
     int64_t qk_dim, v_dim;   /* of a head */
+    int64_t reply_dim;       /* numbers that one softmax may have to sum up, if more than v_dim: the latent
+                                vector of MLA in absorbed form, two heads' values of differential attention */
     int64_t cache_elems;     /* numbers kept for a token; 0: differs from layer to layer */
+    int64_t conv_before, conv_after; /* numbers that short convolutions in the layer keep, of keys and values,
+                                        and of what comes out; 0: it has none */
 } hop_hf_attention;
 
 /* The recurrence of one layer. */
@@ -89,6 +93,7 @@ typedef struct hop_hf_plan {
     hop_hf_attention sliding; /* of the layers S and h where it differs; kind "" when it does not */
     hop_hf_linear linear;
     int64_t hidden;     /* width of the residual stream; 0: the file does not say */
+    int64_t vocabulary; /* ids that a token may have; 0: the file does not say */
     int64_t window;     /* 0: none */
     int64_t index_topk; /* tokens or entries that sparse attention picks; 0: none */
     int64_t context;    /* longest sequence; 0: the file does not say, nor does its class */

@@ -2,6 +2,7 @@
 #ifndef HOPBOUND_HOPBOUND_H
 #define HOPBOUND_HOPBOUND_H
 
+#include <hopbound/arith.h>
 #include <hopbound/base.h>
 #include <hopbound/bounds.h>
 #include <hopbound/check.h>
@@ -25,6 +26,7 @@
 #include <hopbound/sweep.h>
 #include <hopbound/tasks.h>
 #include <hopbound/train.h>
+#include <hopbound/verdict.h>
 #include <hopbound/version.h>
 
 #endif

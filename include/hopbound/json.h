@@ -56,7 +56,10 @@ typedef struct hop_json_doc {
  * "line L, column C: why": syntax errors, duplicate keys, nesting deeper than HOP_JSON_MAX_DEPTH, bad UTF-8.
  * On failure the document is empty. */
 hop_status hop_json_parse(hop_json_doc *doc, const char *text, size_t size, hop_error *err);
+/* A regular file of at most HOP_JSON_MOST bytes (hop_file_load); and the same of one that may be a pipe. */
+#define HOP_JSON_MOST ((size_t)1 << 28)
 hop_status hop_json_load(hop_json_doc *doc, const char *path, hop_error *err);
+hop_status hop_json_read(hop_json_doc *doc, const char *path, hop_error *err);
 void hop_json_free(hop_json_doc *doc);
 
 /* The member called `key` of an object; NULL when it is absent, null, or `object` is no object. */

@@ -37,14 +37,17 @@ typedef enum hop_dtype {
 #undef HOP_DTYPE_ENUM
 } hop_dtype;
 
-/* One tensor of a file. `data` points into the file. */
+/* One tensor of a file: in memory, or, where `data` is NULL, in the open file. */
 typedef struct hop_tensor {
     const char *name;
     hop_dtype dtype;
     int rank;
     int64_t shape[HOP_TENSOR_MAX_RANK];
     int64_t elements;
+    int64_t offset; /* of its first byte, among the data */
     const unsigned char *data;
+    hop_input file; /* the safetensors' own */
+    int64_t at;     /* of its first byte in that file */
 } hop_tensor;
 
 typedef struct hop_safetensors {
@@ -52,19 +55,24 @@ typedef struct hop_safetensors {
     int64_t count;
     hop_json_doc header;      /* names and metadata live here */
     const hop_json *metadata; /* object of strings, or NULL */
-    hop_file file;
+    hop_input file; /* open as long as this is */
+    hop_file bytes; /* of one that was read whole */
 } hop_safetensors;
 
 /* Reads and checks a file: header length, JSON, dtypes, shapes times bits against offsets, offsets that start
  * at 0, touch, and end at the file's end; no name twice; metadata string to string. Empty and rank-0 tensors
- * are legal. HOP_EFORMAT names the tensor and the reason. On failure `s` is empty. */
+ * are legal. HOP_EFORMAT names the tensor and the reason. On failure `s` is empty. The file stays open, and
+ * tensors are read from it when they are asked for. HOP_EIO: no regular file (hop_file_load). */
 hop_status hop_safetensors_open(hop_safetensors *s, const char *path, hop_error *err);
+/* The same of a file that may be a pipe: that is read whole, and may bring a gigabyte. */
+hop_status hop_safetensors_read(hop_safetensors *s, const char *path, hop_error *err);
 /* The same over memory, which must outlive `s`. */
 hop_status hop_safetensors_parse(hop_safetensors *s, const unsigned char *data, size_t size, hop_error *err);
 void hop_safetensors_close(hop_safetensors *s);
 const hop_tensor *hop_safetensors_find(const hop_safetensors *s, const char *name);
 const char *hop_safetensors_meta(const hop_safetensors *s, const char *key); /* NULL: absent */
-/* Copies as float32; F64, F32, F16, BF16 and the integers convert. HOP_EFORMAT for the others. */
+/* Copies as float32; F64, F32, F16, BF16 and the integers convert. HOP_EFORMAT for the others; HOP_EIO when the
+ * file has been cut short since it was opened. */
 hop_status hop_tensor_floats(const hop_tensor *t, float *out, hop_error *err);
 
 /* Writing: float32 tensors and string metadata, atomically. */

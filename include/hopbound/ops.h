@@ -15,6 +15,7 @@
 #ifndef HOPBOUND_OPS_H
 #define HOPBOUND_OPS_H
 
+#include <hopbound/arith.h>
 #include <hopbound/kernels.h>
 #include <hopbound/scans.h>
 
@@ -163,6 +164,10 @@ typedef struct hop_list {
 } hop_list;
 
 const char *hop_op_name(hop_op_kind k); /* "linear" */
+/* What an operation on rows forms on its way; NULL: it only moves numbers, or is one sum of products (LINEAR, BLOCKS), one
+ * function (ACT), a rotation (ROPE), a recurrence or attention (arith.h). part: 0; of TAYLOR's features x_i, x_i², x_i x_j; of
+ * GROUPNORM: the mean is taken off, then as RMS. */
+const hop_program *hop_op_program(const hop_op *op, int part);
 
 #ifdef __cplusplus
 }

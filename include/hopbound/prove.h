@@ -1,9 +1,5 @@
 /* hopbound/prove.h - is a network right on every input? Proofs, from the weights alone.
  *
- *     hop_proof proof;
- *     hop_prove(&proof, model, &task, &(hop_prove_options){0}, &err);
- *     // proof.verdict == HOP_PROVED
- *
  * The layers' own lists of operations are walked with sets instead of numbers; docs/THEORY.md section 6 says
  * what is tracked and why the result holds for every input. Nothing is known of how a network was made.
  */
@@ -49,7 +45,8 @@ typedef struct hop_margin {
     int64_t addresses;  /* different queries that had to be looked at */
     double score_gap;   /* right token's score minus the best wrong one's, at least */
     double wrong_mass;  /* attention on all wrong tokens together, at most */
-    double clip_margin; /* how far every hidden unit stays from changing sides, at least */
+    double clip_margin; /* how far every hidden unit stays from changing sides, at least; below 0: some may be
+                           on either side, which the bounds allow for and the verdict does not look at */
     double code_error;  /* how far the register is from the exact code afterwards, at most */
 } hop_margin;
 
@@ -69,12 +66,19 @@ typedef struct hop_proof {
     int64_t expected, got;       /* the right answer there, and the network's */
 } hop_proof;
 
-/* Is every input of these sizes answered rightly by this network, as this program computes it in float32?
- * HOP_EDOMAIN when the network cannot take the task at all (vocabulary or length too small). A bound that
- * fails is no failure of the call: the verdict says undecided, or refuted with an input on which
- * hop_forward_logits errs. */
-hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, const hop_prove_options *o,
-                     hop_error *err);
+/* What the walk with sets says, and where a bound failed: inputs that are worth trying. */
+#define HOP_HINTS 16
+typedef struct hop_bounds_said {
+    bool proved;
+    hop_hint hints[HOP_HINTS];
+    int hint_count;
+} hop_bounds_said;
+
+/* Is every input of these sizes answered rightly by this network, whatever the order of its sums? By bounds alone: p gets
+ * its margins and, where these do not reach, why. `generates`: tokens that the network writes before its answer is read
+ * (hop_eval_generates). HOP_ENOMEM, HOP_ESTOPPED. Verdicts that also come from running it: verdict.h. */
+hop_status hop_prove_bounds(hop_proof *p, hop_bounds_said *said, const hop_model *m, const hop_task *task,
+                            int64_t generates, const hop_prove_options *o, hop_error *err);
 void hop_proof_free(hop_proof *p);
 
 #ifdef __cplusplus

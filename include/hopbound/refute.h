@@ -44,13 +44,6 @@ hop_status hop_enumerate(hop_wrong *found, int64_t *count, hop_eval *eval, const
  * About 2e9 are a second of one core. Infinite when there are more than 2^62 inputs. */
 double hop_enumerate_work(const hop_model *m, const hop_task *task, int64_t generates);
 
-/* Function composition: an input that makes the last token ask for (w, i) of `player` is worth trying; w -1:
- * any. */
-typedef struct hop_hint {
-    int player;
-    int64_t w, i;
-} hop_hint;
-
 /* Inputs that lead to the hints, and random ones; a fixed number of them for given sizes and seed. */
 hop_status hop_search(hop_wrong *found, hop_eval *eval, const hop_task *task, uint64_t seed,
                       const hop_hint *hints, int hint_count, hop_error *err);

@@ -213,6 +213,8 @@ typedef struct hop_ladder_page {
     const char *no_stairs; /* why there are none; NULL: they were not asked for */
     const char *version, *isa;
     const char *command; /* what made it */
+    const char *model, *idealised; /* clauses: the networks that "any weights" is about, and what is left aside
+                                      where weights are said to be known */
 } hop_ladder_page;
 
 /* The drawing alone (an <svg> element), and the page. HOP_ENOMEM or HOP_OK. */
@@ -236,11 +238,15 @@ typedef struct hop_model_row {
     int64_t held;      /* up to this n the states are known to hold the table of a hop; 0: not known to */
     char outgrown[32]; /* the n from which no table fits all states; "": there are no states */
     double outgrown_log10;
+    int64_t vocabulary;                   /* ids; 0: not known */
+    bool unable_beyond, outgrown_beyond;  /* at sizes that take more ids than that */
     char refused[400]; /* not read, and why; all else is empty then */
 } hop_model_row;
 
-/* The page, with a picture: lengths on a logarithmic axis. HOP_ENOMEM or HOP_OK. */
-hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count, int64_t n);
+/* The page, with a picture: lengths on a logarithmic axis; `model`, `idealised` as in hop_ladder_page. HOP_ENOMEM
+ * or HOP_OK. */
+hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count, int64_t n,
+                             const char *model, const char *idealised);
 
 #ifdef __cplusplus
 }

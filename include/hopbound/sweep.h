@@ -44,6 +44,7 @@ typedef struct hop_sweep_options {
 typedef struct hop_sweep_result {
     int64_t runs, done, failed; /* of the list; done and failed: in the end */
     int64_t skipped;            /* that were so before */
+    bool entered; /* all have rows; false: it was stopped, or failed, before */
 } hop_sweep_result;
 
 bool hop_sweep_available(void); /* built with SQLite */
@@ -63,9 +64,9 @@ typedef struct hop_sweep_outcome {
 /* Reads the outcomes of `count` runs into out[count]; also while another process writes. No row is changed.
  * `database` NULL: there is none yet, and all runs wait.
  * HOP_EIO: there is no such database; HOP_EFORMAT: it is none of ours; HOP_EUNKNOWN: built without SQLite;
- * HOP_ENOMEM. */
+ * HOP_ENOMEM, HOP_ESTOPPED. */
 hop_status hop_sweep_look(hop_sweep_outcome *out, const hop_recipe *list, int64_t count, const char *database,
-                          hop_error *err);
+                          const hop_progress *progress, hop_error *err);
 
 #ifdef __cplusplus
 }

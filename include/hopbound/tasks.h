@@ -129,6 +129,13 @@ hop_status hop_task_read(hop_task *t, const hop_json *v, hop_error *err);
 void hop_task_write(const hop_task *t, hop_json_writer *w);
 void hop_task_write_members(const hop_task *t, hop_json_writer *w); /* into an object that is open */
 
+/* Function composition: an input that makes the last token ask for (w, i) of `player` is worth trying; w -1:
+ * any. */
+typedef struct hop_hint {
+    int player;
+    int64_t w, i;
+} hop_hint;
+
 #ifdef __cplusplus
 }
 #endif

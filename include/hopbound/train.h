@@ -162,6 +162,7 @@ typedef struct hop_train_options {
 hop_status hop_train_run(const hop_recipe *r, const hop_train_options *o, hop_measure *last, hop_error *err);
 /* The recipe of the checkpoint in `dir`. HOP_EIO: there is none. HOP_EFORMAT. */
 hop_status hop_train_recipe(hop_recipe *r, const char *dir, hop_error *err);
+bool hop_train_holds(const char *dir); /* a checkpoint, whose network stands beside it */
 
 #ifdef __cplusplus
 }

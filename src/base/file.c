@@ -1,5 +1,4 @@
-/* Whole-file reading, atomic writing, directories, the clock. POSIX where there is one, C11 stdio elsewhere.
- */
+/* Atomic writing, directories, the clock. POSIX where there is one, C11 stdio elsewhere. */
 #include <hopbound/base.h>
 
 #include <errno.h>
@@ -12,75 +11,10 @@
 #if defined(__unix__) || defined(__APPLE__)
 #define POSIX 1
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 #else
 #define POSIX 0
 #endif
-
-#define MOST_STREAMED ((size_t)1 << 30) /* bytes: some devices never end */
-
-/* ---- reading ------------------------------------------------------------------------------- */
-
-/* Pipes and devices have no size to map: read until the end. */
-static hop_status read_stream(hop_file *f, FILE *in, const char *path, hop_error *err)
-{
-    unsigned char *data = NULL;
-    size_t size = 0, cap = 0;
-    for (;;) {
-        if (size == cap) {
-            size_t bigger = cap ? 2 * cap : 65536;
-            unsigned char *more = bigger <= MOST_STREAMED ? realloc(data, bigger) : NULL;
-            if (!more) {
-                free(data);
-                return hop_fail(err, HOP_ENOMEM, "%s: too large to read", path);
-            }
-            data = more;
-            cap = bigger;
-        }
-        size_t got = fread(data + size, 1, cap - size, in);
-        if (got == 0) break;
-        size += got;
-    }
-    if (ferror(in)) {
-        free(data);
-        return hop_fail(err, HOP_EIO, "%s: %s", path, strerror(errno));
-    }
-    *f = (hop_file){.data = data, .size = size};
-    return HOP_OK;
-}
-
-hop_status hop_file_map(hop_file *f, const char *path, hop_error *err)
-{
-    *f = (hop_file){0};
-    if (hop_is_dir(path)) return hop_fail(err, HOP_EIO, "%s: is a directory", path);
-    FILE *in = fopen(path, "rb");
-    if (!in) return hop_fail(err, HOP_EIO, "%s: %s", path, strerror(errno));
-    hop_status s = HOP_OK;
-#if POSIX
-    struct stat st;
-    if (fstat(fileno(in), &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
-        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fileno(in), 0);
-        if (p != MAP_FAILED) {
-            *f = (hop_file){.data = p, .size = (size_t)st.st_size, .mapped = 1};
-            fclose(in);
-            return HOP_OK;
-        }
-    }
-#endif
-    s = read_stream(f, in, path, err);
-    fclose(in);
-    return s;
-}
-
-void hop_file_unmap(hop_file *f)
-{
-#if POSIX
-    if (f->mapped) munmap((void *)f->data, f->size);
-#endif
-    if (!f->mapped) free((void *)f->data);
-    *f = (hop_file){0};
-}
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
@@ -143,36 +77,25 @@ static FILE *open_temp(hop_output *o)
 }
 
 /* A device, a pipe, or a name for an open file (/dev/stdout) cannot be replaced by renaming: it is written
- * directly. */
+ * directly. A symbolic link is replaced, whatever it leads to: what is written through one lands in somebody
+ * else's file, as in a cache whose directories are made of links. */
 static bool replaceable(const char *path)
 {
 #if POSIX
     struct stat st;
     if (strncmp(path, "/dev/", 5) == 0 || strncmp(path, "/proc/", 6) == 0) return false;
-    return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+    return lstat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISLNK(st.st_mode);
 #else
     (void)path;
     return true;
 #endif
 }
 
-/* Where a symbolic link leads, so that the file is replaced and not the link; a dangling one stays what it
- * is. */
-static char *real_path(const char *path)
-{
-#if POSIX
-    struct stat st;
-    char *real = lstat(path, &st) == 0 && S_ISLNK(st.st_mode) ? realpath(path, NULL) : NULL;
-    if (real) return real;
-#endif
-    return copy_string(path, "");
-}
-
 hop_status hop_output_open(hop_output *o, const char *path, hop_error *err)
 {
     *o = (hop_output){0};
     if (hop_is_dir(path)) return hop_fail(err, HOP_EIO, "%s: is a directory", path);
-    o->path = real_path(path);
+    o->path = copy_string(path, "");
     if (!o->path) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
     o->stream = replaceable(path) ? open_temp(o) : fopen(path, "wb");
     if (!o->stream) {

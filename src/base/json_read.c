@@ -379,16 +379,28 @@ hop_status hop_json_parse(hop_json_doc *doc, const char *text, size_t size, hop_
     return s;
 }
 
+/* Parses and frees what was read. */
+static hop_status parse_file(hop_json_doc *doc, hop_file *file, const char *path, hop_error *err)
+{
+    hop_status s = hop_json_parse(doc, (const char *)file->data, file->size, err);
+    hop_file_free(file);
+    return s == HOP_OK ? s : hop_fail_in(err, s, path);
+}
+
 hop_status hop_json_load(hop_json_doc *doc, const char *path, hop_error *err)
 {
+    hop_file file;
     *doc = (hop_json_doc){0};
-    hop_file file = {0};
-    hop_status s = hop_file_map(&file, path, err);
-    if (s != HOP_OK) return s;
-    s = hop_json_parse(doc, (const char *)file.data, file.size, err);
-    if (s != HOP_OK) hop_fail_in(err, s, path);
-    hop_file_unmap(&file);
-    return s;
+    hop_status s = hop_file_load(&file, path, HOP_JSON_MOST, err);
+    return s == HOP_OK ? parse_file(doc, &file, path, err) : s;
+}
+
+hop_status hop_json_read(hop_json_doc *doc, const char *path, hop_error *err)
+{
+    hop_file file;
+    *doc = (hop_json_doc){0};
+    hop_status s = hop_file_read(&file, path, HOP_JSON_MOST, err);
+    return s == HOP_OK ? parse_file(doc, &file, path, err) : s;
 }
 
 void hop_json_free(hop_json_doc *doc)

@@ -6,7 +6,7 @@
 /* Bytes of the well-formed character at `s`, of which `size` bytes may be read; 0 when there is none.
  * Overlong forms, surrogates and code points above U+10FFFF are not well formed (RFC 3629): the second byte's
  * range rules them out. */
-static size_t utf8_length(const char *s, size_t size)
+size_t hop__utf8_length(const char *s, size_t size)
 {
     const unsigned char *u = (const unsigned char *)s;
     if (size == 0) return 0;
@@ -82,7 +82,7 @@ char *hop__json_unescape(char *to, const char **from, const char *close, const c
         const char *s = *from, *escape;
         size_t n;
         if (*s != '\\') {
-            n = utf8_length(s, (size_t)(close - s));
+            n = hop__utf8_length(s, (size_t)(close - s));
             if (n == 0) *why = "not UTF-8";
             *from += n;
             for (; n > 0; n--) *to++ = *s++;
@@ -106,7 +106,7 @@ void hop__json_escape(hop_text *out, const char *s)
     const char *plain = s, *end = s + strlen(s); /* [plain, s) needs no change and is not yet added */
     hop_text_add(out, "\"");
     while (s < end) {
-        size_t n = utf8_length(s, (size_t)(end - s));
+        size_t n = hop__utf8_length(s, (size_t)(end - s));
         bool special = n == 0 || (unsigned char)*s < 0x20 || *s == '"' || *s == '\\';
         if (!special) {
             s += n;

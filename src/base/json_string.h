@@ -4,6 +4,9 @@
 
 #include <hopbound/base.h>
 
+/* Bytes of the character at s, of which `size` are there; 0: it is no UTF-8. */
+size_t hop__utf8_length(const char *s, size_t size);
+
 /* Undoes the escapes of [*from, close), where *close is the closing quote, into `to`, which has room for as
  * many bytes as there are, and returns the end of what it wrote; no NUL is added. On failure NULL: *from is
  * then the place and *why the reason. */

@@ -16,13 +16,6 @@ const char *hop_status_text(hop_status s)
     return "unknown status";
 }
 
-/* Texts reach users as one line, and they quote what files and arguments say: blank control characters. */
-static void one_line(char *s)
-{
-    for (; *s; s++)
-        if ((unsigned char)*s < 0x20 || *s == 0x7f) *s = ' ';
-}
-
 hop_status hop_fail(hop_error *err, hop_status s, const char *fmt, ...)
 {
     if (!err) return s;
@@ -31,7 +24,7 @@ hop_status hop_fail(hop_error *err, hop_status s, const char *fmt, ...)
     va_start(args, fmt);
     vsnprintf(err->text, sizeof err->text, fmt, args);
     va_end(args);
-    one_line(err->text);
+    hop_plain(err->text); /* one line, which quotes what files and arguments say */
     return s;
 }
 

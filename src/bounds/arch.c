@@ -5,14 +5,18 @@
 #include <hopbound/mixers.h>
 #include <hopbound/model.h>
 
+/* `all`: what the mixer's own state takes, which `bits` may fall short of. */
 static hop_status state_bits(const hop_mixer_ops *ops, const hop_mixer_config *c, const hop_arch_options *o,
-                             int64_t *bits, hop_error *err)
+                             int64_t *bits, int64_t *all, hop_error *err)
 {
-    int64_t seen = ops->kind == HOP_MIXER_WINDOW ? c->option[HOP_OPTION_window] - 1 : 1;
-    *bits = o->state_bits;
-    if (o->declared && __builtin_mul_overflow(hop_mixer_state_floats(ops, c, seen), o->number_bits, bits))
-        return hop_fail(err, HOP_ERANGE, "%s: a state of more than 2^63 bits", ops->name);
-    return HOP_OK;
+    bool window = ops->kind == HOP_MIXER_WINDOW; /* its rows are its state, whatever is said of states */
+    int64_t seen = window ? c->option[HOP_OPTION_window] - 1 : 1;
+    bool counted = !__builtin_mul_overflow(hop_mixer_state_floats(ops, c, seen), o->number_bits, all);
+    if (!counted) *all = INT64_MAX;
+    *bits = o->declared || window ? *all : o->state_bits;
+    return counted || *bits < *all
+               ? HOP_OK
+               : hop_fail(err, HOP_ERANGE, "%s: a state of more than 2^63 bits", ops->name);
 }
 
 /* Numbers that a token hands on, of those that the state keeps: a channel each, or a head's values. */
@@ -55,10 +59,12 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
         out->convolved = (m.option[HOP_OPTION_conv] > 0 || ops->pairs) && m.option[HOP_OPTION_inner] <= 0;
         out->head_bits = (value > 0 ? value : m.head_dim) / (window ? 1 : 2);
         out->convolved = out->convolved || window; /* one head's values are what is counted */
-        s = state_bits(ops, &m, o, &out->state_bits, err);
+        int64_t all;
+        s = state_bits(ops, &m, o, &out->state_bits, &all, err);
         if (ops->maps && out->state_bits)
             out->rows = m.head_dim, out->row_numbers = m.option[HOP_OPTION_value_dim];
-        if (ops->table && out->state_bits) see_table(out, ops->table(&m));
+        /* Rows lie across all heads, also those that share keys: a part of the state holds none for sure. */
+        if (ops->table && out->state_bits && out->state_bits >= all) see_table(out, ops->table(&m));
         out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
     } else {
         out->block = m.option[HOP_OPTION_block];

@@ -30,6 +30,7 @@ hop__need hop__need_of(int hops, hop__bits bits)
                        .bits = significant + 8,
                        .state = bits.first,
                        .head = bits.first,
+                       .state_p = significant + 8,
                        .width = hops + 2 + bits.stream};
 }
 
@@ -43,6 +44,7 @@ hop__need hop__need_of_registers(int hops, hop__bits bits)
                        .bits = FLOAT_BITS,
                        .state = bits.first,
                        .head = bits.first,
+                       .state_p = FLOAT_BITS,
                        .width = hops + 3 + bits.stream - bits.code + bits.registers};
 }
 
@@ -68,6 +70,12 @@ static int64_t bits_of(const hop_arch_layer *l)
     return is_full(l) ? l->number_bits : 0;
 }
 
+static int64_t state_p_of(const hop_arch_layer *l)
+{
+    bool linear = l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_BOTH;
+    return linear && l->state_bits > 0 ? l->number_bits : 0;
+}
+
 /* Numbers that a linear layer takes from one token to the next: no more than its state holds, and no more
  * than a token writes, where that is known. */
 static int64_t carried(const hop_arch_layer *l)
@@ -86,7 +94,7 @@ static bool linear_serves(const hop_arch_layer *l, const hop__need *need)
 {
     bool carries = (l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_BOTH) && l->state_bits > 0;
     if (l->convolved && l->head_bits < need->head) return false;
-    return carries && !l->forgets && carried(l) >= need->state;
+    return carries && !l->forgets && carried(l) >= need->state && l->number_bits >= need->state_p;
 }
 
 /* ---- counting ------------------------------------------------------------------------------------ */
@@ -153,6 +161,7 @@ static const struct demand {
     {"value dimension", "", offsetof(hop__need, value), value_of},
     {"p", "", offsetof(hop__need, bits), bits_of},
     {"a linear state of", " numbers", offsetof(hop__need, state), carried},
+    {"p in a linear state", "", offsetof(hop__need, state_p), state_p_of},
     {"residual width", "", offsetof(hop__need, width), NULL},
 };
 #define DEMANDS ((int)(sizeof demands / sizeof *demands))

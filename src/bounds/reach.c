@@ -40,13 +40,16 @@ static bool has_tables(const hop_arch *a)
     return false;
 }
 
-/* Why nothing is possible whatever the widths. */
-static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64_t n)
+/* Why nothing is possible whatever the widths; P10 was asked at a length and at the widths that there are. */
+static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64_t n, bool widths)
 {
     hop__shape shape;
     hop__shape_init(&shape, a);
     if (r->fit == 0)
         hop_text_printf(out, "no task fits %lld token%s: one hop takes 4", (long long)n, n > 1 ? "s" : "");
+    else if (shape.full == 0 && has_tables(a) && !(widths && n))
+        hop_text_add(out, "by P1 no hop: it takes a full layer; by P10 as many as the states hold tables for, "
+                          "which depends on widths and length");
     else if (shape.full == 0 && has_tables(a))
         hop_text_add(out,
                      "no hop is proved possible: P1 takes a full layer, and P10 states that hold the table "
@@ -64,7 +67,7 @@ static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64
 }
 
 /* What `able` hops take, by which way, and what keeps more from being possible. */
-static void say_able(hop_reach *r, const hop_arch *a, int64_t n, bool linear)
+static void say_able(hop_reach *r, const hop_arch *a, int64_t n, bool linear, bool widths)
 {
     hop_text t = {0};
     int next = r->able + 1;
@@ -72,7 +75,7 @@ static void say_able(hop_reach *r, const hop_arch *a, int64_t n, bool linear)
     bool ignored;
     hop__p1_able(a, r->able, bits_at(r->able, n), &need, &ignored);
     if (r->able_by_layers == 0) {
-        say_none(&t, a, r, n);
+        say_none(&t, a, r, n, widths);
     } else if (r->able == 0) {
         hop_text_add(&t, "no hop is proved possible: one is short of ");
         hop__say_shortage(&t, a, 1, &more);
@@ -132,7 +135,7 @@ void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
     }
     if (!able || !widths) need = need_at(able ? (int)able : r->able_by_layers, n);
     r->needs_dim = need.key, r->needs_bits = need.bits, r->needs_width = need.width;
-    say_able(r, a, n, linear);
+    say_able(r, a, n, linear, widths);
 }
 
 /* ---- what is impossible ------------------------------------------------------------------------ */

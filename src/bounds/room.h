@@ -22,7 +22,6 @@ typedef struct hop__shape {
     fmpz largest;                /* of the linear layers' S */
     fmpz reply;                  /* M = H(d+2)p, the largest of the full layers */
     fmpz width;                  /* Hdp, the largest */
-    fmpz one_function;           /* H(d+1)p, the largest */
     int64_t heads, dim, bits;    /* the largest of each, at least 1; dim of full layers */
 } hop__shape;
 
@@ -84,10 +83,10 @@ void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
 /* ---- the theorems ---------------------------------------------------------------------------- */
 
 #define HOP__THEOREM_LIST(X)                                                                                 \
-    X(t1, "T1", true, "L full layers fail at L hops when Hdp <= n^(2^(-4L))")                                \
+    X(t1, "T1", true, "L full layers fail at L hops when Hdp <= n^(2^(-4L)) and L <= O~(log log n)")         \
     X(t2, "T2", true, "L-1 full layers and up to 2^(3L^2) linear ones a gap fail when Hdp <= n^(2^(-4L-2))") \
     X(t5, "T5", true, "one (B,k)-sparse layer needs Hdp of order B log n for 2-Sum")                         \
-    X(t6, "T6", true, "one full layer cannot compose two functions on D values when D log2 D > H(d+1)p")     \
+    X(t6, "T6", true, "one full layer cannot compose two functions on D values when D log2 D > H(d+2)p")     \
     X(p1, "P1", false, "L+1 full layers, or L and a linear one before the first or second, do L hops")       \
     X(p2, "P2", false, "linear layers alone need N log2 N state bits in total, N = N_{L-1}")                 \
     X(p3, "P3", false, "linear layers alone: accuracy at most 1 - D, R(D) = Q/N")                            \
@@ -162,6 +161,7 @@ typedef struct hop__need {
     int64_t bits;       /* full layers: p */
     int64_t state;      /* a linear layer: numbers that its state keeps, and that a token hands on */
     int64_t head;       /* .. and bits that one of its heads hands on, where that is known */
+    int64_t state_p;    /* .. and its p */
     int64_t width;      /* of the residual stream */
 } hop__need;
 

@@ -23,13 +23,13 @@ static int64_t larger(int64_t a, int64_t b)
 
 static void add_full(hop__shape *s, const hop_arch_layer *l, int64_t times)
 {
+    int64_t dim = larger(l->dim, l->reply_dim);
     s->full += times;
     s->heads = larger(s->heads, l->heads);
-    s->dim = larger(s->dim, l->dim);
+    s->dim = larger(s->dim, dim);
     s->bits = larger(s->bits, l->number_bits);
-    keep_largest(&s->reply, l->heads, l->dim + 2, l->number_bits);
-    keep_largest(&s->one_function, l->heads, l->dim + 1, l->number_bits);
-    keep_largest(&s->width, l->heads, l->dim, l->number_bits);
+    keep_largest(&s->reply, l->heads, dim + 2, l->number_bits);
+    keep_largest(&s->width, l->heads, dim, l->number_bits);
 }
 
 static void add_linear(hop__shape *s, const hop_arch_layer *l, int64_t times)
@@ -80,5 +80,4 @@ void hop__shape_clear(hop__shape *s)
     fmpz_clear(&s->largest);
     fmpz_clear(&s->reply);
     fmpz_clear(&s->width);
-    fmpz_clear(&s->one_function);
 }

@@ -1,6 +1,8 @@
 /* T6: one full layer cannot compose two functions on a domain of D values when D·log2 D > H(d+1)p [PNP24,
- * Theorem 1]. Two of our hops with w fixed are such a composition, on the domain [m]; and L >= 2 hops contain
- * two, since the later functions, which come first in the prompt, may hand on what they get. */
+ * Theorem 1]. No running maximum is among the d+1 numbers there; a partial softmax as it is computed has one,
+ * so that what a token learns is M = H(d+2)p bits, and that is what is compared. Two of our hops with w fixed
+ * are such a composition, on the domain [m]; and L >= 2 hops contain two, since the later functions, which
+ * come first in the prompt, may hand on what they get. */
 #include "room.h"
 
 void hop__t6(hop__case *c, hop_bound *b)
@@ -13,11 +15,11 @@ void hop__t6(hop__case *c, hop_bound *b)
     if (!b->applies) return;
     fmpz_t domain;
     fmpz_init(domain);
-    hop__least_table(domain, &s->one_function);
-    b->needs = c->by_sizes ? hop__say(c, "H(d+1)p >= m log2 m, m = %s", hop__say_integer(c, &c->sizes[0]))
-                           : "H(d+1)p >= D log2 D bits";
-    b->has = hop__say(c, "H(d+1)p = %s bits", hop__say_integer(c, &s->one_function));
+    hop__least_table(domain, &s->reply);
+    b->needs = c->by_sizes ? hop__say(c, "M >= m log2 m, m = %s", hop__say_integer(c, &c->sizes[0]))
+                           : "M >= D log2 D bits";
+    b->has = hop__say(c, "M = H(d+2)p = %s bits", hop__say_integer(c, &s->reply));
     hop__speak_at(c, b, domain, 1);
-    if (c->by_sizes) hop__speak_here(c, b, hop__table_exceeds(&c->sizes[0], &s->one_function));
+    if (c->by_sizes) hop__speak_here(c, b, hop__table_exceeds(&c->sizes[0], &s->reply));
     fmpz_clear(domain);
 }

@@ -38,8 +38,7 @@ static bool settle(hop_check *c, bool valid, bool rounding, const char *fmt, ...
     va_start(args, fmt);
     vsnprintf(c->why, sizeof c->why, fmt, args);
     va_end(args);
-    for (char *p = c->why; *p; p++)
-        if ((unsigned char)*p < 32 || *p == 127) *p = ' ';
+    hop_plain(c->why);
     c->valid = valid, c->rounding = rounding;
     return false;
 }
@@ -386,6 +385,6 @@ hop_status hop_check_witness(hop_check *out, const char *path, const char *dir, 
     hop_status s = hop_file_read(&f, path, MOST_BYTES, err);
     if (s != HOP_OK) return s;
     s = check_bytes(out, &f, dir, o ? o : &none, err);
-    hop_file_unmap(&f);
+    hop_file_free(&f);
     return s;
 }

@@ -354,10 +354,11 @@ hop_status hop__drat_judge(hop_check *out, FILE *formula, FILE *proof, const hop
 hop_status hop_check_drat(hop_check *out, const char *proof, const char *formula, const hop_check_options *o,
                           hop_error *err)
 {
-    FILE *cnf = fopen(formula, "r"), *drat = cnf ? fopen(proof, "r") : NULL;
+    void *cnf = NULL, *drat = NULL;
     *out = (hop_check){.margin = NAN, .spread = NAN, .kind = "drat", .why = "not checked"};
-    hop_status s = cnf && drat ? hop__drat_judge(out, cnf, drat, o ? o->progress : NULL, err)
-                               : hop_fail(err, HOP_EIO, "%.200s: cannot be read", cnf ? proof : formula);
+    hop_status s = hop_stream_open(&cnf, formula, err);
+    if (s == HOP_OK) s = hop_stream_open(&drat, proof, err);
+    if (s == HOP_OK) s = hop__drat_judge(out, cnf, drat, o ? o->progress : NULL, err);
     if (cnf) fclose(cnf);
     if (drat) fclose(drat);
     return s;

@@ -97,11 +97,11 @@ static hop_status read_file(hop_truth *n, const char *dir, const char *name, hop
     char path[4096];
     hop_file f = {0};
     hop_status s = hop_path_join(path, sizeof path, dir, name, err);
-    if (s == HOP_OK) s = hop_file_map(&f, path, err);
+    if (s == HOP_OK) s = hop_file_load(&f, path, SIZE_MAX, err);
     if (s != HOP_OK) return s;
     hop_hash_add(hash, f.data, f.size);
     s = read_bytes(n, &f, err);
-    hop_file_unmap(&f);
+    hop_file_free(&f);
     return s == HOP_OK ? s : hop_fail_in(err, s, name);
 }
 
@@ -138,9 +138,7 @@ hop_status hop__tensors_read(hop_truth *n, const char *dir, hop_error *err)
     hop_hash_init(&hash);
     hop_status s = hop_path_join(path, sizeof path, dir, "model.safetensors", err);
     if (s != HOP_OK) return s;
-    FILE *whole = fopen(path, "rb");
-    if (whole) {
-        fclose(whole);
+    if (hop_is_there(path)) {
         s = read_file(n, dir, "model.safetensors", &hash, err);
     } else {
         hop_json_doc index = {0};
@@ -166,13 +164,13 @@ static hop_status open_network(hop_truth *n, const char *dir, hop_error *err)
     hop_file f = {0};
     hop_hash hash;
     hop_status s = hop_path_join(path, sizeof path, dir, "config.json", err);
-    if (s == HOP_OK) s = hop_file_map(&f, path, err);
+    if (s == HOP_OK) s = hop_file_load(&f, path, SIZE_MAX, err);
     if (s != HOP_OK) return s;
     hop_hash_init(&hash);
     hop_hash_add(&hash, f.data, f.size);
     n->config_hash = hop_hash_end(&hash);
     s = hop_json_parse(&n->config, (const char *)f.data, f.size, err);
-    hop_file_unmap(&f);
+    hop_file_free(&f);
     if (s == HOP_OK) s = hop__config_read(n, err);
     if (s != HOP_OK) return hop_fail_in(err, s, "config.json");
     return hop__tensors_read(n, dir, err);

@@ -2,47 +2,8 @@
 #include <hopbound/eval.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#define WAIT_SECONDS 2
-
-/* Waits until somebody writes to a pipe, or has written; `first` receives a byte that had to be taken, or
- * EOF. A writer may then be as slow as it likes. */
-static bool await_writer(int fd, int *first)
-{
-    struct pollfd ready = {.fd = fd, .events = POLLIN};
-    double until = hop_now() + WAIT_SECONDS;
-    *first = EOF;
-    do {
-        unsigned char byte;
-        if (poll(&ready, 1, 20) > 0) return true;
-        ssize_t got = read(fd, &byte, 1); /* 0: no writer; EAGAIN: one that is silent as yet */
-        if (got > 0) *first = byte;
-        if (got > 0 || (got < 0 && errno == EAGAIN)) return true;
-    } while (hop_now() < until);
-    return false;
-}
-
-/* Opening a pipe that nobody writes to would wait for a writer, and a device may have no end. */
-static hop_status open_file(hop_jsonl *j, int fd, hop_error *err)
-{
-    struct stat st;
-    int first = EOF, flags = fcntl(fd, F_GETFL);
-    if (fstat(fd, &st) != 0) return hop_fail(err, HOP_EIO, "%s: %s", j->name, strerror(errno));
-    if (S_ISDIR(st.st_mode)) return hop_fail(err, HOP_EIO, "%s: is a directory", j->name);
-    if (!S_ISREG(st.st_mode) && !S_ISFIFO(st.st_mode))
-        return hop_fail(err, HOP_EIO, "%s: neither a file nor a pipe; - is standard input", j->name);
-    if (S_ISFIFO(st.st_mode) && !await_writer(fd, &first))
-        return hop_fail(err, HOP_EIO, "%s: a pipe that nobody writes to", j->name);
-    bool ok = fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) == 0 && (j->file = fdopen(fd, "rb"));
-    if (ok && first != EOF) ungetc(first, j->file);
-    return ok ? HOP_OK : hop_fail(err, HOP_EIO, "%s: %s", j->name, strerror(errno));
-}
 
 hop_status hop_jsonl_open(hop_jsonl *j, const char *path, hop_error *err)
 {
@@ -51,10 +12,9 @@ hop_status hop_jsonl_open(hop_jsonl *j, const char *path, hop_error *err)
         *j = (hop_jsonl){.file = stdin, .name = "standard input"};
         return HOP_OK;
     }
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-    if (fd < 0) return hop_fail(err, HOP_EIO, "%s: %s", path, strerror(errno));
-    hop_status s = open_file(j, fd, err);
-    if (s != HOP_OK) close(fd);
+    void *file;
+    hop_status s = hop_stream_open(&file, path, err);
+    j->file = file;
     return s;
 }
 

@@ -81,11 +81,32 @@ static void latent(hop__hf *r, latent_sizes assumed)
     int64_t rotary = size_or_none(r, "qk_rope_head_dim", assumed.rotary);
     int64_t plain = size_or_none(r, "qk_nope_head_dim", assumed.plain);
     if (rotary + plain < 1) hop__hf_fail(r, HOP_EDOMAIN, "qk_nope_head_dim: keys without a number");
-    r->plan->attention = (hop_hf_attention){.kind = "mla",
-                                            .heads = hop__hf_heads(r),
-                                            .qk_dim = plain + rotary,
-                                            .v_dim = hop__hf_size(r, "v_head_dim", assumed.value),
-                                            .cache_elems = rank + rotary};
+    hop_hf_attention *a = &r->plan->attention;
+    *a = (hop_hf_attention){.kind = "mla",
+                            .heads = hop__hf_heads(r),
+                            .qk_dim = plain + rotary,
+                            .v_dim = hop__hf_size(r, "v_head_dim", assumed.value),
+                            .cache_elems = rank + rotary};
+    if (rank <= a->v_dim) return;
+    a->reply_dim = rank; /* a kernel may sum latent vectors up and take values from the sum */
+    hop__hf_assume(r, "M counts %lld numbers a head (kv_lora_rank: absorbed form; values: %lld)",
+                   (long long)rank, (long long)a->v_dim);
+}
+
+/* Differential attention: every softmax weighs the values of two heads side by side. */
+void hop__hf_widen_replies(hop__hf *r)
+{
+    static const char *const words[] = {"diff_att", "differential", "lambda_std"};
+    bool differs = hop__hf_named(r->family->names, "phi4flash");
+    for (const hop_json *v = r->text->child; v; v = v->next)
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+            differs = differs || (strstr(v->key, words[i]) && v->type != HOP_JSON_NULL &&
+                                  !(v->type == HOP_JSON_BOOL && !v->boolean));
+    if (!differs || !r->plan->attention.kind[0]) return;
+    r->plan->attention.reply_dim = 2 * r->plan->attention.v_dim;
+    if (r->plan->sliding.kind[0]) r->plan->sliding.reply_dim = 2 * r->plan->sliding.v_dim;
+    hop__hf_assume(r, "M counts %lld numbers a head (differential attention: values of two heads)",
+                   (long long)r->plan->attention.reply_dim);
 }
 
 static void grouped_by_keys(hop__hf *r)
@@ -187,6 +208,23 @@ void hop__hf_attention_mimo(hop__hf *r)
     grouped(r, s, heads, kv, hop__hf_size(r, "swa_head_dim|" OTHER "head_dim", a->qk_dim));
     with_value_dim(r, s, hop__hf_size(r, "swa_v_head_dim", a->v_dim));
 #undef OTHER
+}
+
+/* Keys and values pass short convolutions before attention; its output, and that of the MLP, pass others
+ * after it. */
+static void convolve(hop__hf *r, hop_hf_attention *a, int64_t taps)
+{
+    a->conv_before = hop__hf_mul(r, 2 * hop__hf_mul(r, a->kv_heads, a->qk_dim), taps - 1);
+    a->conv_after = hop__hf_mul(r, 2 * hop__hf_hidden(r), taps - 1);
+}
+
+void hop__hf_attention_inkling(hop__hf *r)
+{
+    int64_t taps = hop__hf_size(r, "conv_kernel_size|sconv_kernel_size", 0);
+    hop__hf_attention_mimo(r);
+    convolve(r, &r->plan->attention, taps);
+    convolve(r, &r->plan->sliding, taps);
+    strcpy(r->plan->remark, "short convolutions of keys, values and outputs around every layer's attention");
 }
 
 /* Global layers have wider heads, and fewer key heads where keys serve as values. */

@@ -23,6 +23,7 @@ static const hop__hf_family families[] = {
     {" qwen3_next ",                             P(periodic), L(gdn), NULL, {48, 2048, 16, 2, 256, 0}, {"full_attention_interval", 4, "LF", LAST}},
     {" qwen3_5 qwen3_5_text ",                   P(periodic), L(gdn), NULL, {32, 4096, 16, 4, 256, 0}, {"full_attention_interval", 4, "LF", LAST}},
     {" qwen3_5_moe qwen3_5_moe_text ",           P(periodic), L(gdn), NULL, {40, 2048, 16, 2, 256, 0}, {"full_attention_interval", 4, "LF", LAST}},
+    {" qwen4_exp qwen4_exp_text ",               P(needs_list), L(gdn), NULL, {0, 0, 0, MUST, MUST, 0}, {0}},
     {" olmo_hybrid ",                            P(olmo_hybrid), L(olmo_hybrid), NULL, {32, 3840, 30, 0, 0, 0}, {0}},
     {" kimi_linear kimi_k3 kimi_k3_text ",       P(kimi), L(kda), A(latent), {27, 2304, 32, 0, 0, 0}, {NULL, 4, "LF", LAST}},
     {" bailing_hybrid bailing_moe_linear bailing_moe_linear_v2 bailing_moe_v2_5 bailing_moe_v3 ",
@@ -89,6 +90,7 @@ static const hop__hf_family families[] = {
     {" dots1 ",                                  P(windows_above_always), NULL, NULL, {62, 4608, 32, 32, 0, 4096}, WINDOWS(62)},
     {" qwen2_moe ",                              P(windows_below), NULL, NULL, {24, 2048, 16, 16, 0, 4096}, WINDOWS(28)},
     {" mimo_v2 mimo_v2_flash ",                  P(needs_list), NULL, A(mimo), {0, 4096, 64, 4, 192, 128}, {0}},
+    {" inkling_text ",                           P(needs_list), NULL, A(inkling), {0, 0, 0, MUST, MUST, 0}, {0}},
     {" step3p5 ",                                P(needs_list), NULL, A(mimo), {45, 4096, 64, 8, 128, 0}, {0}},
     /* windows in all layers or in none */
     {" qwen3_moe ",                              P(windows_if_used), NULL, NULL, {24, 2048, 32, 4, 0, 4096}, {0}},

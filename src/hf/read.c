@@ -98,13 +98,24 @@ static int64_t layer_count(hop__hf *r)
 
 /* ---- what follows from the letters --------------------------------------------------------- */
 
+/* A "hybrid" layer of these has no recurrence beside its attention. */
+static void attend_only(hop_hf_plan *p)
+{
+    for (int64_t i = 0; i < p->count; i++) {
+        char *letter = &p->layers[i].letter;
+        *letter = *letter == 'H' ? 'F' : *letter == 'h' ? 'S' : *letter;
+    }
+}
+
 /* Rules of some families that hold whatever the lists say. */
 static void overrule(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
     bool local = hop__hf_named(r->family->names, "recurrent_gemma");
-    p->index_topk = hop__hf_range(r, "index_topk", 1, INT64_MAX / 2, p->index_topk);
+    p->index_topk = hop__hf_range(r, "index_topk|indexer_budget", 1, INT64_MAX / 2, p->index_topk);
     bool picks = p->index_topk && r->family->attention != hop__hf_attention_deepseek_v4;
+    if (r->family->attention == hop__hf_attention_inkling) attend_only(p);
+    if (picks && hop__hf_any(p, "HC")) hop__hf_unknown_rule(r, "index_topk");
     for (int64_t i = 0; i < p->count; i++) {
         if (p->layers[i].letter != 'F' || !(local || picks)) continue;
         p->layers[i].letter = 'S';
@@ -238,6 +249,17 @@ static void read_context(hop__hf *r)
     if (p->context_assumed) hop__hf_assume(r, "max_position_embeddings = %lld", (long long)p->context);
 }
 
+/* Embeddings may have more rows than there are words; none of them is out of reach. */
+static void read_vocabulary(hop__hf *r)
+{
+    const int64_t most = (int64_t)1 << 40;
+    int64_t words = hop__hf_range(r, "vocab_size|n_vocab", 1, most, 0);
+    int64_t padded = hop__hf_range(r, "padded_vocab_size", 1, most, 0);
+    int64_t unit = hop__hf_range(r, "pad_vocab_size_multiple", 1, most, 1);
+    words = (words + unit - 1) / unit * unit;
+    r->plan->vocabulary = words > padded ? words : padded;
+}
+
 /* ---- the whole ----------------------------------------------------------------------------- */
 
 static void make_plan(hop__hf *r)
@@ -251,11 +273,13 @@ static void make_plan(hop__hf *r)
     if (hop__hf_any(p, "LHh")) (r->family->linear ? r->family->linear : hop__hf_linear_by_keys)(r);
     if (hop__hf_any(p, "FSHhC")) (r->family->attention ? r->family->attention : hop__hf_attention_usual)(r);
     if (!hop__hf_any(p, "Sh")) p->sliding = (hop_hf_attention){0};
+    hop__hf_widen_replies(r);
     p->sparse_block = hop__hf_range(r, "sparse_attention_config.sparse_block_size", 1, HOP__HF_MAX_SIZE, 0);
     p->hidden = hop__hf_hidden_if_known(r);
     share_caches(r);
     read_dtypes(r);
     read_context(r);
+    read_vocabulary(r);
     if (r->family == &unknown_family || r->family == &kimi_family) refuse_foreign_class(r);
 }
 
@@ -327,7 +351,7 @@ hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err)
     if (s == HOP_OK) s = hop_file_read(&file, path, HOP_HF_MAX_BYTES, err);
     if (s != HOP_OK) return s;
     s = hop_json_parse(doc, (const char *)file.data, file.size, err);
-    hop_file_unmap(&file);
+    hop_file_free(&file);
     return s == HOP_OK ? s : hop_fail_in(err, s, path);
 }
 

@@ -187,7 +187,10 @@ void hop__hf_unknown_rule(hop__hf *r, const char *key)
 /* Keys that a family's rule needs not look at, whatever they say. */
 static const struct {
     const char *family, *key;
-} explained[] = {{"phi3small", "blocksparse_"}, {"llama4_text", "attention_chunk_size"}};
+} explained[] = {{"phi3small", "blocksparse_"},
+                 {"llama4_text", "attention_chunk_size"},
+                 {"minimax_m3", "index_"},                      /* of the layers that are listed as sparse */
+                 {"qwen4_exp", "full_attention_interval"}}; /* what the list says, too */
 
 /* A rule has used the key, or a member of it. */
 static bool was_read(const hop__hf *r, const char *key)
@@ -273,6 +276,50 @@ static bool loops(const hop_json *v)
     return false;
 }
 
+/* ---- layers that are called full and look at chosen tokens --------------------------------------- */
+
+static bool holds_one_of(const char *key, const char *const *words)
+{
+    for (size_t i = 0; words[i]; i++)
+        if (strstr(key, words[i])) return true;
+    return false;
+}
+
+/* Does the key speak of an index over tokens, of picking or of compressing them? Routers of experts pick,
+ * too; a bare top_k is about sampling, and compression_config about weights. */
+static bool picks_tokens(const char *key)
+{
+    static const char *const experts[] = {"moe",  "router", "expert", "route", "gate", "norm_top", "topk_group",
+                                          "topk_method", NULL};
+    static const char *const attention[] = {"att", "index", "kv", "block", "token", "sparse", NULL};
+    if (strncmp(key, "index", 5) == 0 || strstr(key, "indexer")) return true;
+    if (strstr(key, "compress")) return strcmp(key, "compression_config") != 0;
+    if (strstr(key, "topk")) return !holds_one_of(key, experts);
+    return strstr(key, "top_k") && holds_one_of(key, attention) && !holds_one_of(key, experts);
+}
+
+/* 0, or to compress by 1. */
+static bool is_nothing(const hop_json *v)
+{
+    int64_t number;
+    bool empty = (v->type == HOP_JSON_ARRAY || v->type == HOP_JSON_OBJECT) && v->count == 0;
+    return is_off(v) || empty || hop_json_int(v, 0, strstr(v->key, "compress") != NULL, &number);
+}
+
+/* The first such key that no rule has used, also among attention's own settings; NULL: none. */
+static const char *unread_pick(const hop__hf *r, const hop_json *part, int depth)
+{
+    for (const hop_json *v = part->child; v; v = v->next) {
+        if (is_nothing(v) || was_read(r, v->key)) continue;
+        if (picks_tokens(v->key)) return v->key;
+        const char *inside = v->type == HOP_JSON_OBJECT && depth == 0 && strstr(v->key, "att")
+                                 ? unread_pick(r, v, depth + 1)
+                                 : NULL;
+        if (inside) return inside;
+    }
+    return NULL;
+}
+
 /* The worst errors: to call a layer with a window full, and to overlook the full ones. */
 static void refuse_contradictions(hop__hf *r, bool listed)
 {
@@ -294,5 +341,8 @@ void hop__hf_refuse_unread(hop__hf *r)
                            (!listed && begins_with_one_of(LOCAL, v->key)) || loops(v);
             if (foreign && !is_off(v) && !was_read(r, v->key)) hop__hf_unknown_rule(r, v->key);
         }
+    const char *pick = hop__hf_any(r->plan, "FHC") ? unread_pick(r, r->text, 0) : NULL;
+    if (!pick && r->root != r->text && hop__hf_any(r->plan, "FHC")) pick = unread_pick(r, r->root, 1);
+    if (pick) hop__hf_unknown_rule(r, pick);
     refuse_contradictions(r, listed);
 }

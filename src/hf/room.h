@@ -114,6 +114,8 @@ void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t
 /* .. which can be read as a table by so many keys in each of these heads, if they are convolved; values:
  * numbers of a row. */
 void hop__hf_table(hop__hf *r, int64_t heads, int64_t keys, int64_t values);
+/* What a softmax sums up where that is more than a head's values, once those are known. */
+void hop__hf_widen_replies(hop__hf *r);
 /* a*b of sizes; a failure when absurd. */
 int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b);
 
@@ -122,7 +124,7 @@ int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b);
 /* clang-format off */
 #define HOP__HF_ATTENTION_LIST(X)                                                                             \
     X(usual) X(latent) X(latent_given) X(minicpm3) X(doubled) X(falcon) X(mpt) X(chatglm) X(mimo)  \
-    X(gemma4) X(deepseek_v4) X(fla) X(mamba_ssm)
+    X(gemma4) X(deepseek_v4) X(inkling) X(fla) X(mamba_ssm)
 #define HOP__HF_LINEAR_LIST(X)                                                                                \
     X(by_keys) X(gdn) X(olmo_hybrid) X(kda) X(bailing) X(lightning) X(mamba) X(jamba) X(mamba2) X(mamba_ssm)  \
     X(rg_lru) X(conv) X(xlstm) X(rwkv4) X(rwkv) X(rwkv7) X(expanded) X(fla_gdn) X(hgrn) X(hgrn2) X(gsa)

@@ -274,10 +274,7 @@ static hop_status load_weights(hop_model *m, const char *dir, char *loaded, hop_
     hop_status s = hop_path_join(path, sizeof path, dir, "model.safetensors", err);
     if (s == HOP_OK) s = hop_path_join(index, sizeof index, dir, "model.safetensors.index.json", err);
     if (s != HOP_OK) return s;
-    FILE *whole = fopen(path, "rb"), *parts = whole ? NULL : fopen(index, "rb");
-    if (whole) fclose(whole);
-    if (parts) fclose(parts);
-    if (!parts) return load_file(m, path, loaded, err);
+    if (hop_is_there(path) || !hop_is_there(index)) return load_file(m, path, loaded, err);
     hop_json_doc doc = {0};
     s = hop_json_load(&doc, index, err);
     if (s != HOP_OK) return s;

@@ -6,10 +6,13 @@
 #include <hopbound/model.h>
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define METADATA "__metadata__"
+#define METADATA      "__metadata__"
+#define MOST_STREAMED ((size_t)1 << 30)
+#define PIECE         65536 /* bytes that are converted at a time */
 
 static const struct {
     const char *name;
@@ -76,8 +79,7 @@ static hop_status read_shape(hop_tensor *t, const hop_json *v, hop_error *err)
     return HOP_OK;
 }
 
-static hop_status read_offsets(hop_tensor *t, const hop_json *v, const unsigned char *data, size_t size,
-                               hop_error *err)
+static hop_status read_offsets(hop_tensor *t, const hop_json *v, size_t size, hop_error *err)
 {
     const hop_json *begin = hop_json_at(v, 0), *end = hop_json_at(v, 1);
     if (!v || v->type != HOP_JSON_ARRAY) return refuse(t, "has no data_offsets", err);
@@ -94,18 +96,17 @@ static hop_status read_offsets(hop_tensor *t, const hop_json *v, const unsigned 
                         "tensor \"%.150s\": shape and dtype need %" PRId64
                         " bytes, data_offsets give %" PRId64,
                         t->name, tensor_bytes(t), to - from);
-    t->data = data + from;
+    t->offset = from;
     return HOP_OK;
 }
 
-static hop_status read_tensor(hop_tensor *t, const hop_json *entry, const unsigned char *data, size_t size,
-                              hop_error *err)
+static hop_status read_tensor(hop_tensor *t, const hop_json *entry, size_t size, hop_error *err)
 {
     t->name = entry->key;
     if (entry->type != HOP_JSON_OBJECT) return refuse(t, "its entry is not an object", err);
     hop_status s = read_dtype(t, hop_json_get(entry, "dtype"), err);
     if (s == HOP_OK) s = read_shape(t, hop_json_get(entry, "shape"), err);
-    if (s == HOP_OK) s = read_offsets(t, hop_json_get(entry, "data_offsets"), data, size, err);
+    if (s == HOP_OK) s = read_offsets(t, hop_json_get(entry, "data_offsets"), size, err);
     /* A key that we do not know might change what the bytes mean. */
     if (s == HOP_OK && entry->count != 3) s = refuse(t, "has more than dtype, shape and data_offsets", err);
     return s;
@@ -117,7 +118,7 @@ static hop_status read_tensor(hop_tensor *t, const hop_json *entry, const unsign
 static int by_offset(const void *a, const void *b)
 {
     const hop_tensor *x = a, *y = b;
-    if (x->data != y->data) return x->data < y->data ? -1 : 1;
+    if (x->offset != y->offset) return x->offset < y->offset ? -1 : 1;
     int64_t m = tensor_bytes(x), n = tensor_bytes(y);
     if (m != n) return m < n ? -1 : 1;
     return strcmp(x->name, y->name);
@@ -142,18 +143,17 @@ static const hop_tensor **name_index(const hop_safetensors *s)
 }
 
 /* Each tensor must begin where the one before ends, the first at 0 and the last at the end. */
-static hop_status check_cover(const hop_safetensors *s, const unsigned char *data, size_t size,
-                              hop_error *err)
+static hop_status check_cover(const hop_safetensors *s, size_t size, hop_error *err)
 {
-    const unsigned char *at = data;
+    int64_t at = 0;
     for (int64_t i = 0; i < s->count; i++) {
         const hop_tensor *t = &s->tensors[i];
-        if (t->data > at) return refuse(t, "a gap lies before it", err);
-        if (t->data < at)
+        if (t->offset > at) return refuse(t, "a gap lies before it", err);
+        if (t->offset < at)
             return hop_fail(err, HOP_EFORMAT, "tensor \"%.150s\": overlaps \"%.150s\"", t->name, t[-1].name);
         at += tensor_bytes(t);
     }
-    size_t rest = size - (size_t)(at - data);
+    size_t rest = size - (size_t)at;
     if (rest) return hop_fail(err, HOP_EFORMAT, "%zu bytes of data belong to no tensor", rest);
     return HOP_OK;
 }
@@ -167,7 +167,7 @@ static hop_status check_metadata(const hop_json *metadata, hop_error *err)
     return HOP_OK;
 }
 
-static hop_status read_tensors(hop_safetensors *s, const unsigned char *data, size_t size, hop_error *err)
+static hop_status read_tensors(hop_safetensors *s, size_t size, hop_error *err)
 {
     const hop_json *root = s->header.root;
     size_t bytes;
@@ -178,7 +178,7 @@ static hop_status read_tensors(hop_safetensors *s, const unsigned char *data, si
         bool metadata = strcmp(entry->key, METADATA) == 0;
         if (metadata) s->metadata = entry;
         hop_status status = metadata ? check_metadata(entry, err)
-                                     : read_tensor(&s->tensors[s->count], entry, data, size, err);
+                                     : read_tensor(&s->tensors[s->count], entry, size, err);
         if (status != HOP_OK) return status;
         s->count += !metadata;
     }
@@ -186,7 +186,7 @@ static hop_status read_tensors(hop_safetensors *s, const unsigned char *data, si
     const hop_tensor **index = name_index(s);
     for (int64_t i = 0; i < s->count; i++) index[i] = &s->tensors[i];
     qsort(index, (size_t)s->count, sizeof *index, by_name);
-    return check_cover(s, data, size, err);
+    return check_cover(s, size, err);
 }
 
 /* The header's text at `text`, of `length` bytes. JSON readers differ in what they skip at the start; ours
@@ -201,44 +201,92 @@ static hop_status read_header(hop_safetensors *s, const char *text, size_t lengt
     return status == HOP_OK ? status : hop_fail_in(err, status, "header");
 }
 
-hop_status hop_safetensors_parse(hop_safetensors *s, const unsigned char *data, size_t size, hop_error *err)
+static hop_status check_length(uint64_t length, size_t size, hop_error *err)
 {
-    *s = (hop_safetensors){0};
-    if (size < 8) return hop_fail(err, HOP_EFORMAT, "%zu bytes are too few for a safetensors file", size);
-    uint64_t length = little_endian(data, 8);
     if (length > HOP_SAFETENSORS_HEAD)
         return hop_fail(err, HOP_EFORMAT, "a header of %" PRIu64 " bytes is above the format's limit of %d",
                         length, HOP_SAFETENSORS_HEAD);
     if (length > size - 8)
         return hop_fail(err, HOP_EFORMAT, "the header should have %" PRIu64 " bytes, but %zu follow", length,
                         size - 8);
-    hop_status status = read_header(s, (const char *)data + 8, (size_t)length, err);
-    if (status == HOP_OK) status = read_tensors(s, data + 8 + length, size - 8 - (size_t)length, err);
+    return HOP_OK;
+}
+
+/* A file of `size` bytes, of which the first 8 and the header are at hand. */
+static hop_status read_parts(hop_safetensors *s, const char *header, size_t length, size_t size,
+                             hop_error *err)
+{
+    hop_status status = read_header(s, header, length, err);
+    return status == HOP_OK ? read_tensors(s, size - 8 - length, err) : status;
+}
+
+hop_status hop_safetensors_parse(hop_safetensors *s, const unsigned char *data, size_t size, hop_error *err)
+{
+    *s = (hop_safetensors){0};
+    if (size < 8) return hop_fail(err, HOP_EFORMAT, "%zu bytes are too few for a safetensors file", size);
+    uint64_t length = little_endian(data, 8);
+    hop_status status = check_length(length, size, err);
+    if (status == HOP_OK) status = read_parts(s, (const char *)data + 8, (size_t)length, size, err);
+    for (int64_t i = 0; status == HOP_OK && i < s->count; i++)
+        s->tensors[i].data = data + 8 + length + s->tensors[i].offset;
     if (status != HOP_OK) hop_safetensors_close(s);
+    return status;
+}
+
+/* The header of an open file; its tensors stay where they are. */
+static hop_status read_file(hop_safetensors *s, hop_error *err)
+{
+    unsigned char start[8] = {0};
+    size_t size = (size_t)s->file.size;
+    if (size < 8) return hop_fail(err, HOP_EFORMAT, "%zu bytes are too few for a safetensors file", size);
+    hop_status status = hop_input_read(&s->file, start, 8, 0, err);
+    uint64_t length = little_endian(start, 8);
+    if (status == HOP_OK) status = check_length(length, size, err);
+    if (status != HOP_OK) return status;
+    char *header = hop_alloc_raw((size_t)length);
+    if (!header) return hop_fail(err, HOP_ENOMEM, "out of memory for the header");
+    status = hop_input_read(&s->file, header, (size_t)length, 8, err);
+    if (status == HOP_OK) status = read_parts(s, header, (size_t)length, size, err);
+    hop_free(header);
+    for (int64_t i = 0; status == HOP_OK && i < s->count; i++) {
+        s->tensors[i].file = s->file;
+        s->tensors[i].at = 8 + (int64_t)length + s->tensors[i].offset;
+    }
     return status;
 }
 
 hop_status hop_safetensors_open(hop_safetensors *s, const char *path, hop_error *err)
 {
-    hop_file file = {0};
     *s = (hop_safetensors){0};
-    hop_status status = hop_file_map(&file, path, err);
+    hop_status status = hop_input_open(&s->file, path, err);
     if (status != HOP_OK) return status;
-    status = hop_safetensors_parse(s, file.data, file.size, err);
-    if (status == HOP_OK) {
-        s->file = file;
-    } else {
-        hop_file_unmap(&file);
-        hop_fail_in(err, status, path);
-    }
-    return status;
+    status = read_file(s, err);
+    if (status == HOP_OK) return HOP_OK;
+    hop_safetensors_close(s);
+    return hop_fail_in(err, status, path);
+}
+
+hop_status hop_safetensors_read(hop_safetensors *s, const char *path, hop_error *err)
+{
+    hop_file bytes;
+    if (!hop_is_pipe(path)) return hop_safetensors_open(s, path, err);
+    *s = (hop_safetensors){0};
+    hop_status status = hop_file_read(&bytes, path, MOST_STREAMED, err);
+    if (status != HOP_OK) return status;
+    status = hop_safetensors_parse(s, bytes.data, bytes.size, err);
+    if (status == HOP_OK)
+        s->bytes = bytes;
+    else
+        hop_file_free(&bytes);
+    return status == HOP_OK ? status : hop_fail_in(err, status, path);
 }
 
 void hop_safetensors_close(hop_safetensors *s)
 {
     hop_free(s->tensors);
     hop_json_free(&s->header);
-    if (s->file.data) hop_file_unmap(&s->file);
+    hop_input_close(&s->file);
+    hop_file_free(&s->bytes);
     *s = (hop_safetensors){0};
 }
 
@@ -304,19 +352,48 @@ static inline float element_float(hop_dtype dtype, const unsigned char *p)
     return 0;
 }
 
+static bool host_is_little(void)
+{
+    const uint16_t one = 1;
+    return *(const unsigned char *)&one == 1;
+}
+
+static void convert(float *out, const unsigned char *data, int64_t elements, hop_dtype dtype)
+{
+    for (int64_t i = 0; i < elements; i++) out[i] = element_float(dtype, data + i * dtypes[dtype].bytes);
+}
+
+/* From the file: what nearly every one holds goes straight to where it belongs, anything else in pieces. */
+static hop_status read_floats(const hop_tensor *t, float *out, hop_error *err)
+{
+    unsigned char piece[PIECE];
+    const int bytes = dtypes[t->dtype].bytes;
+    if (t->dtype == HOP_DTYPE_F32) {
+        hop_status s = hop_input_read(&t->file, out, (size_t)tensor_bytes(t), t->at, err);
+        if (s == HOP_OK && !host_is_little()) convert(out, (const unsigned char *)out, t->elements, t->dtype);
+        return s;
+    }
+    hop_status s = HOP_OK;
+    for (int64_t i = 0, n; s == HOP_OK && i < t->elements; i += n) {
+        n = t->elements - i < PIECE / bytes ? t->elements - i : PIECE / bytes;
+        s = hop_input_read(&t->file, piece, (size_t)(n * bytes), t->at + i * bytes, err);
+        if (s == HOP_OK) convert(out + i, piece, n, t->dtype);
+    }
+    return s;
+}
+
 hop_status hop_tensor_floats(const hop_tensor *t, float *out, hop_error *err)
 {
     hop_dtype dtype = t->dtype;
     if (dtype == HOP_DTYPE_BOOL || dtype == HOP_DTYPE_F8_E5M2 || dtype == HOP_DTYPE_F8_E4M3)
         return hop_fail(err, HOP_EFORMAT, "tensor \"%.150s\": dtype %s does not convert to float32", t->name,
                         dtypes[dtype].name);
-    /* What nearly every file holds gets a loop that the compiler makes a copy of. */
-    if (dtype == HOP_DTYPE_F32) {
-        for (int64_t i = 0; i < t->elements; i++)
-            out[i] = float_of_bits((uint32_t)little_endian(t->data + 4 * i, 4));
+    if (t->data) {
+        convert(out, t->data, t->elements, dtype);
         return HOP_OK;
     }
-    for (int64_t i = 0; i < t->elements; i++)
-        out[i] = element_float(dtype, t->data + i * dtypes[dtype].bytes);
-    return HOP_OK;
+    hop_status s = read_floats(t, out, err);
+    char where[200];
+    snprintf(where, sizeof where, "tensor \"%.150s\"", t->name);
+    return s == HOP_OK ? s : hop_fail_in(err, s, where);
 }

@@ -3,7 +3,6 @@
 
 #include <hopbound/version.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,9 +92,7 @@ static hop_status load(const hop_safetensors *f, const hop__saved *s, float *x, 
 hop_status hop__saved_load(const hop__saved *s, float *x, int64_t *layer, hop_error *err)
 {
     *layer = 0;
-    FILE *there = fopen(s->path, "rb");
-    if (!there && errno == ENOENT) return HOP_OK;
-    if (there) fclose(there);
+    if (!hop_is_there(s->path)) return HOP_OK;
     hop_safetensors f = {0};
     hop_status got = hop_safetensors_open(&f, s->path, err);
     if (got != HOP_OK) return got;

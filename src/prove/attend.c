@@ -148,7 +148,7 @@ int64_t hop__top_add(hop__top *t, const float *x, int64_t count, double scale, d
     }
     if (sum[0] != 0) t->second = INFINITY;
     /* Most tiles have nothing new. */
-    if (!(fmax(scale * most[0], scale * least[0]) + offset > t->second)) return -1;
+    if (!(ival_most(scale * most[0], scale * least[0]) + offset > t->second)) return -1;
     for (i = 0; i < count; i++) {
         double v = scale * x[i] + offset;
         if (!(v > t->second)) continue;
@@ -207,39 +207,46 @@ typedef struct head {
     double slack; /* of scores */
 } head;
 
-/* Whatever is multiplied first, no score may leave the range, nor a sum of a block's keys: infinite scores
- * make weights that are no numbers, and 0 times these is none. Returns the largest product. */
-static double score_range(hop__memory *m, const hop_op *op, double qmost, double kmost)
+static double largest(const hop__set *x)
 {
-    double most = fmax(qmost, 1) * fmax(kmost, 1) * fmax(fabs((double)(float)op->scale), 1);
-    if (!(most * (double)op->key_dim * fmax((double)op->block, 1) < HOP__LARGEST)) m->overflow = true;
+    double most = 0;
+    for (int64_t c = 0; c < x->width; c++) most = ival_most(most, x->mag[c]);
     return most;
+}
+
+/* Infinite scores make weights that are no numbers, and 0 times these is none. */
+static hop__charge head_charge(const head *h)
+{
+    hop__attended a = {.q = largest(h->q), .seen = h->seen};
+    for (int p = 0; p < h->w->facts.classes; p++)
+        if (h->k[p]) a.k = ival_most(a.k, largest(h->k[p])), a.v = ival_most(a.v, largest(h->v[p]));
+    return hop__attention_charge(h->op, &a);
 }
 
 /* Twice the error of a score: of what the network computes and of what is computed here. */
 static double score_slack(const head *h)
 {
     int64_t dim = h->q->width;
-    double mag = 0, box = 0, scale = fabs((double)(float)h->op->scale), qmost = 0, kmost = 0;
+    double mag = 0, box = 0, scale = fabs((double)(float)h->op->scale);
+    hop__charge made = head_charge(h);
+    if (!made.fits) h->w->m->overflow = true;
     for (int64_t c = 0; c < dim; c++) {
         double km = 0, kr = 0;
         for (int p = 0; p < h->w->facts.classes; p++) {
             if (!h->k[p]) continue;
             km = ival_most(km, h->k[p]->mag[c]), kr = ival_most(kr, h->k[p]->rad[c]);
         }
-        qmost = ival_most(qmost, h->q->mag[c]), kmost = ival_most(kmost, km);
         mag += h->q->mag[c] * km;
         box += h->q->mag[c] * kr + h->q->rad[c] * km;
     }
-    double error = 2 * (HOP_DOT_ERROR((double)dim + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag,
-           most =
-               score_range(h->w->m, h->op, qmost, kmost); /* what falls below it is multiplied by the rest */
+    /* The kernels' and, scores being made here as well, ours. */
+    double error = 2 * (ival_most(made.rel, HOP_DOT_ERROR((double)dim)) + 4 * HOP_UNIT_ROUNDOFF) * mag;
     error += h->w->message * mag;                         /* queries that cross */
     error += hop__cut_error(h->w->bits, mag);             /* scores that are cut */
     /* A partial softmax's largest score is rounded, and what is relative to it moved by as much;
      * hop_partial_round moves it by at most 60. */
     if (!(h->w->message * scale * mag < 50)) h->w->m->overflow = true;
-    return 2 * (1 + 1e-9) * (scale * (error + box) + (double)dim * 0x1p-146 * most);
+    return 2 * HOP__ABOVE * (scale * (error + box) + made.abs + (double)dim * (scale + 1) * 0x1p-146);
 }
 
 /* What rounding the sums of partial softmaxes (or a cache's values) does to a mean of values up to mag: sum
@@ -281,7 +288,7 @@ static int64_t value_in(const hop__term *t, int64_t row, int var)
 static void add_hint(const head *h, const hop__term *t, int64_t row)
 {
     hop__walk *w = h->w;
-    if (h->a != w->answering || w->hint_count == HOP__HINTS) return;
+    if (h->a != w->answering || w->hint_count == HOP_HINTS) return;
     for (int b = w->facts.task->hops - 1; b >= 0; b--) {
         int64_t i = value_in(t, row, HOP__R0 + b);
         if (i < 0) continue;
@@ -363,7 +370,7 @@ static hop__set *head_output(const head *h)
     if (m->status != HOP_OK) return NULL;
     hop__set *y;
     if (s.rule != HOP__RULE_NONE) {
-        mass = fmin(1, (double)h->seen * ival_up(exp(-gap)) * (1 + 1e-9));
+        mass = ival_least(1, (double)h->seen * ival_up(exp(-gap)) * HOP__ABOVE);
         y = hop__facts_seen(m, &h->w->facts, h->a, s, h->v[s.source]);
     } else {
         y = hop__set_new(m, width);
@@ -380,7 +387,7 @@ static hop__set *head_output(const head *h)
             y->mid[c] = ival_mid(hull);
             y->rad[c] = ival_up(ival_rad(hull) + lost);
         } else {
-            y->rad[c] = ival_up(y->rad[c] + mass * (hull.hi - hull.lo) * (1 + 1e-9) + lost);
+            y->rad[c] = ival_up(y->rad[c] + mass * (hull.hi - hull.lo) * HOP__ABOVE + lost);
         }
     }
     hop__set_tidy(m, y);
@@ -421,20 +428,17 @@ void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y)
         y[a] = hop__set_beside(w->m, (const hop__set *const *)heads + a * op->heads, (int)op->heads);
 }
 
-static double largest(const hop__set *x)
-{
-    double most = 1;
-    for (int64_t c = 0; c < x->width; c++) most = ival_most(most, x->mag[c]);
-    return most;
-}
-
 void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
 {
     const hop_op *op = x->op;
     const hop__facts *f = &w->facts;
     int64_t group = op->heads / op->kv_heads, width = op->value_dim;
-    double key = 1;
-    for (int a = 0; a < f->classes; a++) key = ival_most(key, largest(x->in[1][a]));
+    hop__attended most = {.seen = f->length};
+    for (int a = 0; a < f->classes; a++) {
+        most.q = ival_most(most.q, largest(x->in[0][a])), most.k = ival_most(most.k, largest(x->in[1][a]));
+        most.v = ival_most(most.v, largest(x->in[2][a]));
+    }
+    if (!hop__attention_charge(op, &most).fits) w->m->overflow = true;
     for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++) {
         int64_t seen = op->bidirectional ? f->length : f->class[a].start + f->class[a].count;
         double error = 3 * hop__attention_error(seen);
@@ -451,7 +455,6 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
             y[a]->rad[c] = ival_up(ival_rad(hull) + error * ival_mag(hull) + (double)seen * 0x1p-60 +
                                    crossing(w, ival_mag(hull)) + cut_weights(w, ival_mag(hull)));
         }
-        score_range(w->m, op, largest(x->in[0][a]), key);
         hop__set_tidy(w->m, y[a]);
     }
 }

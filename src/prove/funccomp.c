@@ -11,7 +11,7 @@ typedef struct proof {
     hop__memory memory[2], scratch; /* of layers in turn; of one operation */
     hop__memory kept, start;        /* of what is generated; of the streams before the first layer */
     hop_proof *out;
-    hop__analysis *analysis;
+    hop_bounds_said *analysis;
     const float *tokens, *positions;
     int64_t d;
 } proof;
@@ -153,7 +153,7 @@ static hop_status one_pass(proof *p, bool last, bool *go_on, hop_error *err)
     return p->kept.status == HOP_OK ? HOP_OK : stopped(p, &p->kept, err);
 }
 
-hop_status hop__analyse_funccomp(hop_proof *out, hop__analysis *a, const hop_model *m, const hop_task *task,
+hop_status hop__analyse_funccomp(hop_proof *out, hop_bounds_said *a, const hop_model *m, const hop_task *task,
                                  int64_t generates, const hop_prove_options *o, hop_error *err)
 {
     const hop_config *c = hop_model_config(m);
@@ -164,7 +164,7 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop__analysis *a, const hop_mod
     /* Numbers of P bits have a sign, 8 bits of exponent and P - 9 of fraction: half a unit in the last place.
      */
     if (o->message_bits > 0 && o->message_bits < 32)
-        p.walk.message = ldexp(1, 8 - o->message_bits) * (1 + 1e-9);
+        p.walk.message = ldexp(1, 8 - o->message_bits) * HOP__ABOVE;
     p.walk.scratch = &p.scratch;
     p.tokens = hop_model_weight(m, "model.embed_tokens.weight")->data;
     p.positions = positions ? positions->data : NULL;

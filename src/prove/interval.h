@@ -15,6 +15,26 @@ typedef struct ival {
     double lo, hi;
 } ival;
 
+/* Smaller and larger of two bounds; unlike fmin and fmax, NaN wins, so that a bound that is none stays
+ * visible. */
+static inline double ival_least(double a, double b)
+{
+    return a < b || a != a ? a : b;
+}
+
+static inline double ival_most(double a, double b)
+{
+    return a > b || a != a ? a : b;
+}
+
+/* The one safety factor: sums and products of some hundred thousand doubles that are not below 0, and libm's functions,
+ * are within it. */
+#define HOP__ABOVE (1 + 0x1p-30)
+#define HOP__BELOW (1 - 0x1p-30)
+/* The same of one function of libm alone, where more would cost proofs. */
+#define HOP__TRUE_ABOVE (1 + 0x1p-46)
+#define HOP__TRUE_BELOW (1 - 0x1p-46)
+
 static inline double ival_down(double x)
 {
     return x - (fabs(x) * 0x1p-52 + 0x1p-1000);
@@ -53,7 +73,7 @@ static inline ival ival_scale(ival a, double s)
     double x = a.lo * s, y = a.hi * s;
     if (ival_is_point(a) && fma(a.lo, s, -x) == 0 && (x == 0) == (a.lo == 0 || s == 0))
         return ival_point(x); /* exact */
-    return x <= y ? (ival){ival_down(x), ival_up(y)} : (ival){ival_down(y), ival_up(x)};
+    return (ival){ival_down(ival_least(x, y)), ival_up(ival_most(x, y))};
 }
 
 static inline ival ival_mul(ival a, ival b)
@@ -61,13 +81,14 @@ static inline ival ival_mul(ival a, ival b)
     if (b.lo == b.hi) return ival_scale(a, b.lo);
     if (a.lo == a.hi) return ival_scale(b, a.lo);
     double p = a.lo * b.lo, q = a.lo * b.hi, r = a.hi * b.lo, s = a.hi * b.hi;
-    return (ival){ival_down(fmin(fmin(p, q), fmin(r, s))), ival_up(fmax(fmax(p, q), fmax(r, s)))};
+    return (ival){ival_down(ival_least(ival_least(p, q), ival_least(r, s))),
+                  ival_up(ival_most(ival_most(p, q), ival_most(r, s)))};
 }
 
 static inline ival ival_square(ival x)
 {
     double a = x.lo * x.lo, b = x.hi * x.hi;
-    return (ival){x.lo <= 0 && x.hi >= 0 ? 0 : ival_down(fmin(a, b)), ival_up(fmax(a, b))};
+    return (ival){x.lo <= 0 && x.hi >= 0 ? 0 : ival_down(ival_least(a, b)), ival_up(ival_most(a, b))};
 }
 
 /* [-r, r] around it; r >= 0. */
@@ -83,24 +104,12 @@ static inline ival ival_hull(ival a, ival b)
 
 static inline double ival_mag(ival a)
 {
-    return fmax(fabs(a.lo), fabs(a.hi));
+    return ival_most(fabs(a.lo), fabs(a.hi));
 }
 
 static inline double ival_mid(ival a)
 {
     return 0.5 * (a.lo + a.hi);
-}
-
-/* Smaller and larger of two bounds; unlike fmin and fmax, NaN wins, so that a bound that is none stays
- * visible. */
-static inline double ival_least(double a, double b)
-{
-    return a < b || a != a ? a : b;
-}
-
-static inline double ival_most(double a, double b)
-{
-    return a > b || a != a ? a : b;
 }
 
 /* Half the width, rounded up, so that [mid - rad, mid + rad] contains the interval. */

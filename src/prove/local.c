@@ -2,6 +2,7 @@
  * result lies in when its arguments lie in given intervals. Constants of the activations' errors: the
  * exponential is within HOP_EXP_ERROR (kernels.h); what is made from it loses a few roundings more
  * (mixers/acts.c), for which there is ample room in 2^-18. */
+#include "elements.h"
 #include "walk.h"
 
 #include <string.h>
@@ -9,12 +10,6 @@
 #define ACT_ERROR 0x1p-18
 #define FAINT     0x1p-118 /* exponentials below 2^-120 may be 0 */
 
-typedef struct local {
-    const hop_op *op;
-    const hop_mixer_config *config;
-    const float *w, *w2;
-    const ival *past; /* CONV: what earlier tokens may have had */
-} local;
 
 /* ---- activations --------------------------------------------------------------------------- */
 
@@ -83,13 +78,7 @@ static ival between(ival x, double lo, double hi)
     return (ival){clamp(x.lo, lo, hi), clamp(x.hi, lo, hi)};
 }
 
-/* min(x, 1e30) of a number that is not below 0: what keeps rates finite. */
-static ival kept_finite(ival x)
-{
-    return (ival){fmin(x.lo < 0 ? 0 : x.lo, 1e30 * (1 - 0x1p-20)), fmin(x.hi, 1e30 * (1 + 0x1p-20))};
-}
-
-static ival act(hop_act kind, ival x)
+ival hop__act_bounds(hop_act kind, ival x)
 {
     if (!(x.lo > -HOP__LARGEST && x.hi < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
     switch (kind) {
@@ -103,11 +92,11 @@ static ival act(hop_act kind, ival x)
     case HOP_ACT_TANH: return between(hop__about(rising(tanh, x), ACT_ERROR), -1, 1);
     case HOP_ACT_SOFTPLUS: return between(hop__about(rising(softplus, x), ACT_ERROR), 0, INFINITY);
     case HOP_ACT_LOGSIGMOID: {
-        ival y = act(HOP_ACT_SOFTPLUS, (ival){-x.hi, -x.lo});
+        ival y = hop__act_bounds(HOP_ACT_SOFTPLUS, (ival){-x.hi, -x.lo});
         return (ival){-y.hi, -y.lo};
     }
     case HOP_ACT_ELU1: return between(hop__about(rising(elu1, x), ACT_ERROR), 0, INFINITY);
-    case HOP_ACT_RELU: return (ival){fmax(x.lo, 0), fmax(x.hi, 0)};
+    case HOP_ACT_RELU: return (ival){ival_most(x.lo, 0), ival_most(x.hi, 0)};
     case HOP_ACT_GELU: return hop__about(valley(gelu, x, -0.7517915246935645, -0.1699712074799037), 0x1p-14);
     }
     return (ival){-INFINITY, INFINITY};
@@ -122,7 +111,7 @@ static void act_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
     const act_arg *a = arg;
     (void)block;
-    ival v = act(a->act, hop__times(x[0], ival_point((float)a->before)));
+    ival v = hop__act_bounds(a->act, hop__times(x[0], ival_point((float)a->before)));
     *y = hop__times(v, ival_point((float)a->scale));
 }
 
@@ -132,123 +121,90 @@ hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act kind, double b
     return hop__set_map(m, x, (hop__blocks){x->width, 1, 1, act_block, &a});
 }
 
-/* ---- elementwise with parameters -------------------------------------------------------------- */
+/* ---- programs ------------------------------------------------------------------------------ */
 
-static ival plus(ival a, ival b)
+/* An operation on rows, whose programs are read block by block. */
+typedef struct local {
+    const hop_op *op;
+    const float *w, *w2;
+    const ival *past;          /* CONV: what earlier tokens may have had */
+    hop__elements *program[3]; /* TAYLOR has three */
+    ival *weight, *row;        /* room for a block's parameters, and for a convolution's inputs */
+} local;
+
+/* The parameter that element e is made with. */
+static double weight_of(const local *l, int64_t e)
 {
-    if (b.lo == 0 && b.hi == 0) return a;
-    if (a.lo == 0 && a.hi == 0) return b;
-    return hop__float(ival_add(a, b));
+    const hop_op *op = l->op;
+    switch (op->kind) {
+    case HOP_OP_SKIP:
+    case HOP_OP_RATE: return l->w[e / op->dim];
+    case HOP_OP_LERP: return l->w[op->first_row * op->width + e];
+    default: return l->w ? l->w[e] : 0;
+    }
 }
 
-static ival minus(ival a)
-{
-    return (ival){-a.hi, -a.lo};
-}
-
-/* One result from one number of each input, in[0], in[1], in[2]. */
-static void element(const void *arg, int64_t e, const ival *x, ival *y)
+/* One result from one number of each input. */
+static void element_block(const void *arg, int64_t e, const ival *x, ival *y)
 {
     const local *l = arg;
-    const hop_op *op = l->op;
-    int64_t width = op->width;
-    switch (op->kind) {
-    case HOP_OP_MUL: *y = hop__times(x[0], x[1]); break;
-    case HOP_OP_SUB: *y = plus(x[0], minus(x[1])); break;
-    case HOP_OP_WEIGH: *y = hop__times(x[0], ival_point(l->w[e])); break;
-    case HOP_OP_SKIP: *y = plus(x[0], hop__times(x[1], ival_point(l->w[e / op->dim]))); break;
-    case HOP_OP_BLEND:
-        *y = hop__times(x[0],
-                        plus(ival_point(1), hop__times(plus(x[1], ival_point(-1)), ival_point(l->w[e]))));
-        break;
-    case HOP_OP_LERP: {
-        ival w = ival_point(l->w[op->first_row * width + e]);
-        *y = plus(x[0], hop__times(x[1], op->in[2].buffer >= 0 ? plus(x[2], w) : w));
-        break;
-    }
-    case HOP_OP_RATE: {
-        ival r = hop__about(ival_point(exp((double)l->w[e / op->dim])), 0x1p-20);
-        *y = hop__times(x[0], minus(kept_finite(r)));
-        break;
-    }
-    case HOP_OP_LRU_RATE: {
-        ival r = act(HOP_ACT_SOFTPLUS, ival_point(l->w[e]));
-        *y = hop__times(hop__times(x[0], ival_point(-8)), kept_finite(r));
-        break;
-    }
-    case HOP_OP_LRU_INPUT: {
-        ival a = x[0], s = {sqrt(-expm1(2 * fmin(a.hi, 0))), sqrt(-expm1(2 * fmin(a.lo, 0)))};
-        *y = a.hi <= 0 ? hop__times(between(hop__about(s, 0x1p-20), 0, 2), hop__times(x[1], x[2]))
-                       : (ival){-INFINITY, INFINITY};
-        if (a.lo == 0 && a.hi == 0) *y = hop__times((ival){0, 0}, hop__times(x[1], x[2]));
-        break;
-    }
-    case HOP_OP_CONV: {
-        const float *w = l->w + e * op->taps;
-        ival sum = ival_scale(x[0], w[op->taps - 1]);
-        double mag = ival_mag(sum), bias = l->w2 ? l->w2[e] : 0;
-        int64_t terms = 2;
-        for (int64_t j = 0; j + 1 < op->taps; j++) {
-            if (w[j] == 0) continue;
-            ival old = ival_scale(l->past[e], w[j]);
-            mag += ival_mag(old), sum = ival_add(sum, old), terms++;
-        }
-        if (bias != 0) mag += fabs(bias), sum = ival_add(sum, ival_point(bias));
-        if (!(mag < HOP__LARGEST)) sum = (ival){-INFINITY, INFINITY};
-        if (!(terms == 2 && bias == 0 && (w[op->taps - 1] == 1 || mag == 0)))
-            sum = ival_widen(sum, HOP_DOT_ERROR((double)terms) * mag + (double)terms * 0x1p-149);
-        *y = op->silu ? act(HOP_ACT_SILU, sum) : sum;
-        break;
-    }
-    default: *y = (ival){-INFINITY, INFINITY};
-    }
+    *l->weight = ival_point(weight_of(l, e));
+    hop__elements_give(l->program[0], "a", x);
+    hop__elements_give(l->program[0], "b", x + 1);
+    hop__elements_give(l->program[0], "c", x + 2);
+    *y = *hop__elements_run(l->program[0]);
 }
 
-/* [a.., v.., b.., c..] of a group -> a + (sum b c w) v */
+/* A token's number and what those before it may be. */
+static void conv_block(const void *arg, int64_t e, const ival *x, ival *y)
+{
+    const local *l = arg;
+    int64_t taps = l->op->taps;
+    for (int64_t j = 0; j < taps; j++) {
+        l->row[j] = j + 1 < taps ? l->past[e] : x[0];
+        l->weight[j] = ival_point(l->w[e * taps + j]);
+    }
+    l->weight[taps] = ival_point(l->w2 ? l->w2[e] : 0);
+    hop__elements_give(l->program[0], "bias", l->weight + taps);
+    *y = *hop__elements_run(l->program[0]);
+}
+
+/* [a.., v.., b.., c..] of a group */
 static void bonus_block(const void *arg, int64_t g, const ival *x, ival *y)
 {
     const local *l = arg;
     int64_t dim = l->op->dim, values = l->op->width / l->op->groups;
-    const ival *a = x, *v = x + values, *b = v + values, *c = b + dim;
-    ival s = {0, 0};
-    double mag = 0;
-    for (int64_t e = 0; e < dim; e++) {
-        ival p = ival_scale(ival_mul(b[e], c[e]), l->w[g * dim + e]);
-        s = ival_add(s, p), mag += ival_mag(p);
-    }
-    double most = 1; /* what falls below the normal numbers is multiplied by the rest */
-    for (int64_t e = 0; e < dim; e++)
-        most = ival_most(most, fmax(1, ival_mag(b[e])) * fmax(1, ival_mag(c[e])) *
-                                   fmax(1, fabs((double)l->w[g * dim + e])));
-    if (!(most < HOP__LARGEST)) s = (ival){-INFINITY, INFINITY};
-    if (mag != 0)
-        s = ival_widen(s, (double)(dim + 4) * 4 * HOP_UNIT_ROUNDOFF * mag + (double)dim * 0x1p-146 * most);
-    for (int64_t e = 0; e < values; e++) y[e] = plus(a[e], hop__times(s, v[e]));
+    for (int64_t e = 0; e < dim; e++) l->weight[e] = ival_point(l->w[g * dim + e]);
+    hop__elements_give(l->program[0], "a", x);
+    hop__elements_give(l->program[0], "v", x + values);
+    hop__elements_give(l->program[0], "b", x + 2 * values);
+    hop__elements_give(l->program[0], "c", x + 2 * values + dim);
+    memcpy(y, hop__elements_run(l->program[0]), sizeof *y * (size_t)values);
+}
+
+/* x² times something above 0, formed as y: not below 0, as far as its own rounding goes. */
+static ival square_of(ival x, ival y)
+{
+    if (x.lo < 0 && x.hi > 0) y.lo = 0;
+    return y;
 }
 
 static void taylor_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
-    const hop_op *op = ((const local *)arg)->op;
-    double s = op->scaled ? (float)op->scale : 1, ss = op->scaled ? (float)s * (float)s : 1,
-           half = op->scaled ? 0.5 * ss : 1;
+    const local *l = arg;
     (void)block;
     *y++ = (ival){1, 1};
-    for (int64_t i = 0; i < op->dim; i++) *y++ = hop__times(x[i], ival_point(s));
-    for (int64_t i = 0; i < op->dim; i++) {
-        ival sq = ival_square(x[i]);
-        if (ival_is_point(x[i])) sq = ival_mul(x[i], x[i]);
-        double most = fmax(1, sq.hi) * fmax(1, half); /* the same: half of s² may be below them */
-        *y++ = sq.lo == 0 && sq.hi == 0
-                   ? sq
-                   : ival_widen(hop__about(ival_scale(sq, half), 0x1p-21), 0x1p-146 * most);
-        if (!(most < HOP__LARGEST)) y[-1] = (ival){-INFINITY, INFINITY};
-        for (int64_t j = i + 1; j < op->dim; j++) {
-            ival p = ival_mul(x[i], x[j]);
-            most = fmax(1, ival_mag(x[i])) * fmax(1, ival_mag(x[j])) * fmax(1, ss);
-            *y++ = p.lo == 0 && p.hi == 0
-                       ? p
-                       : ival_widen(hop__about(ival_scale(p, ss), 0x1p-21), 0x1p-146 * most);
-            if (!(most < HOP__LARGEST)) y[-1] = (ival){-INFINITY, INFINITY};
+    for (int64_t i = 0; i < l->op->dim; i++) {
+        hop__elements_give(l->program[0], "a", x + i);
+        *y++ = *hop__elements_run(l->program[0]);
+    }
+    for (int64_t i = 0; i < l->op->dim; i++) {
+        hop__elements_give(l->program[1], "a", x + i);
+        *y++ = square_of(x[i], *hop__elements_run(l->program[1]));
+        hop__elements_give(l->program[2], "a", x + i);
+        for (int64_t j = i + 1; j < l->op->dim; j++) {
+            hop__elements_give(l->program[2], "b", x + j);
+            *y++ = *hop__elements_run(l->program[2]);
         }
     }
 }
@@ -263,15 +219,36 @@ static void append_block(const void *arg, int64_t block, const ival *x, ival *y)
 
 static void divide_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
-    const hop_op *op = ((const local *)arg)->op;
-    ival d = plus(x[op->dim], ival_point((float)op->eps));
+    const local *l = arg;
     (void)block;
-    bool apart = d.lo > 0 || d.hi < 0;
-    ival inverse = {ival_down(1 / d.hi), ival_up(1 / d.lo)};
-    for (int64_t e = 0; e < op->dim; e++) {
-        y[e] = apart ? hop__float(ival_mul(x[e], inverse)) : (ival){-INFINITY, INFINITY};
-        if (apart && x[e].lo == 0 && x[e].hi == 0) y[e] = x[e];
+    hop__elements_give(l->program[0], "a", x);
+    hop__elements_give(l->program[0], "b", x + l->op->dim);
+    memcpy(y, hop__elements_run(l->program[0]), sizeof *y * (size_t)l->op->dim);
+}
+
+/* The programs of an operation, with what is the same for all blocks. */
+static bool open_programs(hop__memory *m, local *l)
+{
+    const hop_op *op = l->op;
+    int64_t groups = op->groups > 1 ? op->groups : 1, keys = op->kind == HOP_OP_CONV ? op->taps : op->dim;
+    int64_t values = op->kind == HOP_OP_DIVIDE ? op->dim : op->width / groups;
+    ival *constant = hop__take(m, 3, sizeof *constant);
+    l->weight = hop__take(m, keys + 1, sizeof *l->weight), l->row = hop__take(m, keys, sizeof *l->row);
+    if (m->status != HOP_OK) return false;
+    constant[0] = ival_point((float)op->eps);
+    constant[1] = ival_point(op->scaled ? (float)op->scale : 1);
+    constant[2] = ival_point(op->scaled ? 0.5 : 1);
+    for (int i = 0; i < (op->kind == HOP_OP_TAYLOR ? 3 : 1); i++) {
+        const hop_program *program = hop_op_program(op, i);
+        l->program[i] = hop__take(m, 1, sizeof *l->program[i]);
+        if (m->status != HOP_OK || !hop__elements_open(m, l->program[i], program, keys, values)) return false;
+        hop__elements_give(l->program[i], "w", l->weight);
+        hop__elements_give(l->program[i], "x", l->row);
+        hop__elements_give(l->program[i], "eps", constant);
+        hop__elements_give(l->program[i], "scale", constant + 1);
+        hop__elements_give(l->program[i], "half", constant + 2);
     }
+    return true;
 }
 
 /* ---- dispatch ------------------------------------------------------------------------------ */
@@ -362,13 +339,36 @@ static hop__set *finely_rounded(hop__memory *m, hop__set *y)
     return m->status == HOP_OK ? y : NULL;
 }
 
+/* Block by block of the inputs, in[count], as the operation's programs say. */
+static hop__set *by_programs(hop__memory *m, const local *l, const hop__set *const *in, int count)
+{
+    const hop_op *op = l->op;
+    const int64_t ones[3] = {1, 1, 1}, groups = op->groups > 1 ? op->groups : 1, values = op->width / groups;
+    if (op->kind == HOP_OP_TAYLOR) {
+        int64_t out = 1 + op->dim + op->dim * (op->dim + 1) / 2;
+        return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, out, taylor_block, l});
+    }
+    if (op->kind == HOP_OP_DIVIDE)
+        return hop__set_map(m, in[0], (hop__blocks){groups, op->dim + 1, op->dim, divide_block, l});
+    if (op->kind == HOP_OP_BONUS) {
+        const hop__set *order[4] = {in[0], in[3], in[1], in[2]};
+        const int64_t dim[4] = {values, values, op->dim, op->dim};
+        hop__set *all = interleaved(m, order, 4, dim, groups);
+        hop__blocks each = {groups, 2 * (values + op->dim), values, bonus_block, l};
+        return all ? hop__set_map(m, all, each) : NULL;
+    }
+    hop__set *all = interleaved(m, in, count, ones, op->width);
+    hop__blocks each = {op->width, count, 1, op->kind == HOP_OP_CONV ? conv_block : element_block, l};
+    bool relative = op->kind == HOP_OP_CONV || op->kind == HOP_OP_MUL;
+    return !all ? NULL : relative ? hop__set_map_relative(m, all, each) : hop__set_map(m, all, each);
+}
+
 static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
 {
     const hop_op *op = x->op;
     hop__memory *m = w->m;
-    local l = {.op = op, .config = x->config, .w = x->par[0], .w2 = x->par[1]};
+    local l = {.op = op, .w = x->par[0], .w2 = x->par[1]};
     const hop__set *in[HOP_OP_INPUTS] = {0};
-    int64_t ones[3] = {1, 1, 1}, groups = op->groups > 1 ? op->groups : 1;
     int count = 0;
     for (int i = 0; i < HOP_OP_INPUTS; i++)
         if (x->in[i]) in[i] = x->in[i][a], count = i + 1;
@@ -382,38 +382,18 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     case HOP_OP_ROPE: return hop__set_rope(w, op, a, in[0]);
     case HOP_OP_CONSTANT: return constant(m, x);
     case HOP_OP_SHIFT: return shifted(w, a, x->in[0]);
-    case HOP_OP_REPEAT: {
-        const int64_t dim[1] = {op->dim};
-        return interleaved(m, in, 1, dim, op->groups);
-    }
-    case HOP_OP_TAYLOR: {
-        int64_t out = 1 + op->dim + op->dim * (op->dim + 1) / 2;
-        return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, out, taylor_block, &l});
-    }
-    case HOP_OP_APPEND_ONE:
+    case HOP_OP_REPEAT: return interleaved(m, in, 1, &op->dim, op->groups);
+    case HOP_OP_APPEND_ONE: {
+        int64_t groups = op->groups > 1 ? op->groups : 1;
         return hop__set_map(m, in[0], (hop__blocks){groups, op->dim, op->dim + 1, append_block, &l});
-    case HOP_OP_DIVIDE:
-        return hop__set_map(m, in[0], (hop__blocks){groups, op->dim + 1, op->dim, divide_block, &l});
-    case HOP_OP_BONUS: {
-        const hop__set *order[4] = {in[0], in[3], in[1], in[2]};
-        const int64_t values = op->width / groups, dim[4] = {values, values, op->dim, op->dim};
-        hop__set *all = interleaved(m, order, 4, dim, groups);
-        return all ? hop__set_map(m, all,
-                                  (hop__blocks){groups, 2 * (values + op->dim), values, bonus_block, &l})
-                   : NULL;
     }
-    case HOP_OP_CONV: l.past = past_of(w, a, x->in[0]); break;
     case HOP_OP_SKIP:
         if (hop__skips_nothing(op, l.w)) return hop__set_copy(m, in[0]);
         break;
+    case HOP_OP_CONV: l.past = past_of(w, a, x->in[0]); break;
     default: break;
     }
-    if (m->status != HOP_OK || count > 3) return NULL;
-    hop__set *all = interleaved(m, in, count, ones, op->width);
-    hop__blocks each = {op->width, count, 1, element, &l};
-    if (!all) return NULL;
-    bool relative = op->kind == HOP_OP_CONV || op->kind == HOP_OP_MUL;
-    hop__set *y = relative ? hop__set_map_relative(m, all, each) : hop__set_map(m, all, each);
+    hop__set *y = m->status == HOP_OK && open_programs(m, &l) ? by_programs(m, &l, in, count) : NULL;
     return y && x->swing && x->swing[a].by ? finely_rounded(m, y) : y;
 }
 

@@ -86,12 +86,12 @@ static double choose_lines(column *k, const hop__term *z, int64_t r, double *cli
     double error = 0;
     for (int64_t u = 0; u < k->units; u++) {
         ival a = ival_add(k->rest[u], ival_point(z ? hop__term_at(z, r, k->unit[u]) : 0));
-        double dead = fmax(a.hi, 0),
-               live = fmax(-a.lo, 0); /* the ReLU is in [0, dead] and in a + [0, live] */
+        double dead = ival_most(a.hi, 0),
+               live = ival_most(-a.lo, 0); /* the ReLU is in [0, dead] and in a + [0, live] */
         k->on[u] = live <= dead;
-        k->middle[u] = 0.5 * fmin(dead, live);
-        error += fabs(k->gain[u]) * k->middle[u] * (1 + 1e-15);
-        if (a.lo != a.hi) *clip = ival_least(*clip, a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : -fmin(dead, live));
+        k->middle[u] = 0.5 * ival_least(dead, live);
+        error += fabs(k->gain[u]) * k->middle[u] * HOP__ABOVE;
+        if (a.lo != a.hi) *clip = ival_least(*clip, a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : -ival_least(dead, live));
         if (!(a.hi >= a.lo)) error = INFINITY;
     }
     return error;
@@ -145,7 +145,7 @@ static double through_box(const mlp *p, column *k)
         for (int64_t i = 0; k->on[u] && i < k->support; i++)
             k->coef[i] += k->gain[u] * p->up[k->unit[u] * p->d + k->from[i]];
     for (int64_t i = 0; i < k->support; i++) {
-        k->least[i] = fmin(k->least[i], k->coef[i]), k->most[i] = fmax(k->most[i], k->coef[i]);
+        k->least[i] = ival_least(k->least[i], k->coef[i]), k->most[i] = ival_most(k->most[i], k->coef[i]);
         box += fabs(k->coef[i]) * p->x->rad[k->from[i]];
     }
     return box;
@@ -185,7 +185,7 @@ static void other_rows(const mlp *p, column *k, int deciding, hop__set *y)
             for (int64_t r = 0; r < x->rows; r++) {
                 double v = hop__term_at(x, r, k->from[i]);
                 *hop__term_cell(&y->term[t], r, k->c) += mean * v;
-                most = fmax(most, fabs(v));
+                most = ival_most(most, fabs(v));
             }
             k->box += (half + 0x1p-50 * fabs(mean)) * most * (half > 0);
         }
@@ -252,8 +252,8 @@ static double clip_over(const mlp *p, const column *k, int64_t input, ival v)
     for (int64_t u = 0; u < k->units; u++) {
         double w = p->up[k->unit[u] * p->d + input],
                a = p->z->mid[k->unit[u]] + w * (v.lo - p->x->mid[input]),
-               b = p->z->mid[k->unit[u]] + w * (v.hi - p->x->mid[input]), lo = fmin(a, b), hi = fmax(a, b);
-        if (lo != hi) least = ival_least(least, lo > 0 ? lo : hi < 0 ? -hi : -fmin(hi, -lo));
+               b = p->z->mid[k->unit[u]] + w * (v.hi - p->x->mid[input]), lo = ival_least(a, b), hi = ival_most(a, b);
+        if (lo != hi) least = ival_least(least, lo > 0 ? lo : hi < 0 ? -hi : -ival_least(hi, -lo));
     }
     return least;
 }
@@ -354,7 +354,7 @@ static hop__set *relu_mlp(const mlp *p)
             raw->mid[c] += p->x->mid[c] + bias;
         }
         double more = rounding(p, &k);
-        if (k.box + more > 0) raw->rad[c] = ival_up((k.box + more) * (1 + 1e-9));
+        if (k.box + more > 0) raw->rad[c] = ival_up((k.box + more) * HOP__ABOVE);
     }
     hop__set_tidy(m, raw);
     return m->status == HOP_OK ? raw : NULL;

@@ -4,6 +4,7 @@
  * several do, the row is not known as a whole; but if it has a large constant part, its length hardly varies,
  * and the norm is a product with one factor that lies between narrow bounds: tables pass through as they are,
  * and what the factor may be off goes into the box. */
+#include "charge.h"
 #include "walk.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 
 /* x / sqrt((x² + o) · by + eps) for x, o and eps in intervals, o and eps >= 0: rises with x; farther from 0
  * the smaller o and eps are. */
-static ival over_root(ival x, ival o, double by, ival eps, double error)
+static ival over_root(ival x, ival o, double by, ival eps)
 {
     double at[2] = {x.lo, x.hi}, r[2];
     for (int i = 0; i < 2; i++) {
@@ -25,7 +26,7 @@ static ival over_root(ival x, ival o, double by, ival eps, double error)
         r[i] = at[i] == 0 ? 0 : at[i] / root;
     }
     if (x.lo == 0 && x.hi == 0) return x;
-    return hop__about((ival){r[0], r[1]}, error);
+    return (ival){r[0] - 0x1p-44 * fabs(r[0]), r[1] + 0x1p-44 * fabs(r[1])};
 }
 
 static ival squares(const ival *x, int64_t dim)
@@ -52,8 +53,8 @@ static double norm_error(const ival *x, int64_t dim, double ratio)
         else
             count++;
     }
-    double lost = largest > 0 ? 3 * ratio * slight / largest * (1 + 1e-9) : 0;
-    return fmin((count + 32) * 2 * HOP_UNIT_ROUNDOFF + lost, ((double)dim + 32) * 2 * HOP_UNIT_ROUNDOFF);
+    double lost = largest > 0 ? 3 * ratio * slight / largest * HOP__ABOVE : 0;
+    return (count + 48) * 2 * HOP_UNIT_ROUNDOFF + lost;
 }
 
 /* out [dim]: the sum of all squares but one: those before it and those behind it. */
@@ -71,9 +72,78 @@ typedef struct norm_arg {
     int64_t dim;
     double eps;
     const hop__swing *swing; /* of what is normed; NULL: it does not */
-    bool centred, each;      /* each: every block has its own weights */
+    bool l2, centred, each;  /* each: every block has its own weights */
     ival *room;              /* [3 dim] */
+    hop_arith *centre, *norm; /* programs: the mean is taken off (NULL: it is not); what follows */
 } norm_arg;
+
+/* ---- what the arithmetic loses ----------------------------------------------------------------- */
+
+static hop__num within(ival x)
+{
+    return hop__num_given(x, HOP__NO_GRID);
+}
+
+static void give(hop__reading *r, const char *name, hop__num x)
+{
+    int i = hop_arith_find(r->p, name);
+    if (i >= 0) r->v[i] = x;
+}
+
+/* A program over one row; x: all its numbers. */
+static hop__reading read_row(const hop_arith *p, const norm_arg *a, ival x)
+{
+    hop__reading r = {.p = p, .tokens = 1, .terms = 1, .known = -1};
+    r.size[HOP_AXIS_T] = r.size[HOP_AXIS_J] = r.size[HOP_AXIS_V] = 1, r.size[HOP_AXIS_K] = (double)a->dim;
+    give(&r, "x", within(x)), give(&r, "n", within(ival_point((double)a->dim)));
+    give(&r, "eps", within(ival_point(a->eps)));
+    return r;
+}
+
+/* How far x - mean may be off. */
+static double centring(const norm_arg *a, ival x, bool *fits)
+{
+    hop__reading r = read_row(a->centre, a, x);
+    hop__reading_run(&r);
+    const hop__num *y = &r.v[r.p->reads];
+    *fits = *fits && r.fits;
+    return (y->rel * y->mag + y->abs) * HOP__ABOVE;
+}
+
+/* What a norm of numbers x loses, whose squares add up to `squares`: relative to its result, and below that.
+ * What swings is from half to one and a half times as large. */
+static hop__charge norm_charge(const norm_arg *a, ival x, ival squares, const float *w)
+{
+    double most = 0;
+    if (a->swing) {
+        x = (ival){-1.5 * ival_mag(x), 1.5 * ival_mag(x)};
+        squares = (ival){0.25 * squares.lo, 2.25 * squares.hi};
+    }
+    hop__reading r = read_row(a->norm, a, x);
+    for (int64_t i = 0; w && i < a->dim; i++) most = ival_most(most, fabs((double)w[i]));
+    if (w) give(&r, "w", within((ival){-most, most}));
+    r.known = hop_arith_find(a->norm, "sum"), r.within = (ival){squares.lo * HOP__BELOW, squares.hi * HOP__ABOVE};
+    hop__reading_run(&r);
+    const hop__num *y = &r.v[r.p->reads];
+    return (hop__charge){.rel = y->rel, .abs = y->abs, .fits = r.fits};
+}
+
+static ival hull_of(const ival *x, int64_t n)
+{
+    ival all = x[0];
+    for (int64_t i = 1; i < n; i++) all = ival_hull(all, x[i]);
+    return all;
+}
+
+/* The same of numbers x [dim], each in its own interval. */
+static hop__charge row_charge(const norm_arg *a, const ival *x, const float *w)
+{
+    hop__charge lost = norm_charge(a, hull_of(x, a->dim), squares(x, a->dim), w);
+    if (!a->centred && !a->l2) lost.rel = ival_least(lost.rel, norm_error(x, a->dim, a->swing ? 9 : 1));
+    return lost;
+}
+
+/* ---- row by row ---------------------------------------------------------------------------- */
 
 /* f x / sqrt(mean (f x)² + eps) = x / sqrt(mean x² + eps / f²): what swings as a whole swings no more behind
  * a norm, whose eps seems to instead. This is eps / f² for the factor of column c's head. */
@@ -81,8 +151,8 @@ static ival eps_of(const norm_arg *a, int64_t c)
 {
     double by = a->swing ? a->swing->by[c / a->swing->dim] : 0;
     if (by == 0) return ival_point(a->eps);
-    return (ival){a->eps / ((1 + by) * (1 + by)) * (1 - 0x1p-40),
-                  a->eps / ((1 - by) * (1 - by)) * (1 + 0x1p-40)};
+    return (ival){a->eps / ((1 + by) * (1 + by)) * HOP__BELOW,
+                  a->eps / ((1 - by) * (1 - by)) * HOP__ABOVE};
 }
 
 /* The same with the squares of other heads, which have factors of their own: out [dim] gets (g/f)² of those
@@ -103,8 +173,8 @@ static void other_heads_squares(ival *out, const ival *x, const norm_arg *a, int
         for (int64_t k = 0; k < heads; k++) {
             if (k == h || room[k].hi == 0) continue;
             double g = s->by[first + k], least = (1 - g) / (1 + f), most = (1 + g) / (1 - f);
-            more = ival_add(more, (ival){ival_down(room[k].lo * least * least * (1 - 0x1p-40)),
-                                         ival_up(room[k].hi * most * most * (1 + 0x1p-40))});
+            more = ival_add(more, (ival){ival_down(room[k].lo * least * least * HOP__BELOW),
+                                         ival_up(room[k].hi * most * most * HOP__ABOVE)});
         }
         other_squares(out + from, x + from, end - from);
         for (int64_t i = from; i < end; i++) out[i] = ival_add(out[i], more);
@@ -112,48 +182,51 @@ static void other_heads_squares(ival *out, const ival *x, const norm_arg *a, int
     }
 }
 
-static void l2_block(const void *arg, int64_t block, const ival *x, ival *y)
+/* Give or take so much of itself, and so much. */
+static ival off_by(ival y, const hop__charge *lost)
 {
-    int64_t dim = ((const norm_arg *)arg)->dim;
-    ival *others = ((const norm_arg *)arg)->room;
-    double error = 0x1p-21; /* sums are double, their root's inverse is a float, denormal for huge ones */
-    (void)block;
-    for (int64_t i = 0; i < dim; i++) error += 0x1p-147 * ival_mag(x[i]);
-    other_squares(others, x, dim);
-    for (int64_t i = 0; i < dim; i++) y[i] = over_root(x[i], others[i], 1, ival_point(L2_EPS), error);
+    return (ival){ival_down(y.lo - (fabs(y.lo) * lost->rel + lost->abs) * HOP__ABOVE),
+                  ival_up(y.hi + (fabs(y.hi) * lost->rel + lost->abs) * HOP__ABOVE)};
+}
+
+/* x_i - mean = x_i (1 - 1/n) - (the others) / n; false: a sum may leave float32's range. */
+static bool centred_row(const norm_arg *a, const ival *x, ival *y)
+{
+    double n = (double)a->dim, mag = 0;
+    bool fits = true;
+    ival sum = {0, 0};
+    double off = centring(a, hull_of(x, a->dim), &fits);
+    for (int64_t i = 0; i < a->dim; i++) mag = ival_most(mag, ival_mag(x[i])), sum = ival_add(sum, x[i]);
+    for (int64_t i = 0; i < a->dim; i++) {
+        ival rest = {ival_down(sum.lo - x[i].lo) - 0x1p-48 * n * mag,
+                     ival_up(sum.hi - x[i].hi) + 0x1p-48 * n * mag};
+        y[i] = ival_widen(ival_add(ival_scale(x[i], 1 - 1 / n), ival_scale(rest, -1 / n)), off);
+    }
+    return fits;
 }
 
 static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
     const norm_arg *a = arg;
-    const float *w = a->w + (a->each ? block * a->dim : 0),
+    const float *w = a->w ? a->w + (a->each ? block * a->dim : 0) : NULL,
                 *b = a->bias ? a->bias + (a->each ? block * a->dim : 0) : NULL;
-    double n = (double)a->dim, mag = 0,
-           error = a->centred ? (n + 32) * 2 * HOP_UNIT_ROUNDOFF : norm_error(x, a->dim, a->swing ? 9 : 1);
-    ival sum = {0, 0};
-    for (int64_t i = 0; i < a->dim; i++) mag = ival_most(mag, ival_mag(x[i])), sum = ival_add(sum, x[i]);
-    for (int64_t i = 0; i < a->dim; i++) y[i] = x[i];
-    for (int64_t i = 0; a->centred && i < a->dim; i++) {
-        /* x_i - mean = x_i (1 - 1/n) - (the others) / n */
-        ival rest = {ival_down(sum.lo - x[i].lo) - 0x1p-48 * n * mag,
-                     ival_up(sum.hi - x[i].hi) + 0x1p-48 * n * mag};
-        y[i] = ival_add(ival_scale(x[i], 1 - 1 / n), ival_scale(rest, -1 / n));
-        y[i] = ival_widen(y[i], error * mag);
-    }
     ival *c = a->room, *others = a->room + a->dim;
-    for (int64_t i = 0; i < a->dim; i++) c[i] = y[i];
-    /* The sum of squares must neither overflow nor drown in what squares lose below the normal numbers. */
-    ival all = squares(c, a->dim);
+    bool fits = true;
+    if (a->centred)
+        fits = centred_row(a, x, c);
+    else
+        memcpy(c, x, sizeof *c * (size_t)a->dim);
+    hop__charge lost = row_charge(a, c, w);
     if (a->swing)
         other_heads_squares(others, c, a, block * a->dim, a->room + 2 * a->dim);
     else
         other_squares(others, c, a->dim);
-    bool fits = all.hi < HOP__LARGEST && all.lo / n + a->eps > 1e-29; /* factors are from 1/2 to 3/2 */
     for (int64_t i = 0; i < a->dim; i++) {
-        ival v = over_root(c[i], others[i], 1 / n, eps_of(a, block * a->dim + i), error);
-        y[i] = hop__float(ival_scale(v, w[i]));
+        ival v = over_root(c[i], others[i], a->l2 ? 1 : 1 / (double)a->dim, eps_of(a, block * a->dim + i));
+        y[i] = w ? ival_scale(v, w[i]) : v;
+        if (y[i].lo != 0 || y[i].hi != 0) y[i] = off_by(y[i], &lost);
         if (b && b[i] != 0) y[i] = hop__float(ival_add(y[i], ival_point(b[i])));
-        if (!fits) y[i] = (ival){-INFINITY, INFINITY};
+        if (!(fits && lost.fits)) y[i] = (ival){-INFINITY, INFINITY};
     }
 }
 
@@ -174,23 +247,25 @@ static int64_t only_head(const ival *range, const norm_arg *a, int64_t group)
 
 /* What a norm multiplies the numbers of a group by, whatever the row: false when that varies widely, or when
  * the sum of squares may leave float32's range. `range` [dim]: of the group's columns. */
-static bool common_factor(const ival *range, const norm_arg *a, int64_t group, bool l2, ival *factor)
+static bool common_factor(const ival *range, const norm_arg *a, int64_t group, ival *factor, hop__charge *lost)
 {
     int64_t of = a->swing ? only_head(range, a, group) : 0;
     if (of == -1) return false;
-    ival all = squares(range, a->dim), eps = l2 ? ival_point(L2_EPS) : eps_of(a, of < 0 ? 0 : of);
-    double by = l2 ? 1 : 1 / (double)a->dim;
+    ival all = squares(range, a->dim), eps = eps_of(a, of < 0 ? 0 : of);
+    double by = a->l2 ? 1 : 1 / (double)a->dim;
     *factor = (ival){0, 0};
     if (all.hi == 0) return eps.lo > 0; /* zeros stay what they are, unless it is 0 / 0 */
-    if (!(all.hi < HOP__LARGEST && all.lo * by + eps.lo > 1e-30)) return false;
-    factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * (1 + 0x1p-50)) + eps.hi))));
-    factor->hi = ival_up(1 / ival_down(sqrt(ival_down(ival_down(all.lo * by * (1 - 0x1p-50)) + eps.lo))));
+    hop__charge own = row_charge(a, range, a->w);
+    lost->rel = ival_most(lost->rel, own.rel), lost->abs = ival_most(lost->abs, own.abs);
+    if (!own.fits) return false;
+    factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * HOP__ABOVE) + eps.hi))));
+    factor->hi = ival_up(1 / ival_down(sqrt(ival_down(ival_down(all.lo * by * HOP__BELOW) + eps.lo))));
     return factor->lo > 0 && factor->hi - factor->lo <= NARROW * factor->lo;
 }
 
-/* y = x · factor · w: products lose their rounding, and the factor its own, which is `error`. */
+/* y = x · factor · w, and what all that loses. */
 static hop__set *scaled(hop__memory *m, const hop__set *x, const norm_arg *a, const ival *factor,
-                        double error)
+                        const hop__charge *lost)
 {
     hop__set *y = hop__set_new(m, x->width);
     double *by = hop__take(m, x->width, sizeof *by);
@@ -202,8 +277,8 @@ static hop__set *scaled(hop__memory *m, const hop__set *x, const norm_arg *a, co
         by[c] = mid * w;
         y->mid[c] = x->mid[c] * by[c];
         if (x->mag[c] == 0 || w == 0) continue;
-        double off = fabs(w) * (mid * x->rad[c] + (ival_rad(f) + (error + 0x1p-48) * f.hi) * x->mag[c]);
-        y->rad[c] = ival_up(off * (1 + 0x1p-40) + 0x1p-148 * (1 + fabs(w)));
+        double off = fabs(w) * (mid * x->rad[c] + (ival_rad(f) + (lost->rel + 0x1p-48) * f.hi) * x->mag[c]);
+        y->rad[c] = ival_up((off + lost->abs) * HOP__ABOVE);
     }
     for (int t = 0; t < x->terms; t++)
         for (int64_t r = 0; r < x->term[t].rows; r++)
@@ -237,31 +312,37 @@ static double row_by_row_work(const hop__set *x, int64_t groups, int64_t dim)
 }
 
 /* NULL, and no status: row by row is better. */
-static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t groups, const norm_arg *a,
-                                 bool l2)
+static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t groups, const norm_arg *a)
 {
+    hop__charge lost = {.fits = true};
     if (a->centred || a->bias || (one_table_a_group(x, a->dim) && row_by_row_work(x, groups, a->dim) < 4e6))
         return NULL;
     ival *range = hop__take(m, x->width, sizeof *range), *factor = hop__take(m, groups, sizeof *factor);
     if (m->status != HOP_OK) return NULL;
     hop__set_ranges(x, range);
-    double error = 0;
-    for (int64_t g = 0; g < groups; g++) {
-        double own = norm_error(range + g * a->dim, a->dim, a->swing ? 9 : 1) + 16 * HOP_UNIT_ROUNDOFF;
-        error = ival_most(error, l2 ? 0x1p-20 : own);
-        if (!common_factor(range + g * a->dim, a, g, l2, &factor[g])) return NULL;
-    }
+    for (int64_t g = 0; g < groups; g++)
+        if (!common_factor(range + g * a->dim, a, g, &factor[g], &lost)) return NULL;
     x = hop__set_settled(m, (hop__set *)x);
-    return x ? scaled(m, x, a, factor, error) : NULL;
+    return x ? scaled(m, x, a, factor, &lost) : NULL;
+}
+
+static hop_arith *opened(hop__memory *m, hop_op_kind kind, int part)
+{
+    hop_arith *p = hop__take(m, 1, sizeof *p);
+    if (p) hop_arith_open(p, hop_op_program(&(hop_op){.kind = kind}, part));
+    return p;
 }
 
 /* relative: the caller knows of rel. */
-static hop__set *normed(hop__memory *m, const hop__set *x, int64_t groups, norm_arg a, bool l2, bool relative)
+static hop__set *normed(hop__memory *m, const hop__set *x, int64_t groups, norm_arg a, bool relative)
 {
-    hop__set *y = with_one_factor(m, x, groups, &a, l2);
+    a.norm = opened(m, a.l2 ? HOP_OP_L2 : HOP_OP_RMS, 0);
+    if (a.centred) a.centre = opened(m, HOP_OP_GROUPNORM, 0);
+    if (m->status != HOP_OK) return NULL;
+    hop__set *y = with_one_factor(m, x, groups, &a);
     if (y || m->status != HOP_OK) return y;
     a.room = hop__take(m, 3 * a.dim, sizeof *a.room);
-    hop__blocks each = {groups, a.dim, a.dim, l2 ? l2_block : norm_block, &a};
+    hop__blocks each = {groups, a.dim, a.dim, norm_block, &a};
     return relative ? hop__set_map_relative(m, x, each) : hop__set_map(m, x, each);
 }
 
@@ -271,7 +352,7 @@ hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const 
     if (norm == HOP_NORM_NONE) return hop__set_columns(m, x, 0, x->width);
     norm_arg a = {
         .w = weight, .bias = bias, .dim = x->width, .eps = (float)eps, .centred = norm == HOP_NORM_LAYER};
-    return normed(m, x, 1, a, false, false);
+    return normed(m, x, 1, a, false);
 }
 
 hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
@@ -279,9 +360,12 @@ hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, 
 {
     norm_arg a = {.dim = op->dim, .eps = (float)op->eps};
     int64_t groups = op->groups > 1 ? op->groups : 1;
-    if (op->kind == HOP_OP_L2) return normed(m, x, groups, a, true, true);
+    if (op->kind == HOP_OP_L2) {
+        a.l2 = true, a.eps = L2_EPS;
+        return normed(m, x, groups, a, true);
+    }
     a.w = weight;
     if (swing && swing->by) a.swing = swing;
     if (op->kind == HOP_OP_GROUPNORM) a.bias = bias, a.centred = a.each = true;
-    return normed(m, x, groups, a, false, op->kind == HOP_OP_RMS);
+    return normed(m, x, groups, a, op->kind == HOP_OP_RMS);
 }

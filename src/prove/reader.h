@@ -12,9 +12,8 @@ typedef struct hop__reader {
     hop__set *const *k; /* of the classes; NULL: not seen (or all ones: see s->k) */
     hop__set *const *v;
     double turned; /* product over all tokens of 1 + turn; 1 where keys do not meet */
-    double
-        slack; /* where they do not: what corrections change values by at most, relative to the largest .. */
-    double faint;  /* .. and in absolute terms; else 0 */
+    double slack;  /* where they do not: what corrections change values by at most, relative to the largest */
+    double amp;    /* what an error in the state may grow to */
     double *swing; /* how far what is read may be off as a whole; NULL: it must not */
 } hop__reader;
 
@@ -49,18 +48,14 @@ double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio);
 double hop__reader_lengths(const hop__reader *r);
 /* The product of 1 + turn over all tokens seen behind position `from`. */
 double hop__reader_turns(const hop__reader *r, int64_t from);
-/* Relative rounding of a state's numbers on their way through n tokens. */
-double hop__rounded_states(const hop__walk *w, double n);
-/* Relative error of any form. */
-double hop__scan_error(const hop__reader *r, const hop__tally *t);
-/* The same of the product that counts, where all others are next to nothing: see there. */
+/* What all forms lose, for a query that t->nonzero tokens have any weight for. */
+hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t);
+/* The same of the product that counts, relative to it, where all others are next to nothing: see there. */
 double hop__near_error(const hop__reader *r);
-/* No product of scale, query, key and value, in part or whole, is larger. */
-double hop__largest_product(const hop__reader *r, int64_t e);
 /* Is nothing rounded, whatever the form? */
 bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e);
-/* Where keys do not meet: r->slack and r->faint, and r->turned is 1. */
-void hop__find_slack(hop__reader *r);
+/* r->turned and r->amp; where keys do not meet: r->slack, and r->turned is 1. */
+void hop__find_turns(hop__reader *r);
 
 /* weigh_head.c: everything that class r->a may read of the head. */
 hop__set *hop__read_head(hop__reader *r);

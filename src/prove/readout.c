@@ -66,13 +66,13 @@ static double logit_slack(hop__memory *m, const hop__set *x, const float *head, 
                 grid = low + x->grid[c];
         }
         if (!(mag < HOP__LARGEST)) m->overflow = true;
-        exact = exact && hop__exact_sum(grid, mag * (1 + 1e-9)) && hop__cut_exact(bits, grid, mag);
+        exact = exact && hop__exact_sum(grid, mag * HOP__ABOVE) && hop__cut_exact(bits, grid, mag);
         double k = (double)x->width;
         most = ival_most(most, hop__cut_error(bits, mag + box) + box +
                                    2 * (HOP_DOT_ERROR(k + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag + k * 0x1p-140);
     }
     if (x->width > HOP__MOST_SUM) m->overflow = true;
-    return exact ? 0 : 2 * most * (1 + 1e-9);
+    return exact ? 0 : 2 * most * HOP__ABOVE;
 }
 
 bool hop__leading_token(hop__walk *w, hop__memory *m, const hop__set *x, hop__readout *out)

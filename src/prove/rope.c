@@ -56,7 +56,7 @@ static void box_pair(turn *t, int64_t i, int64_t j, double length)
 
 static double length_of(double a, double b)
 {
-    return sqrt(a * a + b * b) * (1 + 0x1p-48);
+    return sqrt(a * a + b * b) * HOP__ABOVE;
 }
 
 static double most_of(const hop__term *u, int64_t c)
@@ -91,8 +91,8 @@ static void turn_one(turn *t)
         for (int k = 0; k < y->terms; k++)
             for (int64_t r = 0; r < y->term[k].rows; r++)
                 rotate(hop__term_cell(&y->term[k], r, i), hop__term_cell(&y->term[k], r, j), angle);
-        y->rad[i] = ival_up((co * ri + si * rj) * (1 + 0x1p-40) + own);
-        y->rad[j] = ival_up((si * ri + co * rj) * (1 + 0x1p-40) + own);
+        y->rad[i] = ival_up((co * ri + si * rj) * HOP__ABOVE + own);
+        y->rad[j] = ival_up((si * ri + co * rj) * HOP__ABOVE + own);
     }
 }
 
@@ -152,8 +152,8 @@ static void turn_many(turn *t)
             row[i] += t->x->mid[i], row[j] += t->x->mid[j];
             rotate(&row[i], &row[j], (double)(t->class->start + p) * by);
         }
-        y->rad[i] = ival_up((y->rad[i] + box) * (1 + 0x1p-40));
-        y->rad[j] = ival_up((y->rad[j] + box) * (1 + 0x1p-40));
+        y->rad[i] = ival_up((y->rad[i] + box) * HOP__ABOVE);
+        y->rad[j] = ival_up((y->rad[j] + box) * HOP__ABOVE);
     }
 }
 
@@ -177,7 +177,7 @@ static void turn_blindly(turn *t)
 hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x)
 {
     turn t = {.m = w->m, .op = op, .class = &w->facts.class[a], .x = x, .y = hop__set_new(w->m, x->width)};
-    double fastest = op->turned < 2 ? 0 : fmax(1, speed(op, op->turned / 2 - 1));
+    double fastest = op->turned < 2 ? 0 : ival_most(1, speed(op, op->turned / 2 - 1));
     if (!t.y) return NULL;
     memcpy(t.y->mid, x->mid, sizeof(double) * (size_t)x->width);
     memcpy(t.y->rad, x->rad, sizeof(double) * (size_t)x->width);

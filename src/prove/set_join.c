@@ -139,7 +139,7 @@ static void add_term(hop__memory *m, hop__set *s, const hop__term *z, const hop_
             double x = to[i];
             to[i] = x + from[i];
             if (x != 0 && from[i] != 0 && !(to[i] - x == from[i] && to[i] - from[i] == x))
-                lost[i] = fmax(lost[i], 0x1p-52 * fabs(to[i]));
+                lost[i] = ival_most(lost[i], 0x1p-52 * fabs(to[i]));
         }
     }
     for (int64_t i = 0; i < y->count; i++)

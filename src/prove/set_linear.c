@@ -18,7 +18,7 @@ typedef struct sparse_row {
 /* A sum over the row, of numbers that are not below 0, is at most so many times what double makes of it. */
 static double rounded_up(const sparse_row *r)
 {
-    return 1 + fmax(0x1p-40, (double)(r->count + 8) * 0x1p-52);
+    return 1 + ival_most(0x1p-40, (double)(r->count + 8) * 0x1p-52);
 }
 
 static void take_row(sparse_row *r, const hop__set *x, const hop__matrix *w, int64_t i)
@@ -235,9 +235,8 @@ static double put_errors(hop__set *y, int64_t i, const sparse_row *r, const hop_
     }
     relative off = relative_part(r, x, j, bias, each);
     own = each * (fabs(bias) + r->rad) + faint;
-    if (tells && off.ratio < MOST_RELATIVE)
-        y->rel[i] = off.ratio, off.most = 0;
-    y->rad[i] = ival_up((r->rad + off.most + own) * (1 + 0x1p-40));
+    if (tells && off.ratio < MOST_RELATIVE) y->rel[i] = off.ratio, off.most = 0;
+    y->rad[i] = ival_up((r->rad + off.most + own) * HOP__ABOVE);
     return own + off.most;
 }
 

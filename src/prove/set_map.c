@@ -8,7 +8,7 @@
 
 double hop__cut_error(int bits, double mag)
 {
-    return bits > 0 && mag != 0 ? ldexp(mag, -bits) * (1 + 1e-9) + 0x1p-148 : 0;
+    return bits > 0 && mag != 0 ? ldexp(mag, -bits) * HOP__ABOVE + 0x1p-148 : 0;
 }
 
 bool hop__cut_exact(int bits, int grid, double mag)
@@ -117,7 +117,7 @@ static void add_spread(spread *s, double value, double off)
     if (!(fabs(value) > NOTHING))
         s->faint = ival_most(s->faint, off);
     else
-        s->rel = ival_most(s->rel, off / fabs(value) * (1 + 0x1p-40));
+        s->rel = ival_most(s->rel, off / fabs(value) * HOP__ABOVE);
 }
 
 static void set_spread(hop__set *y, int64_t c, spread s, bool relative)

@@ -97,7 +97,7 @@ bool hop__mlp_is_silent(const hop__walk *w, hop__set *const *x)
     hop__set *gate = box ? units(&m, box, weight(w, "mlp.gate_proj.weight"), NULL, c->mlp_hidden) : NULL;
     bool silent = up && (gate || c->mlp != HOP_MLP_SWIGLU);
     for (int64_t i = 0; silent && gate && i < c->mlp_hidden; i++)
-        silent = up->mag[i] * fmax(1, gate->mag[i]) < HOP__LARGEST;
+        silent = up->mag[i] * ival_most(1, gate->mag[i]) < HOP__LARGEST;
     silent = silent && m.status == HOP_OK && !m.overflow;
     hop__memory_free(&m);
     return silent;

@@ -12,7 +12,7 @@ hop__set *hop__set_swung(hop__memory *m, const hop__set *x, const hop__swing *s,
         double by = s->by[(from + c) / s->dim];
         if (by == 0 || y->mag[c] == 0) continue;
         y->rel[c] = ival_up(ival_up((1 + y->rel[c]) * (1 + by)) - 1);
-        y->rad[c] = ival_up(y->rad[c] * (1 + by) * (1 + 0x1p-50));
+        y->rad[c] = ival_up(y->rad[c] * (1 + by) * HOP__ABOVE);
         y->least[c] = -INFINITY, y->most[c] = INFINITY;
     }
     hop__set_tidy(m, y);

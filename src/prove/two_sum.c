@@ -206,9 +206,10 @@ static double lead(proof *p, int64_t head, int64_t c, int64_t match)
 {
     const hop_op *op = p->op;
     int64_t qc = head * op->key_dim, kc = head / (op->heads / op->kv_heads) * op->key_dim;
-    double scale = (float)op->scale, mag = 0, box = 0, right = 0, best = -INFINITY, qmost = 1, kmost = 1;
+    double scale = (float)op->scale, mag = 0, box = 0, right = 0, best = -INFINITY;
+    hop__attended most = {.seen = p->seen};
     for (int64_t e = 0; e < op->key_dim; e++) {
-        qmost = ival_most(qmost, p->q->mag[qc + e]), kmost = ival_most(kmost, p->k->mag[kc + e]);
+        most.q = ival_most(most.q, p->q->mag[qc + e]), most.k = ival_most(most.k, p->k->mag[kc + e]);
         mag += p->q->mag[qc + e] * p->k->mag[kc + e];
         box += p->q->mag[qc + e] * p->k->rad[kc + e] + p->q->rad[qc + e] * p->k->mag[kc + e];
     }
@@ -220,10 +221,11 @@ static double lead(proof *p, int64_t head, int64_t c, int64_t match)
         else
             best = ival_most(best, scale * s);
     }
-    double dim = (double)op->key_dim, most = qmost * kmost * fmax(1, fabs(scale)); /* as in attend.c */
-    double error = (HOP_DOT_ERROR(dim + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag;
-    if (!(most * dim < HOP__LARGEST)) atomic_store(&p->overflow, true);
-    return right - best - 2 * (1 + 1e-9) * (fabs(scale) * (error + box) + dim * 0x1p-146 * most);
+    for (int64_t e = 0; e < p->v->width; e++) most.v = ival_most(most.v, p->v->mag[e]);
+    hop__charge made = hop__attention_charge(op, &most);
+    double dim = (double)op->key_dim, error = (ival_most(made.rel, HOP_DOT_ERROR(dim)) + 4 * HOP_UNIT_ROUNDOFF) * mag;
+    if (!made.fits) atomic_store(&p->overflow, true);
+    return right - best - 2 * HOP__ABOVE * (fabs(scale) * (error + box) + made.abs);
 }
 
 /* What the heads return: those that watch offset r (r < 0: none, and there is no match) the match's value,
@@ -252,12 +254,12 @@ static hop__set *heads_return(const proof *p, hop__memory *m, int64_t match, int
             }
             /* A mixture that excludes the match: its row is another's. */
             if (t && r < 0 && mod > 1) *hop__term_cell(t, match, to) = value_at(p->v, match ? 0 : 1, from);
-            double largest = fmax(fabs(lo), fabs(hi)) + p->v->rad[from];
+            double largest = ival_most(fabs(lo), fabs(hi)) + p->v->rad[from];
             if (!(largest * (double)p->seen < HOP__LARGEST)) m->overflow = true;
             if (sees) o->mid[to] = value_at(p->v, match, from);
             if (largest == 0) continue;
             o->rad[to] =
-                ival_up(p->v->rad[from] + (sees ? mass * (hi - lo + 2 * p->v->rad[from]) * (1 + 1e-9) : 0) +
+                ival_up(p->v->rad[from] + (sees ? mass * (hi - lo + 2 * p->v->rad[from]) * HOP__ABOVE : 0) +
                         error * largest + (double)p->seen * 0x1p-140 + 0x1p-50 * largest);
         }
     }
@@ -295,7 +297,7 @@ static double read_out(const proof *p, hop__memory *m, hop__walk *w, const hop__
         }
         if (!(mag < HOP__LARGEST)) return -INFINITY;
         double k = (double)y->width;
-        least = ival_least(least, sum - box * (1 + 1e-9) - (HOP_DOT_ERROR(k + 1) + (k + 16) * 0x1p-48) * mag -
+        least = ival_least(least, sum - box * HOP__ABOVE - (HOP_DOT_ERROR(k + 1) + (k + 16) * 0x1p-48) * mag -
                                       k * 0x1p-148);
     }
     return y ? least : -INFINITY;
@@ -343,7 +345,7 @@ static void one_number(void *ctx, int64_t c, int worker)
     if (atomic_load(&p->stopped)) return;
     p->gap[c] = p->margin[c] = p->clip[c] = INFINITY;
     for (int64_t h = 0; h < p->op->heads; h++) p->gap[c] = ival_least(p->gap[c], lead(p, h, c, match));
-    p->mass[c] = p->gap[c] > 0 ? fmin(1, (double)p->seen * ival_up(exp(-p->gap[c])) * (1 + 1e-9)) : 1;
+    p->mass[c] = p->gap[c] > 0 ? ival_least(1, (double)p->seen * ival_up(exp(-p->gap[c])) * HOP__ABOVE) : 1;
     hop_status status = HOP_OK;
     for (int64_t r = match == c ? 0 : -1; status == HOP_OK && r < p->offsets; r++) {
         hop__memory m = {0};
@@ -382,7 +384,7 @@ static bool take_rivals(proof *p)
     return true;
 }
 
-static hop_status all_numbers(proof *p, hop__analysis *a, hop_error *err)
+static hop_status all_numbers(proof *p, hop_bounds_said *a, hop_error *err)
 {
     hop_margin *g = &p->out->margins[p->walk.layer];
     int64_t mod = p->task->mod;
@@ -413,7 +415,7 @@ static hop_status all_numbers(proof *p, hop__analysis *a, hop_error *err)
     return HOP_OK;
 }
 
-static hop_status analyse(proof *p, hop__analysis *a, hop_error *err)
+static hop_status analyse(proof *p, hop_bounds_said *a, hop_error *err)
 {
     hop__memory *m = p->walk.m;
     int64_t mod = p->task->mod;
@@ -437,7 +439,7 @@ static hop_status analyse(proof *p, hop__analysis *a, hop_error *err)
     return all_numbers(p, a, err);
 }
 
-hop_status hop__analyse_twosum(hop_proof *out, hop__analysis *a, const hop_model *m, const hop_task *task,
+hop_status hop__analyse_twosum(hop_proof *out, hop_bounds_said *a, const hop_model *m, const hop_task *task,
                                int64_t generates, const hop_prove_options *o, hop_error *err)
 {
     proof p = {.task = &task->twosum, .out = out};

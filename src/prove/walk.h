@@ -5,8 +5,9 @@
 #ifndef HOP_PROVE_WALK_H
 #define HOP_PROVE_WALK_H
 
+#include "charge.h"
 #include "facts.h"
-#include "verdict.h"
+#include "analysis.h"
 
 #include <hopbound/model.h>
 #include <hopbound/ops.h>
@@ -25,7 +26,7 @@ typedef struct hop__walk {
     int answering;              /* the class whose margins are reported */
     hop_margin margin;          /* of the current layer */
     char why[240];              /* what was lost first on the answering class's way; "" so far nothing */
-    hop_hint hints[HOP__HINTS]; /* queries of the answering class for which no token led */
+    hop_hint hints[HOP_HINTS]; /* queries of the answering class for which no token led */
     int hint_count;
 } hop__walk;
 
@@ -79,6 +80,13 @@ hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x
 
 /* attend.c: softmax attention. Relative error of weights and of their quotient over n tokens. */
 double hop__attention_error(int64_t n);
+/* The largest numbers of queries, keys and values, and the tokens that are seen, at the most: what a score is off, relative
+ * to the sum of its absolute products and below that; fits: no number on the way leaves float32's range. */
+typedef struct hop__attended {
+    double q, k, v;
+    int64_t seen;
+} hop__attended;
+hop__charge hop__attention_charge(const hop_op *op, const hop__attended *a); /* charge_attend.c */
 void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y);
 /* Attention to tokens that are not followed: some mean of all values. */
 void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y);

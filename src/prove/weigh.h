@@ -2,6 +2,7 @@
 #ifndef HOP_PROVE_WEIGH_H
 #define HOP_PROVE_WEIGH_H
 
+#include "charge.h"
 #include "walk.h"
 
 /* A recurrence brought to one shape: every head has keys and decays of its own. */
@@ -22,9 +23,8 @@ typedef struct hop__shape {
     double most_beta;
     const double
         *own[HOP__MOST_CLASSES]; /* [heads]: how far it may turn what it has just written; NULL: not */
-    double log_decay;            /* the largest |log decay| of a token */
-    double raw;                  /* products of what keys are made of are no larger, in any order */
     double steps;                /* rows of the recurrence that a token is */
+    hop__recurrence made;        /* how it is computed: its programs and what they are given */
     const float
         *bonus;        /* [heads, keys]: the own token's weight in place of 1, before its decay; NULL: none */
     bool exps;         /* weights come from exponentials */

@@ -1,6 +1,10 @@
 /* What a recurrence loses: to rounding, in any form, and to the corrections of delta rules. */
 #include "reader.h"
 
+#include <hopbound/kernels.h>
+
+#include <string.h>
+
 /* ---- corrections --------------------------------------------------------------------------- */
 
 /* The largest length of a query times that of a key. */
@@ -13,7 +17,7 @@ double hop__reader_lengths(const hop__reader *r)
         for (int64_t c = 0; r->v[p] && c < r->s->keys; c++) square += r->k[p]->mag[c] * r->k[p]->mag[c];
         k = ival_most(k, square);
     }
-    return sqrt(q) * sqrt(k) * (1 + 1e-9);
+    return sqrt(q) * sqrt(k) * HOP__ABOVE;
 }
 
 /* Tokens seen that turn anything. */
@@ -36,102 +40,89 @@ double hop__reader_turns(const hop__reader *r, int64_t from)
         int64_t start = f->class[p].start, end = start + f->class[p].count,
                 low = start > from ? start : from + 1;
         double turn = r->s->turn ? hop__set_range(r->s->turn[p], r->head).hi : 0;
-        if (end > low) sum += (double)(end - low) * log1p(fmax(0, turn)) * (1 + 1e-9);
+        if (end > low) sum += (double)(end - low) * log1p(ival_most(0, turn)) * HOP__ABOVE;
     }
-    return sum == 0 ? 1 : ival_up(exp(sum) * (1 + 1e-9));
+    return sum == 0 ? 1 : ival_up(exp(sum) * HOP__ABOVE);
 }
 
 /* ---- rounding ------------------------------------------------------------------------------ */
 
-#define CHUNK 256 /* no form sums logarithms of decays over more tokens */
-
 /* Relative rounding of a state's numbers on their way through n tokens: in the game it crosses as many cuts
  * as there are classes; with fewer bits it is cut after every token. */
-double hop__rounded_states(const hop__walk *w, double n)
+static double rounded_states(const hop__walk *w, double n)
 {
     return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
 }
 
-/* Is every decay, over all the tokens, exactly 1 as it is computed? */
-static bool decays_are_one(const hop__shape *s, double n)
-{
-    return !s->exps && (!s->f_keys || n * s->log_decay <= HOP_EXP_ONE);
-}
-
-/* Relative error of any form: for every token that counts an addition and the products on its way; for every
- * token at all a decay, which is an exp and a product; and in exponents the rounding of each logarithm and of
- * their sums in a chunk. What went through corrections was summed up once more in each. */
-double hop__scan_error(const hop__reader *r, const hop__tally *t)
+hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t)
 {
     const hop__shape *s = r->s;
     const hop__class *c = &s->w->facts.class[r->a];
-    double n = (double)(c->start + c->count) * s->steps, chunk = fmin(n, CHUNK);
-    double e = 8 * ((double)s->keys + s->steps * ((double)t->nonzero + turning(r)) + 16) * HOP_UNIT_ROUNDOFF;
-    if (!decays_are_one(s, n))
-        e += (n + 16) * (HOP_EXP_ERROR + 4 * HOP_UNIT_ROUNDOFF) +
-             4 * (chunk * chunk + n) * s->log_decay * HOP_UNIT_ROUNDOFF;
-    double cross = hop__rounded_states(s->w, n) * (1 + s->stabiliser);
-    return 1.1 * (e + cross * exp(cross)) * (1 + log(r->turned));
+    hop__recurrence made = s->made;
+    made.tokens = (double)(c->start + c->count) * s->steps;
+    made.active = s->steps * ((double)t->nonzero + turning(r));
+    made.turned = r->turned, made.amp = r->amp;
+    made.round = s->w->message + hop__cut_error(s->w->bits, 1), made.bits = s->w->bits;
+    made.crossings = rounded_states(s->w, made.tokens) * (1 + s->stabiliser);
+    return hop__recurrence_charge(&made);
+}
+
+/* Is every decay, over all n tokens, exactly 1 as it is computed? */
+static bool decays_are_one(const hop__shape *s, double n)
+{
+    double log_decay = INFINITY;
+    for (int i = 0; i < s->made.count; i++)
+        if (strcmp(s->made.given[i].name, "g") == 0) log_decay = s->made.given[i].num.mag;
+    return !s->exps && (!s->f_keys || n * log_decay * HOP__ABOVE <= HOP_EXP_ONE);
 }
 
 /* A sum in which one product M counts and all others are R together, in absolute values. Adding b to a float
  * a, fused or not, moves it by at most 2|b|, since a itself is a float that near: so whatever the order, and
  * wherever products are taken out of brackets, the sum as computed is M but for the roundings of M's own
- * factors and 2 R (docs/THEORY.md section 6.5). How many tokens there are is all the same. Returns the first
- * part, relative to M; infinity where decays or corrections make more of it. */
+ * factors and 2 R (docs/THEORY.md section 6.5); decays that are 1 but for 2^-30 make this 2.1 R. How many tokens
+ * there are is all the same. Returns the first part, relative to M; infinity where decays or corrections make
+ * more of it. */
 double hop__near_error(const hop__reader *r)
 {
     const hop__shape *s = r->s;
     const hop__class *c = &s->w->facts.class[r->a];
-    double n = (double)(c->start + c->count), cross = hop__rounded_states(s->w, n) * (1 + s->stabiliser);
+    double n = (double)(c->start + c->count), cross = rounded_states(s->w, n) * (1 + s->stabiliser);
     if (!decays_are_one(s, n) || r->turned > 1 || s->bonus || s->steps > 1 || !s->k || !r->q) return INFINITY;
     return 1.1 * (8 * 16 * HOP_UNIT_ROUNDOFF + cross * exp(cross));
 }
 
-/* No product of scale, query, key and value, in part or whole, is larger: forms multiply them in different
- * orders, and chunks divide keys by decays down to 2^-32. What falls below the normal numbers on the way is
- * multiplied by at most this much. */
-double hop__largest_product(const hop__reader *r, int64_t e)
+static int lower(int a, int b)
 {
-    const hop__shape *s = r->s;
-    double q = 1, k = fmax(1, s->raw), v = 1;
-    for (int64_t c = 0; r->q && c < s->keys; c++) q = ival_most(q, r->q->mag[c]);
-    for (int p = 0; p < s->w->facts.classes; p++) {
-        if (!r->v[p]) continue;
-        for (int64_t c = 0; s->k && c < s->keys; c++) k = ival_most(k, r->k[p]->mag[c]);
-        v = ival_most(v, r->v[p]->mag[e]);
-    }
-    return q * k * v * fmax(1, fabs(s->scale)) * (s->f_keys > 1 || s->f_keys == s->keys ? 0x1p33 : 1);
+    return a < b ? a : b;
 }
 
 /* Is nothing rounded, whatever the form? The sum of absolute products in units of the grid must stay below
- * 2^24. */
+ * 2^24, and no product on the way may be too small for float32. */
 bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e)
 {
     const hop__shape *s = r->s;
     if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0 || s->w->bits > 0)
         return false;
+    int q = HOP__ANY_GRID, k = HOP__ANY_GRID, v = HOP__ANY_GRID; /* of what meets anything */
     int grid = HOP__ANY_GRID;
     double sum = 0;
-    for (int64_t c = 0; c < s->keys; c++) {
-        if (r->q->grid[c] == HOP__NO_GRID) return false;
+    for (int64_t c = 0; c < s->keys; c++)
         for (int p = 0; p < s->w->facts.classes; p++) {
             if (!r->v[p] || r->q->mag[c] == 0 || r->k[p]->mag[c] == 0) continue;
-            if (r->k[p]->grid[c] == HOP__NO_GRID) return false;
-            int g = r->q->grid[c] + r->k[p]->grid[c];
-            grid = g < grid ? g : grid;
+            if (r->q->grid[c] == HOP__NO_GRID || r->k[p]->grid[c] == HOP__NO_GRID) return false;
+            q = lower(q, r->q->grid[c]), k = lower(k, r->k[p]->grid[c]);
+            grid = lower(grid, r->q->grid[c] + r->k[p]->grid[c]);
         }
-    }
-    int values = HOP__ANY_GRID;
     for (int p = 0; p < s->w->facts.classes; p++) {
         if (!r->v[p] || t->all[p] == 0 || r->v[p]->mag[e] == 0) continue;
-        if (r->v[p]->grid[e] == HOP__NO_GRID) return false;
-        values = r->v[p]->grid[e] < values ? r->v[p]->grid[e] : values;
+        v = lower(v, r->v[p]->grid[e]);
         sum += t->all[p] * r->v[p]->mag[e];
     }
-    if (grid == HOP__ANY_GRID || values == HOP__ANY_GRID || sum == 0) return true;
-    grid += values + hop__low_bit((double)(float)s->scale);
-    return grid > -140 && grid < 100 && sum * fabs(s->scale) * (1 + 1e-9) < ldexp(1.0, 24 + grid);
+    if (v == HOP__NO_GRID) return false;
+    if (grid == HOP__ANY_GRID || v == HOP__ANY_GRID || sum == 0) return true;
+    grid += v + hop__low_bit((double)(float)s->scale);
+    return grid > -140 && grid < 100 && sum * fabs(s->scale) * HOP__ABOVE < ldexp(1.0, 24 + grid) &&
+           hop__recurrence_on_grids(s->made, q, k, v);
 }
 
 /* ---- keys that do not meet ----------------------------------------------------------------- */
@@ -162,15 +153,15 @@ static bool add_largest(const hop__reader *r, int p, double *first, double *seco
  * so that |u_t - v_t| <= g · sum over j < t of |u_j|, g = the most that two tokens' keys have in common,
  * sum_c |k_tc||beta_j k_jc|; hence |u_t - v_t| <= |v| (e^(n g) - 1), v the largest value. At any coordinate
  * one of two tokens has no more than the second largest there: g <= beta · sum_c first_c second_c. Every form
- * adds up these same products, so that its rounding is a part of g; what products lose below the normal
- * numbers, where keys were divided by decays down to 2^-32, is `faint`. */
-void hop__find_slack(hop__reader *r)
+ * adds up these same products, so that its rounding is a part of g. Nor does an error d in the state grow
+ * much: token t takes s_t = k_t·d off, |s_t| <= |k|_1 |d| e^(n g), and writes beta k_t s_t. */
+static void find_slack(hop__reader *r)
 {
     const hop__shape *s = r->s;
     const hop__facts *f = &s->w->facts;
     hop__memory *m = s->w->m;
     double *first = hop__take(m, s->keys, sizeof *first), *second = hop__take(m, s->keys, sizeof *second);
-    double meet = 0, n = 0, largest = 1;
+    double meet = 0, n = 0, largest = 1, beta = ival_most(1, s->most_beta);
     if (!s->plain || s->steps > 1 || m->status != HOP_OK) return;
     for (int p = 0; p < f->classes; p++) {
         if (!r->v[p]) continue;
@@ -181,15 +172,21 @@ void hop__find_slack(hop__reader *r)
         meet += first[c] * second[c];
         largest = ival_most(largest, first[c]);
     }
-    meet *= fmax(1, s->most_beta) * (1 + 1e-6);
+    meet *= beta * HOP__ABOVE;
     if (!(n * meet <= 0x1p-20) || !(largest <= 0x1p10)) return;
+    hop__reader apart = *r;
+    apart.turned = 1, apart.amp = 1 + 1.01 * n * beta * (double)s->keys * largest * largest;
     /* Rounding makes g at most twice as large, which is in `slack`; where it may do more, nothing is said. */
-    double turned = r->turned;
-    r->turned = 1;
-    if (!(hop__scan_error(r, &(hop__tally){.nonzero = (int64_t)n}) < 0.5)) {
-        r->turned = turned;
-        return;
-    }
-    r->slack = 2 * n * meet;
-    r->faint = n * (double)s->keys * 0x1p-100 * fmax(1, s->most_beta) * largest;
+    hop__charge c = hop__reader_charge(&apart, &(hop__tally){.nonzero = (int64_t)n});
+    if (!(c.fits && c.rel < 0.5)) return;
+    apart.slack = 2 * n * meet;
+    *r = apart;
+}
+
+void hop__find_turns(hop__reader *r)
+{
+    r->turned = hop__reader_turns(r, -1), r->amp = 1;
+    if (!(r->turned > 1)) return;
+    r->amp = r->turned * sqrt((double)r->s->keys) * HOP__ABOVE; /* lengths grow by turned */
+    find_slack(r);
 }

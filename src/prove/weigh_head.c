@@ -11,10 +11,10 @@ static void bound_below(const hop__reader *r, hop__set *y, double own, const dou
         bool above = true;
         for (int p = 0; p < r->s->w->facts.classes; p++)
             if (r->v[p]) above = above && hop__set_range(r->v[p], e).lo >= 0;
-        double given = own * hop__set_range(r->v[r->a], e).lo * (1 - 1e-9);
+        double given = own * hop__set_range(r->v[r->a], e).lo * HOP__BELOW;
         if (!above) continue;
-        y->least[e] = given - lost[e] * (1 + 1e-9);
-        if (share < 0.5) y->least[e] = fmax(y->least[e], given * (1 - share) * (1 - 1e-9) - faint);
+        y->least[e] = given - lost[e] * HOP__ABOVE;
+        if (share < 0.5) y->least[e] = ival_most(y->least[e], given * (1 - share) * HOP__BELOW - faint);
     }
 }
 
@@ -34,7 +34,7 @@ static void spare_zeros(hop__memory *m, hop__set *y, const hop__set *sees, const
             least = ival_least(least, fabs(joined->mid[e] + hop__term_at(t, i, e)));
         }
         if (joined) least -= 2 * (joined->rad[e] - y->rad[e]); /* what joining has lost */
-        double rel = off[e] / least * (1 + 0x1p-40);
+        double rel = off[e] / least * HOP__ABOVE;
         if (off[e] == 0) continue;
         if (t && rel > 0 && rel < 0.5)
             y->rel[e] = rel;
@@ -61,106 +61,167 @@ static hop__set *seeing_ones(hop__memory *m, const hop__term *tq, const int64_t 
     return where_seen(m, one, tq, target);
 }
 
+/* What a class reads, on its way. */
+typedef struct reading {
+    hop__reader *r;
+    const hop__term *tq; /* the queries' table; NULL: one query */
+    int64_t cases, seeing, *target;
+    hop__tally t;
+    hop__charge made;
+    hop__sight sight;
+    bool sees, some; /* something is followed; but not by all queries */
+    double mid, off; /* the weight of what is followed, and what it may be off */
+    double larger;   /* everything else, relative to a weight that swings */
+    double near, aside; /* see hop__near_error and hop__followed_weights */
+    double bonus;    /* what the own token's weight may be multiplied with */
+    double *lost, *apart; /* [values] */
+} reading;
+
+/* Which token each query follows, if that is a look-up of the task. */
+static bool find_sight(reading *x)
+{
+    const hop__reader *r = x->r;
+    const hop__facts *f = &r->s->w->facts;
+    const hop__class *own = &f->class[r->a];
+    bool past = true;
+    x->sight = (hop__sight){.rule = HOP__RULE_NONE, .source = -1};
+    for (int64_t i = 0; i < x->cases; i++)
+        x->seeing += x->target[i] >= 0, past = past && x->target[i] <= own->start;
+    if (past && x->seeing > 0) x->sight = hop__facts_sight(r->s->w->m, f, r->a, x->tq, x->target);
+    if (r->s->bonus && x->sight.source == r->a) x->sight.rule = HOP__RULE_NONE;
+    if (x->sight.rule == HOP__RULE_SELF && own->count > 1) x->sight.rule = HOP__RULE_NONE;
+    x->sees = x->sight.rule != HOP__RULE_NONE, x->some = x->sees && x->seeing < x->cases;
+    if (x->sees && r->a == r->s->w->answering) {
+        r->s->w->margin.player = f->class[x->sight.source].player;
+        r->s->w->margin.addresses += x->seeing;
+    }
+    return r->s->w->m->status == HOP_OK;
+}
+
+/* The weight of what is followed. All values of the token are read with one weight: what it may be off, they
+ * are off alike. Where that may swing, the set is of what is read over that factor, whose least makes
+ * everything else the larger. */
+static void find_weight(reading *x)
+{
+    const hop__reader *r = x->r;
+    const hop__shape *s = r->s;
+    int64_t first = s->w->facts.length;
+    x->larger = 1;
+    if (!x->sees) return;
+    for (int64_t i = 0; i < x->cases; i++)
+        first = x->target[i] >= 0 && x->target[i] < first ? x->target[i] : first;
+    ival weight = hop__followed_weights(r, x->cases, x->target, &x->aside);
+    const double *own = s->own[x->sight.source];
+    double more = (r->turned > 1 ? hop__reader_turns(r, first) : 1) * (1 + (own ? own[r->head] : 0)) - 1;
+    if (more > 0) weight = ival_widen(weight, hop__reader_lengths(r) * more * HOP__ABOVE);
+    weight = ival_scale(weight, s->scale);
+    x->mid = ival_is_point(weight) ? weight.lo : ival_mid(weight), x->off = ival_rad(weight);
+    double swing = r->swing && x->mid > 0 ? x->off / x->mid * HOP__ABOVE : 0;
+    if (swing > 0 && swing <= HOP__MOST_SWING)
+        *r->swing = swing, x->off = 0, x->larger = 1 / (1 - swing) * HOP__ABOVE;
+}
+
+/* Absolute products that add up to value e: of all tokens, of those not followed, of queries that read
+ * nothing. */
+typedef struct sums {
+    double all, rest, blind, value, weights;
+} sums;
+
+static sums sums_of(const reading *x, int64_t e)
+{
+    const hop__reader *r = x->r;
+    sums y = {0};
+    double scale = fabs(r->s->scale) * HOP__ABOVE;
+    for (int p = 0; p < r->s->w->facts.classes; p++) {
+        if (!r->v[p]) continue;
+        double own = (p == r->a ? x->bonus : 1) * r->v[p]->mag[e] * scale;
+        y.value = ival_most(y.value, r->v[p]->mag[e]), y.weights += x->t.all[p] * scale;
+        y.rest += (x->sees ? x->t.rest[p] : x->t.all[p]) * own;
+        y.all += x->t.all[p] * own;
+        y.blind += x->t.blind[p] * own;
+    }
+    return y;
+}
+
+/* What rounding makes of these: relative to all of them, or to the one that counts. Others, as they are computed,
+ * are at most 5/4 of what they are. */
+static double rounding_of(const reading *x, const sums *s)
+{
+    double all = x->made.rel * s->all, aside = x->aside * fabs(x->r->s->scale) * s->value;
+    if (!(x->sees && x->made.fits && x->made.rel < 0.25 && x->near < 1)) return all;
+    double others = 3 * (s->rest + aside) + x->r->slack * s->value * s->weights;
+    return ival_least(all, (x->near * s->all + others) * HOP__ABOVE);
+}
+
+/* Value e of y, which is the token's that is followed: times its weight, give or take all others and what is
+ * lost. */
+static void weigh_value(reading *x, hop__set *y, int64_t e)
+{
+    const sums s = sums_of(x, e);
+    bool right = s.all == 0 || hop__reading_is_exact(x->r, &x->t, e);
+    double rounded = rounding_of(x, &s), lost = right ? 0 : rounded + x->made.abs;
+    if (s.value > 0) lost += x->r->slack * s.value * s.weights * HOP__ABOVE;
+    double mag = y->mag[e], read = y->rad[e] * fabs(x->mid) + x->off * mag, box = s.rest + lost;
+    if (x->mid != 1 && x->mid != 0) read += 0x1p-50 * fabs(x->mid) * mag;
+    if (x->some && !right) { /* rounding is relative to what is summed up: of nothing, next to nothing */
+        double none = lost - rounded + x->made.rel * s.blind;
+        read += (lost - none) * HOP__ABOVE, box = s.rest + ival_most(none, x->made.abs);
+    }
+    x->lost[e] = lost;
+    read *= x->larger, box *= x->larger;
+    y->rad[e] = x->some ? 0 : read, x->apart[e] = x->some ? ival_up(read * HOP__ABOVE) : 0;
+    y->mid[e] *= x->mid;
+    if (!(box + y->rad[e] <= 0)) y->rad[e] = ival_up(y->rad[e] * HOP__ABOVE + box);
+    for (int n = 0; n < y->terms; n++)
+        for (int64_t k = 0; hop__term_fills(&y->term[n], e) && k < y->term[n].rows; k++)
+            *hop__term_cell(&y->term[n], k, e) *= x->mid;
+}
+
+static void blame(const reading *x, const hop__set *y)
+{
+    const hop__walk *w = x->r->s->w;
+    double largest = 0;
+    if (x->r->a != w->answering || x->sees) return;
+    for (int64_t e = 0; e < y->width; e++) largest = ival_most(largest, y->mag[e]);
+    if (largest > HOP__BLIND)
+        hop__blame(x->r->s->w,
+                   "layer %lld, recurrence: no single token is what the last one reads from the state",
+                   (long long)w->layer);
+}
+
+static double largest_bonus(const hop__reader *r)
+{
+    const hop__shape *s = r->s;
+    double bonus = 1;
+    for (int64_t c = 0; s->bonus && c < s->keys; c++)
+        bonus = ival_most(bonus, fabs((double)s->bonus[r->head * s->keys + c]));
+    return bonus;
+}
+
 hop__set *hop__read_head(hop__reader *r)
 {
     const hop__shape *s = r->s;
-    const hop__facts *f = &s->w->facts;
     hop__memory *m = s->w->m;
-    const hop__term *tq = r->q && r->q->terms ? &r->q->term[0] : NULL;
-    int64_t cases = tq ? tq->rows : 1;
-    int64_t *target = hop__take(m, cases, sizeof *target);
-    double *lost = hop__take(m, s->values, sizeof *lost), *apart = hop__take(m, s->values, sizeof *apart);
-    const float *q = r->q ? hop__absolute_rows(m, r->q, tq, cases) : NULL;
-    hop__tally t = {.nonzero = 0};
-    r->turned = hop__reader_turns(r, -1);
-    if (r->turned > 1) hop__find_slack(r);
-    if (m->status != HOP_OK || !hop__add_up(r, cases, q, &t, target)) return NULL;
-    hop__sight sight = {.rule = HOP__RULE_NONE, .source = -1};
-    int64_t seeing = 0;
-    bool past = true;
-    for (int64_t i = 0; i < cases; i++)
-        seeing += target[i] >= 0, past = past && target[i] <= f->class[r->a].start;
-    if (past && seeing > 0) sight = hop__facts_sight(m, f, r->a, tq, target);
-    if (s->bonus && sight.rule != HOP__RULE_NONE && sight.source == r->a) sight.rule = HOP__RULE_NONE;
-    if (sight.rule == HOP__RULE_SELF && f->class[r->a].count > 1) sight.rule = HOP__RULE_NONE;
-    bool sees = sight.rule != HOP__RULE_NONE, some = sees && seeing < cases;
-    double scale = fabs(s->scale), error = hop__scan_error(r, &t), near = hop__near_error(r), aside = 0,
-           bonus = 1;
-    for (int64_t c = 0; s->bonus && c < s->keys; c++)
-        bonus = ival_most(bonus, fabs((double)s->bonus[r->head * s->keys + c]));
-    hop__set *y = sees ? hop__facts_seen(m, f, r->a, sight, r->v[sight.source]) : hop__set_new(m, s->values);
-    const hop__set *ones = some ? seeing_ones(m, tq, target) : NULL;
-    if (some) y = where_seen(m, y, tq, target);
-    if (!y || (some && !ones)) return NULL;
-    ival weight = {0, 0};
-    if (sees && r->a == s->w->answering) {
-        s->w->margin.player = f->class[sight.source].player;
-        s->w->margin.addresses += seeing;
-    }
-    if (sees) {
-        int64_t first = f->length;
-        for (int64_t i = 0; i < cases; i++) first = target[i] >= 0 && target[i] < first ? target[i] : first;
-        weight = hop__followed_weights(r, cases, target, &aside);
-        const double *own = s->own[sight.source];
-        double more = (r->turned > 1 ? hop__reader_turns(r, first) : 1) * (1 + (own ? own[r->head] : 0)) - 1;
-        if (more > 0) weight = ival_widen(weight, hop__reader_lengths(r) * more * (1 + 1e-9));
-        weight = ival_scale(weight, s->scale);
-    }
-    double mid = sees ? ival_mid(weight) : 0, off = sees ? ival_rad(weight) : 0, faint = 0;
-    if (sees && ival_is_point(weight)) mid = weight.lo, off = 0;
-    /* All values of the token are read with one weight: what it may be off, they are off alike. The set is
-     * then of what is read over that factor, whose least makes everything else the larger. */
-    double swing = r->swing && mid > 0 ? off / mid * (1 + 0x1p-40) : 0, larger = 1;
-    if (swing > 0 && swing <= HOP__MOST_SWING)
-        *r->swing = swing, off = 0, larger = 1 / (1 - swing) * (1 + 0x1p-40);
-    for (int64_t e = 0; e < s->values; e++) {
-        double rest = 0, sum = 0, faded = 0, value = 0, all = 0;
-        for (int p = 0; p < f->classes; p++) {
-            if (!r->v[p]) continue;
-            value = ival_most(value, r->v[p]->mag[e]), all += t.all[p];
-            double own = p == r->a ? bonus : 1;
-            rest += (sees ? t.rest[p] : t.all[p]) * r->v[p]->mag[e] * own;
-            sum += t.all[p] * r->v[p]->mag[e] * own;
-            faded += t.blind[p] * r->v[p]->mag[e] * own;
-        }
-        rest *= scale * (1 + 1e-9), sum *= scale * (1 + 1e-9), faded *= scale * (1 + 1e-9);
-        double most = hop__largest_product(r, e) * bonus * r->turned,
-               terms = (double)(f->class[r->a].start + f->class[r->a].count) * s->steps + (double)s->keys + 8;
-        if (!(most * terms < HOP__LARGEST)) m->overflow = true;
-        bool right = sum == 0 || hop__reading_is_exact(r, &t, e);
-        /* below the normal numbers, and what a state that crosses loses there */
-        double low = (0x1p-146 + hop__rounded_states(s->w, terms) * 0x1p-126) * terms * most;
-        double rounded = error * sum;
-        if (sees && error < 0.5) /* others, as they are computed, are at most 3/2 of what they are */
-            rounded = fmin(rounded, near * sum + 3 * (rest + aside * scale * value));
-        lost[e] = right ? 0 : rounded + low;
-        if (value > 0) lost[e] += (r->slack * value + r->faint * fmax(1, value)) * all * scale * (1 + 1e-6);
-        faint = ival_most(faint, low);
-        double mag = y->mag[e], read = y->rad[e] * fabs(mid) + off * mag, box = rest + lost[e];
-        if (mid != 1 && mid != 0) read += 0x1p-50 * fabs(mid) * mag;
-        if (some && !right) { /* rounding is relative to what is summed up: of nothing, next to nothing */
-            double none = lost[e] - rounded + error * faded;
-            read += (lost[e] - none) * (1 + 1e-9), box = rest + fmax(none, low);
-        }
-        read *= larger, box *= larger;
-        y->rad[e] = some ? 0 : read, apart[e] = some ? ival_up(read * (1 + 1e-12)) : 0;
-        y->mid[e] *= mid;
-        if (!(box + y->rad[e] <= 0)) y->rad[e] = ival_up(y->rad[e] * (1 + 1e-12) + box);
-        for (int n = 0; n < y->terms; n++)
-            for (int64_t k = 0; hop__term_fills(&y->term[n], e) && k < y->term[n].rows; k++)
-                *hop__term_cell(&y->term[n], k, e) *= mid;
-    }
+    reading x = {.r = r, .tq = r->q && r->q->terms ? &r->q->term[0] : NULL, .bonus = largest_bonus(r)};
+    x.cases = x.tq ? x.tq->rows : 1;
+    x.target = hop__take(m, x.cases, sizeof *x.target);
+    x.lost = hop__take(m, s->values, sizeof *x.lost), x.apart = hop__take(m, s->values, sizeof *x.apart);
+    const float *q = r->q ? hop__absolute_rows(m, r->q, x.tq, x.cases) : NULL;
+    if (m->status == HOP_OK) hop__find_turns(r);
+    if (m->status != HOP_OK || !hop__add_up(r, x.cases, q, &x.t, x.target) || !find_sight(&x)) return NULL;
+    x.made = hop__reader_charge(r, &x.t), x.near = hop__near_error(r);
+    if (!x.made.fits) m->overflow = true;
+    hop__set *y = x.sees ? hop__facts_seen(m, &s->w->facts, r->a, x.sight, r->v[x.sight.source])
+                         : hop__set_new(m, s->values);
+    const hop__set *ones = x.some ? seeing_ones(m, x.tq, x.target) : NULL;
+    if (x.some) y = where_seen(m, y, x.tq, x.target);
+    if (!y || (x.some && !ones)) return NULL;
+    find_weight(&x);
+    for (int64_t e = 0; e < s->values; e++) weigh_value(&x, y, e);
     hop__set_tidy(m, y);
-    if (some && m->status == HOP_OK) spare_zeros(m, y, ones, apart);
-    double ratio, own = m->status == HOP_OK ? hop__own_weight(r, cases, &ratio) : -1;
-    if (own > 0) bound_below(r, y, own, lost, error * ratio, faint);
-    if (r->a == s->w->answering && !sees && m->status == HOP_OK) {
-        double largest = 0;
-        for (int64_t e = 0; e < s->values; e++) largest = ival_most(largest, y->mag[e]);
-        if (largest > HOP__BLIND)
-            hop__blame(s->w,
-                       "layer %lld, recurrence: no single token is what the last one reads from the state",
-                       (long long)s->w->layer);
-    }
+    if (x.some && m->status == HOP_OK) spare_zeros(m, y, ones, x.apart);
+    double ratio, own = m->status == HOP_OK ? hop__own_weight(r, x.cases, &ratio) : -1;
+    if (own > 0) bound_below(r, y, own, x.lost, x.made.rel * ratio, x.made.abs);
+    if (m->status == HOP_OK) blame(&x, y);
     return m->status == HOP_OK ? y : NULL;
 }

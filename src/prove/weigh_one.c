@@ -32,8 +32,8 @@ static ival decay_between(const hop__reader *r, int64_t from, int64_t c)
         if (d.lo < 0) lo += (double)most * d.lo;
         if (least > 0) hi += (double)least * d.hi;
     }
-    return (ival){lo == -INFINITY ? 0 : ival_down(exp(lo) * (1 - 1e-12)),
-                  hi == 0 ? 1 : fmin(1, ival_up(exp(hi) * (1 + 1e-12)))};
+    return (ival){lo == -INFINITY ? 0 : ival_down(exp(lo) * HOP__BELOW),
+                  hi == 0 ? 1 : ival_least(1, ival_up(exp(hi) * HOP__ABOVE))};
 }
 
 static ival widened(const hop__set *s, int64_t c, ival x)
@@ -78,7 +78,7 @@ static ival followed_weight(const hop__reader *r, int p, int64_t position, int64
         if (y.lo == 0 && y.hi == 0) continue;
         sum = ival_add(sum, ival_mul(ival_mul(x, y), decay_between(r, position, c)));
         if (!parts) continue;
-        double product = ival_mag(x) * ival_mag(y) * (1 + 1e-9);
+        double product = ival_mag(x) * ival_mag(y) * HOP__ABOVE;
         parts->sum += product, parts->largest = ival_most(parts->largest, product);
     }
     return sum;
@@ -95,7 +95,7 @@ ival hop__followed_weights(const hop__reader *r, int64_t cases, const int64_t *t
         while (target[i] < f->class[p].start || target[i] >= f->class[p].start + f->class[p].count) p++;
         products parts = {0};
         all = ival_hull(all, followed_weight(r, p, target[i], i, &parts));
-        *aside = ival_most(*aside, (parts.sum - parts.largest) * (1 + 1e-9) + 0x1p-50 * parts.sum);
+        *aside = ival_most(*aside, (parts.sum - parts.largest) * HOP__ABOVE + 0x1p-50 * parts.sum);
     }
     return all;
 }
@@ -133,7 +133,7 @@ double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio)
                 products parts = {0};
                 double low = followed_weight(r, p, places[p].first[j], i, &parts).lo;
                 if (!(low >= 0)) return -1;
-                if (parts.sum > 0) *ratio = ival_most(*ratio, parts.sum / low * (1 + 1e-9));
+                if (parts.sum > 0) *ratio = ival_most(*ratio, parts.sum / low * HOP__ABOVE);
                 if (p == r->a) least = ival_least(least, low * s->scale);
             }
     return least;

@@ -25,7 +25,7 @@ float *hop__absolute_rows(hop__memory *m, const hop__set *x, const hop__term *t,
         for (int64_t c = 0; c < x->width; c++) {
             double mid = x->mid[c] + (t ? hop__term_at(t, r, c) : 0),
                    sum = (fabs(mid) + more[c]) * (1 + x->rel[c]) + x->rad[c];
-            out[r * x->width + c] = sum == 0 ? 0 : up(sum * (1 + 0x1p-45));
+            out[r * x->width + c] = sum == 0 ? 0 : up(sum * HOP__ABOVE);
         }
     return out;
 }
@@ -76,7 +76,7 @@ static double length_of(const float *x, int64_t n)
 {
     double sum = 0;
     for (int64_t i = 0; i < n; i++) sum += (double)x[i] * x[i];
-    return sqrt(sum) * (1 + 1e-9);
+    return sqrt(sum) * HOP__ABOVE;
 }
 
 /* What such a sum is at the most for a query of this length, for row j. */
@@ -164,7 +164,7 @@ bool hop__add_up(const hop__reader *r, int64_t cases, const float *q, hop__tally
         for (int64_t i = 0; i < n; i++) sums[i] = (running){.target = -1, .at = -1};
         for (int p = 0; p < f->classes; p++) {
             /* without values nothing is read, unless corrections write there */
-            if (!r->v[p] || (x[p].mag == 0 && !(r->slack > 0) && !(r->faint > 0))) continue;
+            if (!r->v[p] || (x[p].mag == 0 && !(r->slack > 0))) continue;
             weigh(&x[p], first, n, room, r->s->w->pool);
             for (int64_t i = 0; i < n; i++)
                 add_class(&sums[i], p, &x[p], room + i * x[p].rows,
@@ -176,9 +176,9 @@ bool hop__add_up(const hop__reader *r, int64_t cases, const float *q, hop__tally
                 u->of[u->at] += u->followed, u->at = -1, u->target = -1;
             target[first + i] = u->target;
             for (int p = 0; p < f->classes; p++) {
-                t->rest[p] = ival_most(t->rest[p], u->of[p] * (1 + 1e-9));
-                if (u->at < 0) t->blind[p] = ival_most(t->blind[p], u->of[p] * (1 + 1e-9));
-                t->all[p] = ival_most(t->all[p], (u->of[p] + (p == u->at ? u->followed : 0)) * (1 + 1e-9));
+                t->rest[p] = ival_most(t->rest[p], u->of[p] * HOP__ABOVE);
+                if (u->at < 0) t->blind[p] = ival_most(t->blind[p], u->of[p] * HOP__ABOVE);
+                t->all[p] = ival_most(t->all[p], (u->of[p] + (p == u->at ? u->followed : 0)) * HOP__ABOVE);
             }
             t->nonzero = u->nonzero > t->nonzero ? u->nonzero : t->nonzero;
         }

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define PIECE 65536 /* bytes of a file that are hashed at a time */
+
 const char *hop_witness_kind_name(hop_witness_kind k)
 {
     return k == HOP_WITNESS_INPUT ? "input" : k == HOP_WITNESS_PAIR ? "pair" : "collision";
@@ -32,13 +34,18 @@ int64_t hop_witness_differences(const hop_witness *w)
 static hop_status hash_file(hop_hash *h, const char *dir, const char *name, hop_error *err)
 {
     char path[4096];
-    hop_file file = {0};
+    unsigned char piece[PIECE];
+    hop_input in = {0};
     hop_status s = hop_path_join(path, sizeof path, dir, name, err);
-    if (s == HOP_OK) s = hop_file_map(&file, path, err);
+    if (s == HOP_OK) s = hop_input_open(&in, path, err);
     if (s != HOP_OK) return s;
-    hop_hash_add(h, file.data, file.size);
-    hop_file_unmap(&file);
-    return HOP_OK;
+    for (int64_t at = 0, n; s == HOP_OK && at < in.size; at += n) {
+        n = in.size - at < PIECE ? in.size - at : PIECE;
+        s = hop_input_read(&in, piece, (size_t)n, at, err);
+        if (s == HOP_OK) hop_hash_add(h, piece, (size_t)n);
+    }
+    hop_input_close(&in);
+    return s == HOP_OK ? s : hop_fail_in(err, s, path);
 }
 
 static int by_name(const void *a, const void *b)
@@ -77,11 +84,8 @@ static hop_status hash_weights(hop_hash *h, const char *dir, hop_error *err)
     hop_status s = hop_path_join(whole, sizeof whole, dir, "model.safetensors", err);
     if (s == HOP_OK) s = hop_path_join(index, sizeof index, dir, "model.safetensors.index.json", err);
     if (s != HOP_OK) return s;
-    FILE *file = fopen(whole, "rb"), *parts = file ? NULL : fopen(index, "rb");
-    bool sharded = parts != NULL;
-    if (file) fclose(file);
-    if (parts) fclose(parts);
-    return sharded ? hash_shards(h, dir, index, err) : hash_file(h, dir, "model.safetensors", err);
+    return !hop_is_there(whole) && hop_is_there(index) ? hash_shards(h, dir, index, err)
+                                                       : hash_file(h, dir, "model.safetensors", err);
 }
 
 hop_status hop_network_hashes(const char *dir, char config[17], char weights[17], hop_error *err)

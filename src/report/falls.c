@@ -91,8 +91,8 @@ void hop__falls_section(hop_text *out, const hop_ladder_page *page)
     hop_text_add(
         out, "<p>Each plan below a line, with the weights that the network above it leaves for its layers: "
              "the same "
-             "look-ups, as far as there are layers for them. It is one network of many, and the theorems "
-             "speak of all; but "
+             "look-ups, as far as there are layers for them. It is one network of many, and the theorems, "
+             "where they speak, speak of all; but "
              "one sees what is missing. <code>hopbound refute</code> found two prompts that it confuses. The "
              "bars say how "
              "far these are apart behind each layer, on the way that the difference would have to go: from "

@@ -1,6 +1,6 @@
 /* Both halves of the hierarchy: for each number of hops, at one length, the layer plans that are proved to
- * work above a line, and below it those that no weights make work. The rows are made here once, for the
- * page's panels, which stand here, and for the drawing, halves_draw.c. */
+ * work above a line, and below it those that are impossible for any weights, there or from a longer one on.
+ * The rows are made here once, for the page's panels, which stand here, and for the drawing, halves_draw.c. */
 #include "page.h"
 
 #include <stdio.h>
@@ -143,9 +143,11 @@ void hop__halves_html(hop_text *out, const hop_ladder_page *page)
                       "l\">L</span> a linear one of "
                       "any kind, first layer left; a raised number says how many there are in a row. "
                       "<i>Proved</i>: built, and shown "
-                      "from the weights in the file to answer every input rightly. <i>Impossible</i>: no "
-                      "weights make it work with "
-                      "heads and states of these widths; the theorems, P2 to P9 and T2, are derived in "
+                      "from the weights in the file to answer every input rightly. <i>Impossible</i>: for any "
+                      "weights with "
+                      "heads and states of these widths, of networks that are ");
+    hop__escape(out, page->model, 0);
+    hop_text_add(out, "; the theorems, P2 to P9 and T2, are derived in "
                       "docs/BOUNDS.md. <i>Longer "
                       "n</i>: the theorem is silent at this length, that is, it says nothing here, neither "
                       "way, and speaks from the "

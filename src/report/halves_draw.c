@@ -8,7 +8,7 @@
 #define HEAD   50.0
 #define ROW    26.0
 #define GAP    14.0
-#define LEGEND 44.0
+#define LEGEND 76.0
 
 static void draw_row(hop_text *out, const hop__half_row *row, double y)
 {
@@ -40,17 +40,19 @@ static double draw_panel(hop_text *out, const hop_ladder_page *page, const hop_r
     return end;
 }
 
-static void draw_legend(hop_text *out, double y)
+static void draw_legend(hop_text *out, const hop_ladder_page *page, double y)
 {
+    char model[200];
     hop__svg_line(out, "hair", LEFT, y + 0.5, WIDTH - LEFT, y + 0.5);
-    hop__svg_rich(out, "small soft", LEFT, y + 18,
-                  "F: full attention. L: a linear layer of any kind; a raised number: so many in a row. "
-                  "/{n}: tokens of "
-                  "the prompt. Above the line: built,");
-    hop__svg_rich(out, "small soft", LEFT, y + 34,
-                  "and proved on every input from the weights in the file. Below: no weights of these widths "
-                  "make it work, "
-                  "here or on longer prompts.");
+    static const char *const lines[] = {
+        "F: full attention. L: a linear layer of any kind; a raised number: so many in a row. /{n}: tokens of the "
+        "prompt.",
+        "Above the line: built, and proved on every input from the weights in the file.",
+        "Below: impossible for any weights of these widths, here or from the /{n} given on.",
+    };
+    for (int i = 0; i < 3; i++) hop__svg_rich(out, "small soft", LEFT, y + 18 + 16 * i, lines[i]);
+    snprintf(model, sizeof model, "Any weights: %s.", page->model ? page->model : "");
+    hop__svg_plain(out, "small soft", LEFT, y + 66, model, 0);
 }
 
 void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone)
@@ -60,9 +62,9 @@ void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalon
     hop__svg_open(
         out, WIDTH, height + LEGEND,
         "Both halves: for each number of hops, layer plans that are proved to work above the line, and below "
-        "it those that no weights make work at this width",
+        "it those that are impossible for any weights at this width, there or on longer prompts",
         standalone);
     for (int64_t i = 0; i < page->rung_count; i++) y = draw_panel(out, page, &page->rungs[i], y);
-    draw_legend(out, y);
+    draw_legend(out, page, y);
     hop__svg_close(out);
 }

@@ -23,9 +23,10 @@ static void add_head(hop_text *out)
                       "<p class=\"half v-proved\"><b>Above each line:</b> networks whose weights are written "
                       "down, each proved to "
                       "answer every input rightly.</p>\n"
-                      "<p class=\"half v-refuted\"><b>Below it:</b> layer plans that no weights make work, "
-                      "at the same length, width "
-                      "and precision.</p>\n");
+                      "<p class=\"half v-refuted\"><b>Below it:</b> layer plans with fewer full layers, at the "
+                      "same width and precision: "
+                      "impossible for any weights at the same length or, where the row says so, from a longer "
+                      "one on.</p>\n");
 }
 
 /* For those that are not proved as they should be, why. */
@@ -47,7 +48,7 @@ static void add_failures(hop_text *out, const hop_ladder_page *page)
     if (open) hop_text_add(out, "</ul>\n");
 }
 
-static void add_meaning(hop_text *out)
+static void add_meaning(hop_text *out, const hop_ladder_page *page)
 {
     hop__section_open(out, "meaning", "What is proved, and what is not");
     hop_text_add(
@@ -59,7 +60,14 @@ static void add_meaning(hop_text *out)
         "a statement "
         "about <b>all</b> weights: no network of that plan, with heads and states no wider and numbers no "
         "longer, answers "
-        "every input of these sizes, trained or not.</p>\n"
+        "every input of these sizes, trained or not. All weights, that is, of networks that are ");
+    hop__escape(out, page->model, 0);
+    hop_text_add(out, ". Where a plan or a model is called <i>possible</i> and is not built here, weights are "
+                      "known that do it where ");
+    hop__escape(out, page->idealised, 0);
+    hop_text_add(
+        out,
+        ".</p>\n"
         "<p>Nothing here says anything about</p>\n<ul>\n"
         "<li>other sizes, longer prompts or other weights than those of a proved row;</li>\n"
         "<li>how often an impossible plan errs: that it does on some input is all that is claimed;</li>\n"
@@ -97,7 +105,7 @@ hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page)
     hop_text_add(out, "</header>\n");
     if (page->rung_count > 0) hop__halves_html(out, page);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) sections[i](out, page);
-    add_meaning(out);
+    add_meaning(out, page);
     add_making(out, page);
     hop_text_add(out, "</main>\n");
     hop__html_close(out, page->walk || page->map);

@@ -77,15 +77,16 @@ static void cell_mib(hop_text *out, const char *label, int64_t bytes)
                    bytes < 0 ? HOP__DASH : hop__number_real((double)bytes / 1048576, HOP__NEAREST).rich);
 }
 
-/* Whole numbers as people write them; a power of ten as one. */
-static void cell_length(hop_text *out, const char *label, const char *text, double log10_n)
+/* Whole numbers as people write them; a power of ten as one; a star where no vocabulary poses it. */
+static void cell_length(hop_text *out, const char *label, const char *text, double log10_n, bool beyond)
 {
-    if (!*text)
-        hop__html_cell(out, label, HOP__DASH);
-    else if (log10_n < 18)
-        hop__html_cell(out, label, hop__number_count((int64_t)strtoll(text, NULL, 10)).rich);
-    else
-        hop__html_cell(out, label, hop__number_power(log10_n).rich);
+    char shown[80] = HOP__DASH;
+    if (*text) {
+        hop__number n =
+            log10_n < 18 ? hop__number_count((int64_t)strtoll(text, NULL, 10)) : hop__number_power(log10_n);
+        snprintf(shown, sizeof shown, "%s%s", n.rich, beyond ? "*" : "");
+    }
+    hop__html_cell(out, label, shown);
 }
 
 static void table(hop_text *out, const hop_model_row *rows, int count)
@@ -104,7 +105,10 @@ static void table(hop_text *out, const hop_model_row *rows, int count)
                  {"from n", true},
                  {"states hold tables up to", true},
                  {"tables outgrow states at", true}};
-    hop__html_table_open(out, "<b>Table 1.</b> Every model at the same length.", true);
+    hop__html_table_open(out,
+                         "<b>Table 1.</b> Every model at the same length. A star: at sizes that take more ids "
+                         "than the model's vocabulary has, so that no such prompt can be put to it.",
+                         true);
     hop_text_add(out, "<thead>\n<tr>\n");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         hop__html_head(out, heads[i].name, heads[i].number);
@@ -121,17 +125,18 @@ static void table(hop_text *out, const hop_model_row *rows, int count)
         cell_mib(out, "states, MiB", r->state_bytes);
         hop__html_cell(out, "hops possible", r->uncovered[0] ? HOP__DASH : hop__number_count(r->able).rich);
         hop__html_cell(out, "hops impossible", r->unable ? hop__number_count(r->unable).rich : HOP__DASH);
-        cell_length(out, "from n", r->unable_from, r->unable_log10);
+        cell_length(out, "from n", r->unable_from, r->unable_log10, r->unable_beyond);
         hop__html_cell(out, "states hold tables up to",
                        r->held ? hop__number_count(r->held).rich : HOP__DASH);
-        cell_length(out, "tables outgrow states at", r->outgrown, r->outgrown_log10);
+        cell_length(out, "tables outgrow states at", r->outgrown, r->outgrown_log10, r->outgrown_beyond);
         hop_text_add(out, "</tr>\n");
     }
     hop_text_add(out, "</tbody>\n");
     hop__html_table_close(out);
 }
 
-hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count, int64_t n)
+hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count, int64_t n,
+                             const char *model, const char *idealised)
 {
     hop__html_open(out, "Models side by side \u2013 hopbound");
     hop_text_add(out,
@@ -145,11 +150,16 @@ hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count
     hop_text_add(
         out, "</div>\n<figcaption><b>Figure 1.</b> Tokens, on a logarithmic axis. Filled: as long as the "
              "states of the linear layers together may hold a table of the prompt's length; beyond, a hop "
-             "needs a full layer, whatever the weights (P2). Ring: the model's context length. Dashed: "
+             "over such a table needs a full layer, for any weights (P2). Ring: the model's context length. Dashed: "
              "the length of the table below. Mark: from here on some number of hops is proved "
              "impossible; an arrow at the end of a line: it is, beyond the axis.</figcaption>\n"
              "</figure>\n");
     table(out, rows, count);
+    hop_text_add(out, "<p>Impossible is said of any weights of networks that are ");
+    hop__escape(out, model, 0);
+    hop_text_add(out, ". Possible is said of weights that are known, where ");
+    hop__escape(out, idealised, 0);
+    hop_text_add(out, ".</p>\n");
     bool any = false;
     for (int i = 0; i < count; i++) {
         if (!rows[i].refused[0]) continue;

@@ -64,8 +64,8 @@ void hop__stairs_section(hop_text *out, const hop_ladder_page *page)
         hop__section_close(out);
         return;
     }
-    hop_text_add(out, "<p>At tiny sizes the question is finite: is there <i>any</i> protocol, and so any "
-                      "network, with so few bits? "
+    hop_text_add(out, "<p>At tiny sizes the question is finite: is there <i>any</i> protocol, of which every "
+                      "network is one, with so few bits? "
                       "A SAT solver answers, and the theorems can be held against the truth. <b>yes</b>: a "
                       "protocol was found, and "
                       "played on all inputs. <b>no</b>: there is none; the link is the proof that the "

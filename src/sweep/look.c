@@ -18,11 +18,14 @@ static hop_status look_up(hop__store *s, hop_sweep_outcome *out, const hop_recip
 }
 
 hop_status hop_sweep_look(hop_sweep_outcome *out, const hop_recipe *list, int64_t count, const char *database,
-                          hop_error *err)
+                          const hop_progress *progress, hop_error *err)
 {
     hop__store *store = NULL;
     hop_status s = database ? hop__store_open_read(&store, database, err) : HOP_OK;
-    for (int64_t i = 0; s == HOP_OK && i < count; i++) s = look_up(store, &out[i], &list[i], err);
+    for (int64_t i = 0; s == HOP_OK && i < count; i++)
+        s = hop_progress_tick(progress, "runs looked up", (double)i, (double)count)
+                ? look_up(store, &out[i], &list[i], err)
+                : hop_fail(err, HOP_ESTOPPED, "stopped on request");
     hop__store_close(store);
     return s;
 }

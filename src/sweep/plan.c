@@ -84,6 +84,8 @@ static hop_status read_plan(plan *p, const hop_json *root, hop_error *err)
         s = read_over(&r, v, p->count + 1, err);
         if (s == HOP_OK) s = add(p, &r, err);
     }
+    if (s == HOP_OK && p->count == 0)
+        s = hop_fail(err, HOP_EFORMAT, "no runs: grid and runs, where they are given, are empty");
     return s;
 }
 

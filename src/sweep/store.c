@@ -11,12 +11,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #define APPLICATION 0x686f7062 /* "hopb" */
 #define WAIT_MS     20000      /* for another process that reads or writes */
+/* A look-up goes down two trees, some hundred instructions of SQLite's machine; making the tables takes some
+ * thousand. Whatever needs more is no database of ours. */
+#define STEPS_AT_ONCE 1000
+#define MOST_STEPS    1000000
+#define MOST_BYTES    (1 << 24) /* of a value, a row, or a statement */
 
 struct hop__store {
     sqlite3 *db;
+    int64_t steps; /* of the statement that runs */
     char path[512];
 };
 
@@ -38,12 +45,16 @@ static const char SCHEMA[] =
 static hop_status broken(const hop__store *s, hop_error *err)
 {
     int code = sqlite3_errcode(s->db);
+    if (code == SQLITE_INTERRUPT)
+        return hop_fail(err, HOP_EFORMAT, "%s: a look-up takes too long: is not laid out as a sweep's",
+                        s->path);
     return hop_fail(err, code == SQLITE_NOTADB || code == SQLITE_CORRUPT ? HOP_EFORMAT : HOP_EIO, "%s: %s",
                     s->path, sqlite3_errmsg(s->db));
 }
 
 static hop_status execute(hop__store *s, const char *sql, hop_error *err)
 {
+    s->steps = 0;
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HOP_OK : broken(s, err);
 }
 
@@ -51,6 +62,7 @@ static hop_status execute(hop__store *s, const char *sql, hop_error *err)
 
 static hop_status prepare(hop__store *s, sqlite3_stmt **q, const char *sql, hop_error *err)
 {
+    s->steps = 0;
     return sqlite3_prepare_v2(s->db, sql, -1, q, NULL) == SQLITE_OK ? HOP_OK : broken(s, err);
 }
 
@@ -86,25 +98,77 @@ static void bind_known(sqlite3_stmt *q, int at, int64_t x, bool known)
 
 /* ---- opening ---------------------------------------------------------------------------------- */
 
-/* A database that holds something else is refused. */
-static hop_status check_ours(hop__store *s, hop_error *err)
+static int too_many_steps(void *ctx)
+{
+    hop__store *s = ctx;
+    return (s->steps += STEPS_AT_ONCE) > MOST_STEPS;
+}
+
+/* Files come from strangers, and a schema can hold programs: views that never end under the names of our
+ * tables, triggers, columns that are computed. Nothing of the kind runs, and every statement is bounded. */
+static void be_careful(hop__store *s)
+{
+    static const int off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
+                              SQLITE_DBCONFIG_TRUSTED_SCHEMA};
+    for (size_t i = 0; i < sizeof off / sizeof off[0]; i++) sqlite3_db_config(s->db, off[i], 0, (int *)NULL);
+    sqlite3_db_config(s->db, SQLITE_DBCONFIG_DEFENSIVE, 1, (int *)NULL);
+    sqlite3_limit(s->db, SQLITE_LIMIT_LENGTH, MOST_BYTES);
+    sqlite3_progress_handler(s->db, STEPS_AT_ONCE, too_many_steps, s);
+    sqlite3_busy_timeout(s->db, WAIT_MS);
+}
+
+/* One number from one statement; a failure is -1. */
+static int64_t ask(hop__store *s, const char *sql, hop_error *err)
 {
     sqlite3_stmt *q = NULL;
-    hop_status got = prepare(
-        s, &q, "SELECT (SELECT count(*) FROM sqlite_master), application_id FROM pragma_application_id", err);
-    if (got != HOP_OK) return got;
-    if (sqlite3_step(q) != SQLITE_ROW)
-        got = broken(s, err);
-    else if (sqlite3_column_int64(q, 0) > 0 && sqlite3_column_int64(q, 1) != APPLICATION)
-        got = hop_fail(err, HOP_EFORMAT, "%s: is a database of something else", s->path);
+    int64_t answer = -1;
+    if (prepare(s, &q, sql, err) != HOP_OK) return -1;
+    if (sqlite3_step(q) == SQLITE_ROW)
+        answer = sqlite3_column_int64(q, 0);
+    else
+        broken(s, err);
     sqlite3_finalize(q);
-    return got;
+    return answer;
+}
+
+/* A database that holds something else is refused, and one whose tables are none. An empty one may become
+ * ours. */
+static hop_status check_ours(hop__store *s, hop_error *err)
+{
+    int64_t used = ask(s, "SELECT EXISTS(SELECT 1 FROM sqlite_master)", err);
+    int64_t mark = used < 0 ? -1 : ask(s, "SELECT application_id FROM pragma_application_id", err);
+    if (used < 0 || mark < 0) return err->status;
+    if (used == 0) return HOP_OK;
+    if (mark != APPLICATION)
+        return hop_fail(err, HOP_EFORMAT, "%s: is a database of something else", s->path);
+    int64_t other = ask(s,
+                        "SELECT EXISTS(SELECT 1 FROM sqlite_master WHERE name IN ('runs', 'measurements')"
+                        " AND (type <> 'table' OR NOT rootpage))"
+                        " OR EXISTS(SELECT 1 FROM pragma_table_xinfo('runs') WHERE hidden)"
+                        " OR EXISTS(SELECT 1 FROM pragma_table_xinfo('measurements') WHERE hidden)",
+                        err);
+    if (other > 0)
+        return hop_fail(err, HOP_EFORMAT, "%s: its runs or measurements are not the tables of a sweep",
+                        s->path);
+    return other < 0 ? err->status : HOP_OK;
+}
+
+/* SQLite would write through a link to nothing, make an empty file ours, and wait at a pipe. */
+static hop_status check_path(const char *path, bool fresh, hop_error *err)
+{
+    struct stat st, link;
+    bool linked = lstat(path, &link) == 0 && S_ISLNK(link.st_mode), there = stat(path, &st) == 0;
+    if (there && S_ISDIR(st.st_mode)) return hop_fail(err, HOP_EIO, "%s: is a directory", path);
+    if (there && !S_ISREG(st.st_mode)) return hop_fail(err, HOP_EIO, "%s: is not a file", path);
+    if (fresh && linked && (!there || st.st_size == 0))
+        return hop_fail(err, HOP_EIO, "%s: is a link to a file that is %s", path,
+                        there ? "empty" : "not there");
+    return HOP_OK;
 }
 
 static hop_status begin(hop__store *s, hop_error *err)
 {
     char mark[64];
-    sqlite3_busy_timeout(s->db, WAIT_MS);
     hop_status got = check_ours(s, err);
     snprintf(mark, sizeof mark, "PRAGMA application_id = %d", APPLICATION);
     if (got == HOP_OK) got = execute(s, "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL", err);
@@ -116,7 +180,6 @@ static hop_status begin(hop__store *s, hop_error *err)
 static hop_status begin_read(hop__store *s, hop_error *err)
 {
     sqlite3_stmt *q = NULL;
-    sqlite3_busy_timeout(s->db, WAIT_MS);
     hop_status got = check_ours(s, err);
     if (got == HOP_OK) got = prepare(s, &q, "SELECT 1 FROM runs, measurements", err);
     sqlite3_finalize(q);
@@ -126,10 +189,20 @@ static hop_status begin_read(hop__store *s, hop_error *err)
 static hop_status open_with(hop__store **out, const char *path, int flags,
                             hop_status (*first)(hop__store *s, hop_error *err), hop_error *err)
 {
+    *out = NULL;
+    hop_error why = {0}; /* the caller may not want any, and check_ours reads it */
+    hop_status got = check_path(path, flags & SQLITE_OPEN_CREATE, err);
+    if (got != HOP_OK) return got;
     hop__store *s = *out = calloc(1, sizeof *s);
     if (!s) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
     snprintf(s->path, sizeof s->path, "%.500s", path);
-    hop_status got = sqlite3_open_v2(path, &s->db, flags, NULL) == SQLITE_OK ? first(s, err) : broken(s, err);
+    if (sqlite3_open_v2(path, &s->db, flags, NULL) == SQLITE_OK) {
+        be_careful(s);
+        got = first(s, &why);
+    } else {
+        got = broken(s, &why);
+    }
+    if (got != HOP_OK && err) *err = why;
     if (got != HOP_OK) {
         hop__store_close(s);
         *out = NULL;
@@ -334,72 +407,6 @@ hop_status hop__store_look(hop__store *s, const char *text, hop_sweep_outcome *o
 bool hop_sweep_available(void)
 {
     return true;
-}
-
-#else
-
-static hop_status absent(hop_error *err)
-{
-    return hop_fail(err, HOP_EUNKNOWN, "built without SQLite");
-}
-
-hop_status hop__store_open(hop__store **out, const char *path, hop_error *err)
-{
-    (void)path;
-    *out = NULL;
-    return absent(err);
-}
-
-hop_status hop__store_open_read(hop__store **out, const char *path, hop_error *err)
-{
-    return hop__store_open(out, path, err);
-}
-
-hop_status hop__store_look(hop__store *s, const char *text, hop_sweep_outcome *out, hop_error *err)
-{
-    (void)s, (void)text, (void)out;
-    return absent(err);
-}
-
-void hop__store_close(hop__store *s)
-{
-    (void)s;
-}
-
-hop_status hop__store_find(hop__store *s, const hop_recipe *r, const char *text, hop__run *run,
-                           hop_error *err)
-{
-    (void)s, (void)r, (void)text, (void)run;
-    return absent(err);
-}
-
-hop_status hop__store_begin(hop__store *s, int64_t id, hop_error *err)
-{
-    (void)s, (void)id;
-    return absent(err);
-}
-
-hop_status hop__store_put_back(hop__store *s, int64_t id, hop_error *err)
-{
-    (void)s, (void)id;
-    return absent(err);
-}
-
-hop_status hop__store_measure(hop__store *s, int64_t id, const hop_measure *m, hop_error *err)
-{
-    (void)s, (void)id, (void)m;
-    return absent(err);
-}
-
-hop_status hop__store_end(hop__store *s, int64_t id, const hop_measure *m, const char *reason, hop_error *err)
-{
-    (void)s, (void)id, (void)m, (void)reason;
-    return absent(err);
-}
-
-bool hop_sweep_available(void)
-{
-    return false;
 }
 
 #endif

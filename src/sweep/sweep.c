@@ -28,6 +28,8 @@ static hop_status look_up(hop__queue *d, const hop_recipe *list, int64_t count, 
 {
     for (int64_t i = 0; i < count; i++) {
         hop__run run;
+        if (!hop_progress_tick(d->o->progress, "runs looked up", (double)i, (double)count))
+            return hop_fail(err, HOP_ESTOPPED, "stopped on request");
         char *text = hop__run_text(&list[i]);
         hop_status s = text ? hop__store_find(d->store, &list[i], text, &run, err)
                             : hop_fail(err, HOP_ENOMEM, "out of memory");
@@ -66,6 +68,7 @@ hop_status hop__queue_open(hop__queue *d, const hop_recipe *list, int64_t count,
         return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
     hop_status s = hop__store_open(&d->store, d->o->database, err);
     if (s == HOP_OK) s = look_up(d, list, count, err);
+    d->result->entered = s == HOP_OK;
     return s == HOP_OK && d->left_count > 0 ? keep_out(d, err) : s;
 }
 

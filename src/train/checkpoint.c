@@ -93,13 +93,10 @@ static void print_checksum(char out[DIGITS], const char *const *metadata, const 
     snprintf(out, DIGITS, "%016" PRIx64, hop_hash_end(&h));
 }
 
-bool hop__checkpoint_exists(const char *dir)
+bool hop_train_holds(const char *dir)
 {
     char path[4096];
-    if (hop_path_join(path, sizeof path, dir, HOP__CHECKPOINT, NULL) != HOP_OK) return false;
-    FILE *f = fopen(path, "rb");
-    if (f) fclose(f);
-    return f != NULL;
+    return hop_path_join(path, sizeof path, dir, HOP__CHECKPOINT, NULL) == HOP_OK && hop_is_there(path);
 }
 
 hop_status hop__checkpoint_save(const hop__state *s, const hop_recipe *r, const char *dir, hop_error *err)

@@ -28,9 +28,7 @@ hop_status hop__log_begin(const char *dir, int64_t step, hop_error *err)
     hop_text kept = {0};
     hop_status s = hop_path_join(path, sizeof path, dir, HOP__LOG, err);
     if (s != HOP_OK) return s;
-    FILE *there = step >= 0 ? fopen(path, "rb") : NULL;
-    if (there) fclose(there);
-    if (there) s = hop_file_read(&old, path, MOST_LOG, err);
+    if (step >= 0 && hop_is_there(path)) s = hop_file_load(&old, path, MOST_LOG, err);
     if (s != HOP_OK) return s;
     for (size_t at = 0; at < old.size;) {
         const char *line = (const char *)old.data + at;
@@ -40,7 +38,7 @@ hop_status hop__log_begin(const char *dir, int64_t step, hop_error *err)
         if (stays(line, length, step)) hop_text_addn(&kept, line, length + 1);
         at += length + 1;
     }
-    hop_file_unmap(&old);
+    hop_file_free(&old);
     s = kept.failed ? hop_fail(err, HOP_ENOMEM, "%s: out of memory", path)
                     : hop_file_write(path, kept.s ? kept.s : "", kept.len, err);
     hop_text_free(&kept);

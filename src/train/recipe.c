@@ -221,6 +221,10 @@ static hop_status configure(hop_config *c, const hop_recipe *r, hop_error *err)
     if (!hop_mixer_find(r->mixer)) /* also where the pattern has no L */
         return hop_fail(err, HOP_EFORMAT, "mixer: unknown name \"%.60s\"; `hopbound mixers` lists them",
                         r->mixer);
+    if (r->curriculum == HOP_CURRICULUM_HOPS && r->task.kind != HOP_TASK_FUNCCOMP &&
+        r->task.kind != HOP_TASK_KHOP)
+        return hop_fail(err, HOP_EDOMAIN, "curriculum: hops: %s has none; sizes can grow",
+                        hop_task_name(r->task.kind));
     hop_status s = hop_pattern_parse(&c->pattern, r->pattern, r->mixer, err);
     if (s != HOP_OK) return s;
     c->vocab = r->task.vocab;

@@ -139,7 +139,6 @@ typedef struct hop__state {
 #define HOP__CHECKPOINT "checkpoint.safetensors"
 #define HOP__LOG        "log.jsonl"
 
-bool hop__checkpoint_exists(const char *dir);
 hop_status hop__checkpoint_save(const hop__state *s, const hop_recipe *r, const char *dir, hop_error *err);
 /* Into the blocks of `s`. */
 hop_status hop__checkpoint_load(hop__state *s, const hop_recipe *r, const char *dir, hop_error *err);

@@ -176,9 +176,7 @@ static hop_status own_network(const training *t, hop_error *err)
     hop_json_doc doc = {0};
     hop_recipe there;
     hop_status s = hop_path_join(path, sizeof path, t->o->dir, "config.json", err);
-    FILE *f = s == HOP_OK ? fopen(path, "rb") : NULL;
-    if (!f) return s;
-    fclose(f);
+    if (s != HOP_OK || !hop_is_there(path)) return s;
     s = hop_json_load(&doc, path, err);
     if (s != HOP_OK) return s;
     hop_recipe_init(&there);
@@ -212,9 +210,9 @@ static hop_status no_network(const char *dir, hop_error *err)
 {
     char path[4096];
     hop_status s = hop_path_join(path, sizeof path, dir, "config.json", err);
-    FILE *f = s == HOP_OK ? fopen(path, "rb") : NULL;
-    if (f) fclose(f);
-    return f ? hop_fail(err, HOP_EIO, "%s: holds a network; choose another directory", dir) : s;
+    return s == HOP_OK && hop_is_there(path)
+               ? hop_fail(err, HOP_EIO, "%s: holds a network; choose another directory", dir)
+               : s;
 }
 
 static hop_status start(training *t, hop_error *err)
@@ -233,7 +231,7 @@ static hop_status begin_first(training *t, hop_error *err)
     hop_status s = hop_make_dir(dir, err);
     if (s != HOP_OK) return s;
     s = hop_dir_lock(&t->lock, dir, err);
-    if (s == HOP_OK && hop__checkpoint_exists(dir)) return go_on(t, err);
+    if (s == HOP_OK && hop_train_holds(dir)) return go_on(t, err);
     if (s == HOP_OK && (s = no_network(dir, err)) != HOP_OK) return s;
     bool mine = s == HOP_OK;
     if (mine) s = start(t, err);

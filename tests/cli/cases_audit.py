@@ -116,7 +116,7 @@ def a_stack_of_recurrences_is_refuted_where_its_states_are_too_small():
     got = good_json("audit", fixture("mamba-130m-original"), "--n", 10**7)["hops"]
     check(got["unable"] == 1 and got["unable_by"] == "P2" and got["able"] == 0, why=got)
     words = " ".join(got["words"])
-    check("once n reaches 1,033,289, as it does at 10,000,000 tokens" in words and "1 hop is proved impossible (P2)" in words, why=words)
+    check("once n reaches 1,033,289, with more ids than the 50,280 of its vocabulary, as it does at 10,000,000 tokens" in words and "1 hop is proved impossible (P2)" in words, why=words)
     silent = good_json("audit", fixture("mamba-130m-original"))["hops"]  # the file gives no length
     check(silent["unable"] is None and all(r["verdict"] == "silent" for r in silent["results"]), why=silent)
     # 24 layers of 24576 float32 and 4608 16-bit numbers: P2 speaks once N log2 N exceeds their bits
@@ -279,7 +279,7 @@ def layers_are_called_what_they_are():
     check("9 recurrent layers and 8 sliding windows before the first full one" in text, why=text)
     text = " ".join(good("audit", fixture("mistral-7b-v0.1"), "--n", 4096).out.split())
     check("32 full-attention layers of 32 (the window of 4,096 covers the prompt)" in text, why=text)
-    check("P1 idealises: positions are read from tables, no rotary embedding or norm" in text, why=text)
+    check("P1 idealises: activations are float32, positions are read from tables, no rotary embedding, norm or cap on logits" in text, why=text)
     text = " ".join(good("audit", fixture("lfm2-2.6b")).out.split())
     check("22 short convolutions" in text and "2 short convolutions before the first full one" in text, why=text)
 
@@ -293,7 +293,7 @@ def one_of_a_thing_is_singular_and_thousands_are_separated():
         check(words in text, why=(words, text))
     check(" 1 layers" not in text and " 1 hops" not in text and " 1 tokens" not in text, why=text)
     text = " ".join(good("audit", fixture("mamba-130m-original"), "--n", 10**7).out.split())
-    check("once n reaches 1,033,289, as it does at 10,000,000 tokens" in text, why=text)
+    check("once n reaches 1,033,289, with more ids than the 50,280 of its vocabulary, as it does at 10,000,000 tokens" in text, why=text)
 
 
 @case
@@ -337,10 +337,10 @@ def strings_of_the_file_cannot_break_the_page():
 def devices_and_pipes_are_read_or_refused_at_once():
     began = time.monotonic()
     if os.path.exists("/dev/zero"):
-        one_line(hopbound("audit", "/dev/zero"), 1, "audit: /dev/zero: more than the 8388608 bytes")
+        one_line(hopbound("audit", "/dev/zero"), 1, "audit: /dev/zero: neither a file nor a pipe")
     if hasattr(os, "mkfifo"):
         os.mkfifo("pipe")
-        one_line(hopbound("audit", "pipe"), 1, "audit: pipe: nothing to read came for 2 seconds")
+        one_line(hopbound("audit", "pipe"), 1, "audit: pipe: a pipe that nobody writes to")
     check(time.monotonic() - began < 10, why="too slow")
     if os.path.exists("/dev/stdin"):
         text = json.dumps({**SMALL, "model_type": "llama", "num_hidden_layers": 3})

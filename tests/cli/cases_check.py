@@ -162,3 +162,13 @@ def collisions_that_refute_finds_are_confirmed_and_others_are_not():
     text = json.dumps({k: v for k, v in w.items() if k != "seal"})[:-1] + ","
     write("other.json", text + f'"seal":"{xxh64(text.encode())}"}}')
     one_line(hopbound("check", "other.json", "net"), 1, "the two prefixes leave different states|the network answers")
+
+
+@case
+def a_witness_without_its_network_asks_for_it():
+    write("w.json", witness("net", *broken()))
+    one_line(hopbound("check", "w.json"), 1, "check: w.json: no network lies beside it; which one is it against\\? check FILE DIR")
+    one_line(hopbound("check", "nowhere.json"), 1, "check: nowhere.json: No such file")
+    good("check", "w.json", "net")
+    os.rename("w.json", "net/w.json")
+    good("check", "net/w.json")

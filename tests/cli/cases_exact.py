@@ -84,6 +84,14 @@ def exact_decides_two_hop_cells_of_both_verdicts_and_its_protocols_play():
 
 
 @case
+def a_cell_about_which_the_theorems_are_silent_need_not_have_a_protocol():
+    got = good_json("exact", "--hops", 2, "--m", 2, "--fan", 2, "--before", 2, "--after", 0, "--message-bits", 1)
+    cell = got["results"][0]
+    check(len(got["results"]) == 1 and cell["verdict"] == "impossible", why=str(got))
+    check([cell[by] for by in ("p2", "p4", "p5")] == ["silent"] * 3, why=str(cell))
+
+
+@case
 def exact_needs_both_chains_for_half_of_z_2_each_and_no_message():
     r = good_json("exact", "--hops", 2, "--state-bits", "1..3", "--message-bits", 0)
     check([(c["verdict"], c["by"], c["p2"]) for c in r["results"]] == [("impossible", "cut", "impossible")] * 3, why=str(r))
@@ -116,7 +124,7 @@ def exact_leaves_proofs_that_the_checker_accepts_and_broken_ones_that_it_refuses
     text = read(cnf).decode()
     write("easier.cnf", text[: text.rindex("\n", 0, len(text) // 2)] + "\n")
     one_line(judge("easier.cnf", cnf[:-4] + ".drat"), 1, "clauses, not")
-    one_line(judge("nowhere.cnf", cnf[:-4] + ".drat"), 1, "nowhere.cnf: cannot be read")
+    one_line(judge("nowhere.cnf", cnf[:-4] + ".drat"), 1, "nowhere.cnf: No such file")
 
 
 @case

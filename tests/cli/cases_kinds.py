@@ -116,6 +116,16 @@ def two_sum_is_solved_by_full_and_by_sparse_attention():
 
 
 @case
+def a_proof_shows_no_negative_margin():
+    build("two-sum-sparse", "--n", 12, "--mod", 5, "--block", 3)
+    out = good("prove", "net").out  # its comparison sits on the edge of a hidden unit, and the bounds allow for both sides
+    table = [line.split() for line in out.splitlines() if line.strip().startswith("0 token")]
+    check(table and table[0][5] == "none" and "\n  clip margin none: " in out and " -0.0" not in out, why=out)
+    build("full", "--hops", 1, "--m", 4)
+    check("none" not in good("prove", "net").out, why="a clip that restores codes stays off its edges")
+
+
+@case
 def small_networks_of_every_kind_are_also_proved_by_enumeration():
     for kind, sizes in (("hybrid", ["--hops", 1, "--m", 3]), ("linear", ["--hops", 1, "--m", 3]), ("cot", ["--hops", 1, "--m", 3]),
                         ("encoder", ["--hops", 1, "--m", 3]), ("two-sum-full", ["--n", 5, "--mod", 4]),

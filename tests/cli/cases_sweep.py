@@ -227,3 +227,90 @@ def ranks_take_runs_from_the_first():
     for run in os.listdir("alone.db.d"):
         check(read(f"alone.db.d/{run}/model.safetensors") == read(f"ranks.db.d/{run}/model.safetensors"), why=run)
     check(rows("SELECT count(*) FROM measurements", "ranks.db") == rows("SELECT count(*) FROM measurements", "alone.db"))
+
+
+SCHEMAS = {  # what stands under the names of our tables, and what is said of it
+    "a view that never ends": (["CREATE VIEW runs AS WITH RECURSIVE r(recipe, id, status, ceiling) AS (SELECT 'x', 0, 'done', 0 UNION ALL SELECT 'x', id + 1, 'done', 0 FROM r) SELECT * FROM r",
+                                "CREATE TABLE measurements(run, step, last, loss, instances, correct, accuracy, low, high, answers, chance, seconds, tokens_per_second)"], "not the tables of a sweep"),
+    "measurements that are a view": (["CREATE TABLE runs(id INTEGER PRIMARY KEY, recipe TEXT UNIQUE, status, ceiling)", "CREATE VIEW measurements AS SELECT 1 AS run"], "not the tables of a sweep"),
+    "a column that is computed": (["CREATE TABLE runs(id INTEGER PRIMARY KEY, recipe TEXT UNIQUE, ceiling, status AS (hex(zeroblob(500000000))))",
+                                   "CREATE TABLE measurements(run, step, last, loss, instances, correct, accuracy, low, high, answers, chance, seconds, tokens_per_second)"], "not the tables of a sweep"),
+    "a virtual table": (["CREATE VIRTUAL TABLE runs USING fts5(id, recipe, status, ceiling)", "CREATE TABLE measurements(run)"], "not the tables of a sweep"),
+    "other columns": (["CREATE TABLE runs(x)", "CREATE TABLE measurements(run)"], "no such column"),
+    "no tables": (["CREATE TABLE other(x)"], "no such table"),
+    "no index and many rows": (["CREATE TABLE runs(id INTEGER, recipe TEXT, status, ceiling)",
+                                "INSERT INTO runs WITH RECURSIVE r(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM r WHERE i < 400000) SELECT i, 'x', 'done', 0 FROM r",
+                                "CREATE TABLE measurements(run, step, last, loss, instances, correct, accuracy, low, high, answers, chance, seconds, tokens_per_second)"], "a look-up takes too long"),
+}
+
+
+@case
+def databases_of_strangers_neither_hang_nor_run_what_they_hold():
+    sweep({"base": BASE, "runs": [{"seed": 1}]})
+    for name, (statements, says) in SCHEMAS.items():
+        for f in ("bad.db", "bad.db-wal", "bad.db-shm"):
+            if os.path.exists(f):
+                os.remove(f)
+        db = sqlite3.connect("bad.db")
+        db.execute(f"PRAGMA application_id = {0x686f7062}")
+        for statement in statements:
+            db.execute(statement)
+        db.commit()
+        db.close()
+        for more in (["--show"], []):
+            if says == "no such table" and not more:
+                continue  # ours are made beside it
+            began = time.monotonic()
+            r = hopbound("sweep", "sweep.json", "-o", "bad.db", "-q", *more)
+            one_line(r, 1, rf"sweep: bad\.db: .*({says}|has no column)")
+            check(time.monotonic() - began < 10, r, f"{name}: too slow")
+
+
+@case
+def a_trigger_in_a_database_does_not_run():
+    sweep({"base": BASE, "runs": [{"seed": 1}]})
+    with sqlite3.connect("runs.db") as db:
+        db.execute("CREATE TRIGGER t AFTER INSERT ON runs BEGIN DELETE FROM runs; END")
+    r = sweep({"base": BASE, "runs": [{"seed": 1}, {"seed": 2}]})
+    check((r["runs"], r["done"]) == (2, 2) and rows("SELECT count(*) FROM runs") == [(2,)], why=str(r))
+
+
+@case
+def a_database_is_a_file_and_no_link_to_nothing():
+    sweep({"base": BASE, "runs": [{"seed": 1}]})
+    os.mkfifo("pipe.db")
+    os.symlink("nothing", "link.db")
+    write("empty", "")
+    os.symlink("empty", "empty.db")
+    os.mkdir("dir.db")
+    for name, says in (("pipe.db", "is not a file"), ("dir.db", "is a directory"), ("link.db", "is a link to a file that is not there"),
+                       ("empty.db", "is a link to a file that is empty")):
+        one_line(hopbound("sweep", "sweep.json", "-o", name), 1, rf"sweep: {name}: {says}")
+    check(not os.path.exists("nothing") and read("empty") == b"")
+    os.symlink("runs.db", "same.db")
+    check(good_json("sweep", "sweep.json", "-o", "same.db")["skipped"] == 1)
+
+
+@case
+def a_sweep_without_runs_is_refused():
+    sweep({"base": BASE, "runs": [{"seed": 1}]})
+    for plan in ({"grid": []}, {"runs": []}, {"grid": [], "runs": []}):
+        write("none.json", json.dumps({"base": BASE, **plan}))
+        one_line(hopbound("sweep", "none.json", "-o", "none.db"), 1, "sweep: none.json: no runs: grid and runs, where they are given, are empty")
+    check(not os.path.exists("none.db"))
+    check(sweep({"base": BASE, "grid": [], "runs": [{"seed": 1}]})["skipped"] == 1)
+
+
+@case
+def a_signal_is_heard_while_many_runs_are_looked_up():
+    sweep({"base": BASE, "runs": [{"seed": 1}]})
+    write("grid.json", json.dumps({"base": BASE, "grid": {"seed": list(range(200)), "lr": [1e-3 + 1e-6 * i for i in range(1000)]}}))
+    for more in ([], ["--show"]):
+        p = subprocess.Popen([harness.PROGRAM, "sweep", "grid.json", "-o", "runs.db", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        line = p.stderr.readline()  # the first word of progress: the look-ups have begun
+        check(b"runs looked up" in line, why=str(line))
+        p.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        out, err = p.communicate(timeout=60)
+        check(p.returncode == 1 and err.splitlines()[-1] == b"hopbound: sweep: stopped: by a signal" and out == b"", why=f"{p.returncode} {err!r}")
+        check(time.monotonic() - began < 20, why="too late")

@@ -127,7 +127,9 @@ def bad_recipes_are_one_line():
     good("train", *TINY, "--steps", 3, "-o", "net", "--quiet")
     before = read("net/checkpoint.safetensors")
     one_line(hopbound("train", *TINY, "--steps", 3, "-o", "net"), 1, "holds the checkpoint of a training")
-    good("build", "full", "--hops", 1, "--m", 3, "-o", "net")
+    good("build", "full", "--hops", 1, "--m", 3, "-o", "built")
+    for name in ("config.json", "model.safetensors"):
+        shutil.copy(f"built/{name}", f"net/{name}")
     built = read("net/model.safetensors")
     one_line(hopbound("train", "--resume", "net"), 1, "config.json: is not the network of the checkpoint beside it")
     check(read("net/model.safetensors") == built, why="a network that was built there is lost")
@@ -284,3 +286,33 @@ def the_ladder_draws_what_was_learnt():
     again = good_json(*args, "--threads", 1)  # trainings that are done are not repeated, and threads change nothing
     check([r["accuracies"] for r in again["learnt"]] == [r["accuracies"] for r in rows])
     check("learnt by gradient descent, 1 hop" in good(*args).out)
+
+
+@case
+def what_a_recipe_file_says_wrong_is_named_with_its_file():
+    small = ("--d-model", 8, "--heads", 2, "--steps", 2)
+    write("r.json", json.dumps({"pattern": "L", "mixer": "nope", "task": {"hops": 1, "m": 2}}))
+    one_line(hopbound("train", "--config", "r.json", "-o", "net", *small), 2, 'train: r.json: mixer: unknown name "nope"')
+    one_line(hopbound("train", "--config", "r.json", "--mixer", "nil", "-o", "net", *small), 2, 'train: mixer: unknown name "nil"')
+    good("train", "--config", "r.json", "--mixer", "gla", "-o", "net", "-q", *small)
+
+
+@case
+def a_curriculum_over_hops_needs_a_task_that_has_some():
+    small = ("--pattern", "F", "--d-model", 8, "--steps", 2, "--curriculum", "hops")
+    for task in ("recall", "two-sum"):
+        one_line(hopbound("train", *small, "--task", task, "-o", "net"), 2, f"train: curriculum: hops: {task} has none; sizes can grow")
+    check(not os.path.exists("net"))
+    good("train", *small, "--task", "khop", "-o", "net", "-q")
+
+
+@case
+def nothing_is_built_over_what_was_learnt():
+    good("train", "--pattern", "F", "--d-model", 8, "--hops", 1, "--m", 2, "--steps", 2, "-o", "net", "-q")
+    learnt = read("net/model.safetensors")
+    good("build", "full", "--hops", 1, "--m", 2, "-o", "other")
+    for args in (("build", "full", "--hops", 1, "--m", 2, "-o", "net"), ("build", "random", "--pattern", "F", "-o", "net"),
+                 ("damage", "other", "-o", "net")):
+        one_line(hopbound(*args), 1, f"{args[0]}: net: holds a training, whose network this would replace; choose another directory")
+    check(read("net/model.safetensors") == learnt)
+    good("run", "net", "--count", 1)

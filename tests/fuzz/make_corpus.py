@@ -355,6 +355,10 @@ WITNESS = {
         ("found", {}), ("trace", {}), ("extra", 1), ("network", {"config_hash": 1}))},
 }
 
+# Without a seal: the target puts the right one there, so that what was changed before it is read to the end.
+WITNESS.update({f"unsealed-{name}": WITNESS[name].replace(WITNESS[name][-18:-2], "SEALSEALSEALSEAL")
+                for name in ("pair", "collision", "input", "messages", "states", "two-sum", "recall", "khop")})
+
 square = "p cnf 2 4\n1 2 0\n-1 2 0\n1 -2 0\n-1 -2 0\n"
 pigeons = "c three pigeons, two holes\np cnf 6 9\n1 2 0 3 4 0 5 6 0\n-1 -3 0 -1 -5 0 -3 -5 0\n-2 -4 0 -2 -6 0 -4 -6 0\n"
 DRAT = {
@@ -366,8 +370,23 @@ DRAT = {
     "twice": "p cnf 2 3\n1 1 0\n-1 -1 0\n2 -2 0\n\0" + "0\n", "none": "p cnf 0 1\n0\n\0\n", "comment": "c\nc x\n" + square + "\0" + "1 0 0",
 }
 
+# Without a length: the target puts that of the header there, which ends before the first NUL.
+def unmeasured(file):
+    (length,) = struct.unpack("<Q", file[:8])
+    return b"LENGTH: " + file[8:8 + length] + b"\0" + file[8 + length:]
+
+
+SAFETENSORS.update({f"unmeasured-{name}": unmeasured(SAFETENSORS[name])
+                    for name in ("one", "dtypes", "many", "unsorted", "metadata", "scalar", "nothing", "empties", "blanks")})
+
+
+TRUTH = {"whole": shard(WEIGHTS), "missing": shard(WEIGHTS[:5]), "more": shard([*WEIGHTS, "x"]), "flat": shard(WEIGHTS, (4,)),
+         "long": shard(WEIGHTS, (2, 3)), "empty": b"", "integers": shard(WEIGHTS).replace(b'"F32"', b'"I32"'),
+         "halves": shard(WEIGHTS).replace(b'"F32"', b'"F16"')}
+TRUTH.update({f"unmeasured-{name}": unmeasured(TRUTH[name]) for name in ("whole", "missing", "more", "flat", "halves")})
+
 for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN),
-                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS), ("drat", DRAT)):
+                    ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS), ("drat", DRAT), ("truth", TRUTH)):
     for name, content in seeds.items():
         save(kind, name, content)
     print(f"{kind}: {len(seeds)} seeds")

@@ -1,0 +1,37 @@
+/* What verdicts suppose, under every table of them. */
+#include "cli.h"
+
+#include <string.h>
+
+#define TEXT_WIDTH 108
+
+/* "verdict: lead clause.", in lines. */
+static void say_clause(hop_text *out, const char *verdict, const char *lead, const char *clause)
+{
+    size_t column = strlen(verdict) + 2 + strlen(lead);
+    hop_text_printf(out, "%s: %s", verdict, lead);
+    while (*clause) {
+        size_t n = strcspn(clause, " ");
+        bool full = column + n + 1 > TEXT_WIDTH;
+        hop_text_printf(out, "%s%.*s", full ? "\n  " : " ", (int)n, clause);
+        column = (full ? 2 : column + 1) + n;
+        clause += n + (clause[n] == ' ');
+    }
+    hop_text_add(out, ".\n");
+}
+
+void say_any_weights(hop_text *out)
+{
+    say_clause(out, "impossible", "for any weights of networks that are", HOP_BOUNDS_MODEL);
+}
+
+void say_known_weights(hop_text *out, const char *verdict)
+{
+    say_clause(out, verdict, "by weights that are known, where", HOP_BOUNDS_IDEALISED);
+}
+
+void write_supposed(hop_json_writer *w)
+{
+    hop_json_string(w, "model", HOP_BOUNDS_MODEL);
+    hop_json_string(w, "idealised", HOP_BOUNDS_IDEALISED);
+}
