@@ -90,9 +90,9 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
         return;
     }
     c->fits = c->fits && whole.fits && few.fits;
-    double carry = few.keeps == whole.keeps ? few.carry : ival_most(few.carry, whole.carry), units = token ? 1 : FEW + 1;
+    double carry = few.keeps == whole.keeps ? few.carry : whole.carry, units = r->tokens / (token ? 1 : FEW + 1);
     if (p->line[p->next]->prim == HOP_PRIM_ADD) carry += HOP_UNIT_ROUNDOFF;
-    double passes = whole.keeps ? r->active * carry + r->tokens * few.drift / units * HOP__ABOVE : r->tokens * carry / units;
+    double passes = whole.keeps ? r->active * carry + units * few.drift * HOP__ABOVE : units * carry;
     double all = (whole.add + whole.v[p->reads].rel + passes + r->crossings) * (1 + log(r->turned));
     c->rel = ival_most(c->rel, expm1(all) * 1.01);
     /* The same with what the state is off by then. */
