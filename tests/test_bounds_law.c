@@ -120,6 +120,36 @@ static void what_is_proved_is_called_possible(void **state)
     assert_true(proved > 200 && shaped > 40); /* else nothing was tested */
 }
 
+/* Heads of six numbers make the first two hops here, whose addresses have four bits at the most; the last one,
+ * of six bits, is made by states. So is what a full layer is asked for: its own look-up, not the longest. */
+static void a_full_layer_needs_room_for_its_own_look_up(void **state)
+{
+    (void)state;
+    hop_task t = task_of(&(sizes){.hops = 3, .m = 5, .fan = {2, 3}});
+    static const char *const patterns[] = {"F F F gdn gdn F gdn", "F F gdn F gdn^3", "gdn F F gdn^3"};
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        for (int64_t dim = 5; dim < 8; dim++) {
+            subject s = {.kind = "hybrid", .mixer = "gdn", .shaped = true};
+            const char *by;
+            hop_config_init(&s.shape);
+            s.shape.heads = s.shape.kv_heads = 2, s.shape.head_dim = dim;
+            s.shape.norm = HOP_NORM_RMS, s.shape.mlp = HOP_MLP_RELU, s.shape.d_model = 37;
+            assert_int_equal(hop_pattern_parse(&s.shape.pattern, patterns[i], "gdn", NULL), HOP_OK);
+            hop_model *m = build_subject(&s, &t);
+            hop_answer said = judged(&s.shape, &t.funccomp, &by);
+            if ((said == HOP_ANSWER_POSSIBLE) != (m != NULL))
+                fail_msg("%s, heads of %lld: %s, and %s", patterns[i], (long long)dim, hop_answer_name(said),
+                         m ? "built" : "not built");
+            if (m) {
+                hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
+                assert_int_equal(p.verdict, HOP_PROVED);
+                hop_proof_free(&p);
+            }
+            hop_model_free(m);
+            hop_config_free(&s.shape);
+        }
+}
+
 /* One look-up among four takes keys of three numbers, and one more behind a norm of queries and keys: what
  * is called possible is what is built, at every width. */
 static void a_norm_of_queries_and_keys_takes_a_number_of_both_rooms(void **state)
@@ -248,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_proved_is_called_possible),
+        cmocka_unit_test(a_full_layer_needs_room_for_its_own_look_up),
         cmocka_unit_test(a_norm_of_queries_and_keys_takes_a_number_of_both_rooms),
         cmocka_unit_test(what_is_possible_within_a_length_is_possible_at_all_sizes_that_fit_it),
         cmocka_unit_test(a_theorem_gives_the_answers_that_it_is_asked_for),

@@ -34,7 +34,7 @@ static void p1_asks_for_what_the_constructions_have(void **state)
             assert_int_equal(hop_model_config(m)->head_dim, need.key);
             assert_int_equal(hop_model_config(m)->d_model, need.width);
             assert_int_equal(hop_model_config(m)->mlp_hidden,
-                             2 * need.state); /* two units a bit of the code */
+                             2 * need.value); /* two units a bit of the code */
             assert_int_equal(values_used(m), need.value);
             hop_model_free(m);
         }

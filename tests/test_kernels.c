@@ -300,6 +300,46 @@ static void exp_of_zero_is_one_and_of_minus_infinity_zero(void **state)
     }
 }
 
+static void exp_of_next_to_nothing_is_one(void **state)
+{
+    const hop__kernels *t;
+    (void)state;
+    FOR_EACH_TABLE(t)
+    for (uint32_t u = 0; u < 1u << 30; u += 9973) {
+        float x[16], y[16];
+        for (uint32_t i = 0; i < 16; i++) x[i] = (i & 1 ? -1.0f : 1.0f) * from_bits(u + i);
+        hop_vexp(y, x, 16);
+        for (int i = 0; i < 16; i++)
+            if (fabs((double)x[i]) <= HOP_EXP_ONE) assert_true(y[i] == 1.0f);
+    }
+}
+
+/* docs/THEORY.md section 6.5: whatever the order, fused or not, a sum differs from any one of its products by
+ * that product's own rounding and twice the others. */
+static void a_sum_differs_from_one_product_by_twice_the_others(void **state)
+{
+    enum { TERMS = 300 };
+    hop_rng rng;
+    (void)state;
+    hop_rng_init(&rng, 5, 1);
+    for (int round = 0; round < 2000; round++) {
+        float a[TERMS], b[TERMS], sum = 0, part[3] = {0};
+        double others = 0, scale = ldexp(1, -(int)hop_rng_below(&rng, 60));
+        int at = (int)hop_rng_below(&rng, TERMS), fused = round & 1;
+        for (int i = 0; i < TERMS; i++) {
+            a[i] = (float)(hop_rng_normal(&rng) * (i == at ? 1 : scale)), b[i] = (float)hop_rng_normal(&rng);
+            if (i != at) others += fabs((double)a[i] * b[i]);
+        }
+        for (int i = 0; i < TERMS; i++) { /* three sums that are added up in the end */
+            float *to = &part[hop_rng_below(&rng, 3)];
+            *to = fused ? fmaf(a[i], b[i], *to) : *to + a[i] * b[i];
+        }
+        sum = part[2] + (part[0] + part[1]);
+        double own = (double)a[at] * b[at];
+        assert_true(fabs(sum - own) <= 2 * HOP_UNIT_ROUNDOFF * fabs(own) + 2 * others * (1 + 1e-4) + 0x1p-140);
+    }
+}
+
 static void call_gelu(float *y, const float *a, const float *b, int64_t n)
 {
     (void)b;
@@ -473,6 +513,8 @@ int main(void)
         cmocka_unit_test(a_matrix_laid_out_before_gives_the_same_bits),
         cmocka_unit_test(exp_keeps_its_error_over_all_floats),
         cmocka_unit_test(exp_of_zero_is_one_and_of_minus_infinity_zero),
+        cmocka_unit_test(exp_of_next_to_nothing_is_one),
+        cmocka_unit_test(a_sum_differs_from_one_product_by_twice_the_others),
         cmocka_unit_test(maps_agree_with_ref_for_all_lengths),
         cmocka_unit_test(norms_agree_with_ref),
         cmocka_unit_test(cutting_is_exact_rounding_for_every_width),

@@ -232,6 +232,33 @@ static void silent_tokens_leave_the_state_as_it_is(void **state)
         }
 }
 
+/* docs/THEORY.md section 6.5: so do silent tokens whose decays, over a chunk, are 1 but for HOP_EXP_ONE; and what
+ * is read is the state's, without a decay. */
+static void decays_of_next_to_nothing_leave_the_state_as_it_is(void **state)
+{
+    const hop__kernels *t;
+    enum { TOKENS = 200 };
+    (void)state;
+    for (int i = 0; i < VARIETIES; i++) {
+        if (varieties[i].gate == HOP_GATE_NONE || varieties[i].kind == MLSTM) continue;
+        scan_case s = variety_new(i, (scan_shape){TOKENS, 2, 2, 9, 20}, 37),
+                  kept = variety_new(i, (scan_shape){TOKENS, 2, 2, 9, 20}, 37);
+        for (int64_t j = 0; j < TOKENS; j++) silence(&s, j, false), silence(&kept, j, false);
+        for (int64_t j = 0; j < s.count[GATE]; j++) s.p[GATE][j] = -(float)HOP_EXP_ONE / 32, kept.p[GATE][j] = 0;
+        FOR_EACH_TABLE(t)
+        for (int form = HOP_FORM_CHUNKED; form <= HOP_FORM_RECURRENT; form++) {
+            float *end = case_run(&s, (hop_form)form, NULL);
+            hop_free(case_run(&kept, (hop_form)form, NULL));
+            assert_memory_equal(end, s.p[STATE], sizeof(float) * (size_t)s.count[STATE]);
+            for (int64_t r = 0; r < TOKENS; r++)
+                assert_memory_equal(s.o + r * s.c.o_stride, kept.o + r * s.c.o_stride, sizeof(float) * 40);
+            hop_free(end);
+        }
+        case_free(&s);
+        case_free(&kept);
+    }
+}
+
 static void without_state_and_keys_the_output_is_exactly_zero(void **state)
 {
     const hop__kernels *t;
@@ -325,6 +352,7 @@ int main(void)
         cmocka_unit_test(the_state_carries_everything),
         cmocka_unit_test(without_a_state_it_starts_at_zero),
         cmocka_unit_test(silent_tokens_leave_the_state_as_it_is),
+        cmocka_unit_test(decays_of_next_to_nothing_leave_the_state_as_it_is),
         cmocka_unit_test(without_state_and_keys_the_output_is_exactly_zero),
         cmocka_unit_test(outputs_ignore_later_tokens_exactly),
         cmocka_unit_test(bits_do_not_depend_on_threads),

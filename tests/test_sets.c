@@ -240,6 +240,49 @@ static void sums_keep_what_joining_tables_loses(void **state)
     hop__memory_free(&m);
 }
 
+/* What is off relative to itself stays so where every case has one term that is not 0: in a linear map of heads,
+ * and in a stream to which layer after layer adds something or nothing. Where numbers cancel, it does not. */
+static void what_is_relative_stays_so_beside_zeros(void **state)
+{
+    const double rel = 0x1p-12;
+    hop__memory m = {0};
+    hop__set *sum = hop__set_new(&m, WIDTH);
+    (void)state;
+    hop__set_tidy(&m, sum);
+    for (int64_t h = 0; h < HEADS; h++) {
+        hop__set *x = hop__set_joined(&m, head(&m, h)); /* what is read as one table, and what is not as 0 */
+        for (int64_t c = 0; c < FILLED; c++) x->rel[c] = rel;
+        hop__set_tidy(&m, x);
+        sum = hop__set_add_relative(&m, sum, hop__set_blurred(&m, x));
+        assert_non_null(sum);
+    }
+    for (int64_t c = 0; c < FILLED; c++)
+        assert_true(sum->rel[c] > 0 && sum->rel[c] < 1.02 * rel && sum->rad[c] < 0x1p-15);
+    EACH_CASE(a, b) for (int64_t c = 0; c < FILLED; c++) for (int i = -1; i < 2; i++)
+        expect(sum, a, b, c, truth(a % HEADS * WIDTH + c, a, b) * (1 + i * rel), 1e-3);
+    static float w[WIDTH * ALL];
+    for (int64_t c = 0; c < ALL; c++) w[c % WIDTH * ALL + c] = 1;
+    hop__set *all = heads(&m);
+    for (int64_t c = 0; c < ALL; c++)
+        if (all->mag[c] > 0) all->rel[c] = rel;
+    hop__set_tidy(&m, all);
+    hop__matrix map = {.w = w, .out = WIDTH, .in = ALL, .row_step = ALL, .col_step = 1};
+    hop__set *once = hop__set_linear(&m, all, map);
+    EACH_CASE(a, b) for (int64_t c = 0; c < FILLED; c++) for (int i = -1; i < 2; i++)
+        expect(once, a, b, c, truth(a % HEADS * WIDTH + c, a, b) * (1 + i * rel), 1); /* too many to be one */
+
+    hop__set *x = head(&m, 0), *minus = head(&m, 0);
+    for (int64_t c = 0; c < FILLED; c++) x->rel[c] = rel;
+    for (int t = 0; t < minus->terms; t++)
+        for (int64_t i = 0; i < minus->term[t].rows * minus->term[t].count; i++) minus->term[t].cell[i] *= -1;
+    for (int64_t c = 0; c < WIDTH; c++) minus->mid[c] *= -1;
+    hop__set_unbound(minus), hop__set_tidy(&m, x), hop__set_tidy(&m, minus);
+    hop__set *nothing = hop__set_add_relative(&m, x, minus);
+    for (int64_t c = 0; c < FILLED; c++)
+        assert_true(nothing->rel[c] == 0 && nothing->rad[c] >= rel * x->mag[c] / 2);
+    hop__memory_free(&m);
+}
+
 /* No weight is below 0 only if none is at any position, also where two tables tell positions apart that are
  * too large to be one. */
 static void own_weights_are_of_every_position(void **state)
@@ -300,6 +343,7 @@ int main(void)
         cmocka_unit_test(maps_of_tables_apart_hold_what_numbers_give),
         cmocka_unit_test(sums_of_tables_apart_are_one_table),
         cmocka_unit_test(sums_keep_what_joining_tables_loses),
+        cmocka_unit_test(what_is_relative_stays_so_beside_zeros),
         cmocka_unit_test(own_weights_are_of_every_position),
     };
     return cmocka_run_group_tests_name("sets", tests, NULL, NULL);

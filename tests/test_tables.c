@@ -160,6 +160,72 @@ static void four_hops_over_a_thousand_tokens_without_a_full_layer_are_proved(voi
     hop_config_free(&c);
 }
 
+/* One table over many layers: all but one add 0, and what they are off does not add up, however long the prompt
+ * and however many the layers. The first of these was called possible and not proved. */
+static void a_table_that_many_layers_share_is_proved(void **state)
+{
+    static const struct {
+        const char *pattern;
+        int64_t dim, values, m;
+    } all[] = {
+        {"gdn^33", 32, 64, 1024}, {"kda^41", 12, 24, 480}, {"deltanet^61", 16, 16, 256}, {"gdn^120", 2, 20, 238},
+        {"mamba2^21", 20, 0, 320},
+    };
+    (void)state;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        for (int norm = 0; norm < 2; norm++) {
+            hop_task t = composition(&(sizes){1, all[i].m, {0}});
+            hop_config c;
+            hop_model *m = NULL;
+            hop_error err = {0};
+            hop_proof p;
+            hop_config_init(&c);
+            assert_int_equal(hop_pattern_parse(&c.pattern, all[i].pattern, "gdn", NULL), HOP_OK);
+            const char *mixer = hop_pattern_mixer(&c.pattern, 0);
+            c.heads = c.kv_heads = 1, c.head_dim = all[i].dim, c.d_model = 128, c.mlp = HOP_MLP_NONE;
+            c.norm = norm ? HOP_NORM_RMS : HOP_NORM_NONE;
+            bool states = strcmp(mixer, "mamba2") == 0;
+            assert_int_equal(hop_config_set(&c, -1, mixer, states ? "state_dim" : "value_dim",
+                                            (double)(states ? 16 : all[i].values), NULL),
+                             HOP_OK);
+            assert_int_equal(says(&c, &t.funccomp, "P10"), HOP_ANSWER_POSSIBLE);
+            if (hop_construct(&m, "hybrid", &t, &(hop_construct_options){.shape = &c}, &err) != HOP_OK)
+                fail_msg("%s: %s", all[i].pattern, err.text);
+            if (!is_proved(m, &t, &p)) fail_msg("%s: %s", all[i].pattern, p.why);
+            assert_true(p.readout_margin > 1.9);
+            hop_proof_free(&p);
+            hop_model_free(m);
+            hop_config_free(&c);
+        }
+}
+
+/* Values are read with the scale of the head; what an output norm adds to their mean is then a large part of
+ * it, and codes arrived as 0.8 and less, so that networks that were called possible erred. */
+static void a_wide_head_does_not_lose_its_values_in_the_norm(void **state)
+{
+    static const char *const patterns[] = {"gdn^3", "kda^3", "deltanet^3", "gdn full"};
+    static const sizes small = {1, 3, {0}};
+    hop_task t = composition(&small);
+    (void)state;
+    for (size_t i = 0; i < sizeof patterns / sizeof *patterns; i++)
+        for (int64_t dim = 64; dim <= 1024; dim *= 4) {
+            subject as = {.kind = "hybrid", .task = t};
+            hop_config c;
+            hop_model *m = NULL;
+            hop_proof p;
+            hop_config_init(&c);
+            assert_int_equal(hop_pattern_parse(&c.pattern, patterns[i], "gdn", NULL), HOP_OK);
+            c.norm = HOP_NORM_RMS, c.mlp = HOP_MLP_NONE, c.heads = c.kv_heads = 1, c.head_dim = dim;
+            assert_int_equal(hop_construct(&m, "hybrid", &t, &(hop_construct_options){.shape = &c}, NULL), HOP_OK);
+            if (!is_proved(m, &t, &p)) fail_msg("%s of %lld: %s", patterns[i], (long long)dim, p.why);
+            assert_true(p.readout_margin > 1.9);
+            assert_false(errs(m, &as));
+            hop_proof_free(&p);
+            hop_model_free(m);
+            hop_config_free(&c);
+        }
+}
+
 /* Heads of three numbers have no room for the address of one of eight entries; states have. */
 static void a_full_layer_that_is_too_narrow_is_left_alone(void **state)
 {
@@ -223,6 +289,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_built_is_proved_and_called_possible_and_what_is_called_possible_is_built),
         cmocka_unit_test(four_hops_over_a_thousand_tokens_without_a_full_layer_are_proved),
+        cmocka_unit_test(a_table_that_many_layers_share_is_proved),
+        cmocka_unit_test(a_wide_head_does_not_lose_its_values_in_the_norm),
         cmocka_unit_test(a_full_layer_that_is_too_narrow_is_left_alone),
         cmocka_unit_test(a_table_with_a_hole_or_an_entry_twice_is_not_proved),
     };

@@ -48,9 +48,8 @@ typedef struct hop_arch_layer {
                                   of up to so many bits; 0: not known to */
     bool spread;    /* rows: over all heads, and several layers may hold one table; else one layer holds it,
                        behind  keys that are one-hot in the stream */
-    bool convolved; /* linear: values pass an activation, so that .. */
-    int64_t
-        head_bits; /* .. a head hands on so many bits of a code, two numbers each; where no MLP cleans up */
+    bool convolved;    /* linear: values pass an activation, or it is a window: it is known that .. */
+    int64_t head_bits; /* .. a head hands on so many bits of a code: two numbers each behind an activation */
     bool forgets;  /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
 } hop_arch_layer;
 

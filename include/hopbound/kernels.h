@@ -10,7 +10,7 @@
  *   - a dot product of k terms, summed in any order, with or without fused multiply-add, is within
  *     HOP_DOT_ERROR(k) * sum |a_i b_i| of the exact one;
  *   - exp(x) for x <= 0 has a relative error of at most HOP_EXP_ERROR, or it and the exact value are both
- * below 2^-120;
+ * below 2^-120; for |x| <= HOP_EXP_ONE it is exactly 1;
  *   - attention equals sum_j w_j v_j / sum_j w_j with every w_j and the quotient within HOP_ATTN_ERROR(T)
  *     relative of exp(s_j - s_max) formed from the scores as computed by dot products, or both w_j and that
  *     below 2^-120; the scale is one more factor of the dot product (HOP_DOT_ERROR(key_dim + 1)).
@@ -27,6 +27,7 @@ extern "C" {
 #define HOP_UNIT_ROUNDOFF 5.9604644775390625e-08                 /* 2^-24 */
 #define HOP_DOT_ERROR(k)  (1.01 * ((k) + 1) * HOP_UNIT_ROUNDOFF) /* gamma_k, valid while k < 10^5 */
 #define HOP_EXP_ERROR     4.76837158203125e-07                   /* 2^-21 */
+#define HOP_EXP_ONE       9.31322574615478515625e-10             /* 2^-30 */
 /* T additions; at most one rescaling (an exp and a product) for every HOP_ATTN_BLOCK keys; and the rounding
  * of s_j - s_max, a number of at least -88, which costs a weight up to 88 u of itself. */
 #define HOP_ATTN_BLOCK 64

@@ -22,7 +22,8 @@ static hop_status state_bits(const hop_mixer_ops *ops, const hop_mixer_config *c
 /* Numbers that a token hands on, of those that the state keeps: a channel each, or a head's values. */
 static int64_t written_by(const hop_mixer_ops *ops, const hop_mixer_config *c, int64_t value)
 {
-    int64_t inner = c->option[HOP_OPTION_inner], all = inner > 0 ? inner - ops->spare : c->heads * value;
+    int64_t heads = ops->kind == HOP_MIXER_WINDOW ? c->kv_heads : c->heads; /* others' values are these */
+    int64_t inner = c->option[HOP_OPTION_inner], all = inner > 0 ? inner - ops->spare : heads * value;
     return all <= 0 ? 0 : ops->pairs ? all / 2 : all;
 }
 
@@ -54,8 +55,10 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
         int64_t written = written_by(ops, &m, out->dim);
         if (written != out->heads * out->dim) out->heads = written, out->dim = 1;
         out->forgets = written == 0; /* 0 would mean that it is not counted */
+        bool window = ops->kind == HOP_MIXER_WINDOW;
         out->convolved = (m.option[HOP_OPTION_conv] > 0 || ops->pairs) && m.option[HOP_OPTION_inner] <= 0;
-        out->head_bits = (value > 0 ? value : m.head_dim) / 2;
+        out->head_bits = (value > 0 ? value : m.head_dim) / (window ? 1 : 2);
+        out->convolved = out->convolved || window; /* one head's values are what is counted */
         int64_t all;
         s = state_bits(ops, &m, o, &out->state_bits, &all, err);
         if (ops->maps && out->state_bits)

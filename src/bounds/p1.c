@@ -5,8 +5,8 @@
  * unknown kinds do no harm here.
  *
  * What the networks ask at codes of B bits, W of which are of w's digits: keys of L+2+B numbers and values of
- * B, a residual stream of L+2+3B+W, a linear layer that hands on B numbers and keeps them in its state, and
- * numbers with enough bits. Of these last: with queries that are powers of two times ±1 the scores are β
+ * B, a residual stream of L+2+3B+W, a linear layer that hands on the bits of m (i_0 and i_1 are below m) and
+ * keeps them in its state, and numbers with enough bits. Of these last: with queries that are powers of two times ±1 the scores are β
  * times integers of at most B+2, exact but for one rounding by the scale, which moves them by less than β/2
  * when there are t significant bits and 2^t >= 2(B+2). A gap of 2β shrinks to β, which at β = ln(4n)+1 still
  * leaves a wrong mass below 1/(4e), and the clip does the rest (section 5.1). With 8 bits of exponent, which
@@ -28,22 +28,24 @@ hop__need hop__need_of(int hops, hop__bits bits)
     return (hop__need){.key = hops + 2 + bits.code,
                        .value = bits.code,
                        .bits = significant + 8,
-                       .state = bits.code,
+                       .state = bits.first,
+                       .head = bits.first,
                        .state_p = significant + 8,
                        .width = hops + 2 + bits.stream};
 }
 
 #define FLOAT_BITS 32
 
-/* What the networks of section 5.7 ask. */
+/* What the networks of section 5.7 ask. The answer is written where the token's own code stands, if need be. */
 hop__need hop__need_of_registers(int hops, hop__bits bits)
 {
     return (hop__need){.key = 1 + bits.code,
                        .value = bits.code,
                        .bits = FLOAT_BITS,
                        .state = bits.first,
+                       .head = bits.first,
                        .state_p = FLOAT_BITS,
-                       .width = hops + 3 + bits.stream + bits.registers};
+                       .width = hops + 3 + bits.stream - bits.code + bits.registers};
 }
 
 /* ---- what a layer has: 0 where it is not of the kind ------------------------------------------- */
@@ -91,8 +93,8 @@ bool hop__full_serves(const hop_arch_layer *l, const hop__need *need)
 static bool linear_serves(const hop_arch_layer *l, const hop__need *need)
 {
     bool carries = (l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_BOTH) && l->state_bits > 0;
-    return carries && !l->forgets && carried(l) >= need->state &&
-           l->number_bits >= need->state_p;
+    if (l->convolved && l->head_bits < need->head) return false;
+    return carries && !l->forgets && carried(l) >= need->state && l->number_bits >= need->state_p;
 }
 
 /* ---- counting ------------------------------------------------------------------------------------ */
@@ -128,8 +130,7 @@ static int64_t hops_by_registers(const hop_arch *a, const hop__need *need, bool 
     if (a->width && a->width < need->width) return 0;
     for (int64_t i = 0; i < a->count; i++) {
         const hop_arch_layer *l = &a->layers[i];
-        bool room = !l->convolved || l->head_bits >= need->state;
-        if (l->kind == HOP_LAYER_LINEAR && full == 0 && room && linear_serves(l, need)) *linear = true;
+        if (l->kind == HOP_LAYER_LINEAR && full == 0 && linear_serves(l, need)) *linear = true;
         if (hop__full_serves(l, need)) full += l->repeat;
     }
     return *linear ? full : full - 1;
@@ -272,7 +273,7 @@ static int64_t bits_that_fit(const hop__case *c, bool *linear)
     int64_t bits = c->hops - 1;
     for (bool more = true; more && bits < MOST_BITS;) {
         bool serves;
-        hop__need need = hop__need_of(c->hops, (hop__bits){.code = bits + 1});
+        hop__need need = hop__need_of(c->hops, (hop__bits){.code = bits + 1, .first = bits + 1});
         need.width = 0;
         more = hop__able_hops(c->q->arch, &need, &serves) >= c->hops;
         if (!more) break;

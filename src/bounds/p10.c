@@ -42,7 +42,7 @@ static void set_base(demand *d, int hops, hop__bits bits)
     d->full = hop__need_of(hops, bits);
     d->base = hops + 2 + bits.stream + hops * bits.code; /* who, at, val, dig, and L+1 registers */
     d->registers = hop__need_of_registers(hops, bits);
-    d->narrow = d->registers.width - bits.code; /* i_L goes where val is */
+    d->narrow = d->registers.width;
 }
 
 /* One-hot parts twice over: 2 m for the first hop, 2 (n_{e-1} + N_{e-2}) for hop e. */
@@ -161,10 +161,20 @@ static bool carries(const service *s, const hop_arch_layer *l, const demand *d)
     return s->by == SPREAD ? spread_rows(l, d->code[0]) > 0 : holds(l, &one, d->full.value);
 }
 
+/* Can a full layer make the next look-up? Where every one has a register of its own, its keys hold the bits of
+ * one address and its values those of one answer, which are fewer the earlier the look-up. */
+static bool full_serves(const service *s, const hop_arch_layer *l, const demand *d)
+{
+    hop__need need = d->full;
+    int e = s->hops + 1;
+    if (s->by == SPREAD) need.key = 1 + (e > 0 ? d->code[e] : 0), need.value = d->code[e];
+    return hop__full_serves(l, &need);
+}
+
 /* One layer more. Returns false: it does nothing, nor do those that repeat it. */
 static bool serve_layer(service *s, const hop_arch_layer *l, const demand *d, fmpz_t held, fmpz_t width)
 {
-    bool full = hop__full_serves(l, &d->full);
+    bool full = full_serves(s, l, d);
     if (full || s->hops < 0) {
         if (!full && !carries(s, l, d)) return false;
         fmpz_zero(held);

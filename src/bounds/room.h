@@ -162,6 +162,7 @@ typedef struct hop__need {
     int64_t key, value; /* full layers: dimensions of a head */
     int64_t bits;       /* full layers: p */
     int64_t state;      /* a linear layer: numbers that its state keeps, and that a token hands on */
+    int64_t head;       /* .. and bits that one of its heads hands on, where that is known */
     int64_t state_p;    /* .. and its p */
     int64_t width;      /* of the residual stream */
 } hop__need;

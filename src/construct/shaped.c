@@ -12,10 +12,10 @@
 
 /* ---- the stream ------------------------------------------------------------------------------------ */
 
-void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied)
+void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied, int64_t width)
 {
     hop__fields *f = &s->f;
-    *s = (hop__stream){.gain = tied ? HOP__WRITE_GAIN : 1};
+    *s = (hop__stream){.gain = 1};
     hop__fields_init(f, task); /* who, at, val, dig; registers follow */
     int at = f->reg;
     s->one = at++;
@@ -23,8 +23,10 @@ void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied)
         s->reg[e] = at;
         at += f->code.offset[e > 0 ? e : 1];
     }
-    f->reg = tied ? f->val : at;
-    f->d_model = tied ? at : at + f->bits;
+    bool over = tied || (width > 0 && width < at + f->bits);
+    if (over) s->gain = HOP__WRITE_GAIN;
+    f->reg = over ? f->val : at;
+    f->d_model = over ? at : at + f->bits;
 }
 
 int hop__stream_bits(const hop__stream *s, int e)
@@ -59,7 +61,7 @@ static void fill_norms(hop_model *m, const hop__stream *s, const hop__duty *duty
 
 /* ---- which layers --------------------------------------------------------------------------------- */
 
-/* Does the layer see every token of the sequence? */
+/* Does the layer see the last so many tokens of the sequence? */
 static bool sees_all(const hop_config *c, int64_t layer, int64_t tokens)
 {
     const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
@@ -75,10 +77,11 @@ static bool is_linear(const hop_config *c, int64_t layer)
     return ops && ops->kind == HOP_MIXER_RECURRENT;
 }
 
-/* Does layer i attend to all tokens, with heads that have room for look-up e? */
+/* Does layer i attend to all tokens that look-up e may ask for, with heads that have room for it? z_0 stands
+ * beside the last token. */
 static bool looks_up(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t i, int e)
 {
-    return sees_all(c, i, task->length) && hop__stream_room(c, s, task, i, e, NULL) == HOP_OK;
+    return sees_all(c, i, e == 0 ? 2 : task->length) && hop__stream_room(c, s, task, i, e, NULL) == HOP_OK;
 }
 
 /* Look-ups from e on by the full layers from `from` on. */
@@ -273,10 +276,15 @@ hop_status hop__construct_shaped(hop_model **out, const hop_task *task, const ho
 {
     hop__stream s;
     hop_config c;
-    hop__stream_init(&s, &task->funccomp, shape->tied);
+    hop__stream_init(&s, &task->funccomp, shape->tied, shape->d_model);
     hop_status status = shape_config(&c, task, shape, construction, err);
     if (status != HOP_OK) return status;
     status = build(out, &c, &s, task, err);
     hop_config_free(&c);
-    return status;
+    if (status != HOP_EDOMAIN) return status;
+    hop_status other = shape_config(&c, task, shape, construction, NULL); /* `err` says why not the first */
+    if (other != HOP_OK) return status;
+    other = hop__construct_clipped(out, task, &c, NULL);
+    hop_config_free(&c);
+    return other == HOP_OK ? other : status;
 }

@@ -1,7 +1,7 @@
 /* A network in a given architecture: which layers look something up, and the weights of a look-up there.
  *
  * The stream has a field more than fields.h tells: `one`, a constant. Where there are norms it is so large
- * that a row's length is known to a part in 10^4 whatever else the row holds, and a norm is a product with a
+ * that a row's length is known to a part in 10^6 whatever else the row holds, and a norm is a product with a
  * known number. Every hop has a register of its own, so that nothing is ever overwritten and no MLP has to
  * clean up: errors are not carried on, because values come from the token table alone. */
 #ifndef HOP_CONSTRUCT_SHAPED_H
@@ -9,7 +9,7 @@
 
 #include "fields.h"
 
-#define HOP__LARGE_ONE 4096.0 /* beside the stream's other numbers, some hundred of size 1 */
+#define HOP__LARGE_ONE 32768.0 /* beside the stream's other numbers, some hundred of size 1 */
 
 typedef struct hop__stream {
     hop__fields f;         /* f.reg: where the answer goes */
@@ -20,8 +20,9 @@ typedef struct hop__stream {
     float gain;            /* of the answer: a tied table's own code stands there already */
 } hop__stream;
 
-/* Fields for these sizes: `tied` puts the answer where the token table has its code. */
-void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied);
+/* Fields for these sizes: the answer gets a register of its own, or is written over the code that the token
+ * table has put there, where tables are tied or `width` has no room for more; 0: any. */
+void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied, int64_t width);
 int hop__stream_bits(const hop__stream *s, int e); /* of what look-up e brings */
 
 /* What a layer does: look-up e, of entries first .. first + count - 1 of the table. e < 0: nothing. */
@@ -59,6 +60,10 @@ void hop__fill_linear(hop_model *m, const hop__fields *f, int64_t layer, int one
 /* table.c: entries of z_e, e >= 1, that the state of linear layer `layer` can hold; 0: none. */
 int64_t hop__table_entries(const hop_config *c, const hop__stream *s, int64_t layer, int e);
 void hop__fill_table(hop_model *m, const hop__stream *s, int64_t layer, hop__duty duty);
+
+/* clipped.c: the network with one register, in the architecture that *c is, sizes chosen where none are given.
+ * HOP_EDOMAIN: it does not fit; *c may have changed. */
+hop_status hop__construct_clipped(hop_model **out, const hop_task *task, hop_config *c, hop_error *err);
 
 /* shaped.c: the network for `task` in the architecture `shape`. */
 hop_status hop__construct_shaped(hop_model **out, const hop_task *task, const hop_config *shape,

@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#define NORM_EPS 1e-5 /* of the norms inside of mixers */
+
 const hop_weight *hop__site_tensor(const hop__site *s, const char *name)
 {
     char part[96];
@@ -279,19 +281,22 @@ bool hop__linear_is_exact(const hop_config *c, int64_t layer)
            (has(&own, HOP_OPTION_norm) || unit(w, &own));
 }
 
-/* Behind a norm nothing is left of how large a value was: bits of ±1, or pairs of SiLU(1) and SiLU(-1), whose
- * squares are 0.607 together. */
+/* Behind a norm little is left of how large a value was: bits of ±1, or pairs of SiLU(1) and SiLU(-1), whose
+ * squares are 0.607 together, times what they are read with; and what the norm adds to their mean counts
+ * where heads are wide and that factor is their scale. Where nothing scales, they are read with 1 or more. */
 float hop__site_gain(const hop__site *s)
 {
     const hop_mixer_config *c = &s->c;
     double gain = s->w->gain, width = (double)value_width(c) * (s->w->all_heads ? (double)c->heads : 1);
     const double up = 1 / (1 + exp(-1.0)), down = -1 / (1 + exp(1.0)),
-                 open = HOP__OPEN / (1 + exp(-HOP__OPEN));
+                 open = HOP__OPEN / (1 + exp(-HOP__OPEN)),
+                 read = !s->w->scaled ? 1 : c->scale != 0 ? c->scale : 1 / sqrt((double)c->head_dim);
     bool gated = has(c, HOP_OPTION_gate);
     if (has(c, HOP_OPTION_norm_groups)) width /= (double)c->option[HOP_OPTION_norm_groups];
-    if (s->w->scaled) gain *= sqrt((double)c->head_dim);
+    gain /= read;
     if (has(c, HOP_OPTION_norm))
-        gain = sqrt((s->pairs ? up * up + down * down : 1.0) * (double)s->f->bits / width);
+        gain = sqrt((s->pairs ? up * up + down * down : 1.0) * (double)s->f->bits / width +
+                    (s->w->scaled ? NORM_EPS / (read * read) : 0));
     if (gated && !s->w->opened) gain *= 2;
     if (gated && s->w->opened && !s->w->all_heads) gain /= open; /* a gate before the norm is lost in it */
     return (float)gain;

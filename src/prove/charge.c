@@ -49,7 +49,7 @@ static int grid_times(int a, int b)
 static hop__num negated(hop__num x)
 {
     x.range = (ival){-x.range.hi, -x.range.lo};
-    x.low = -x.top;
+    x.low = -x.top, x.one = false;
     return x;
 }
 
@@ -132,30 +132,35 @@ static hop__num squared(hop__num a, bool wide)
 static hop__num chain(hop__num e, double n)
 {
     double most = ival_most(1, pow(ival_most(1, e.range.hi), n) * HOP__ABOVE * (e.range.hi > 1 ? 1 : HOP__BELOW));
+    bool one = e.one && n * e.rel <= HOP_EXP_ONE; /* 1 + lo is 1, token after token */
     if (is(&e, 1)) return e;
     return (hop__num){.range = {ival_most(0, ival_down(pow(e.range.lo, n) * HOP__BELOW)), most},
                       .mag = most,
-                      .rel = expm1(n * (log1p(e.rel) + 3 * UNIT)) * HOP__ABOVE,
-                      .abs = n * (e.abs + 3 * BELOW) * HOP__ABOVE,
+                      .rel = one ? 2 * n * e.rel : expm1(n * (log1p(e.rel) + 3 * UNIT)) * HOP__ABOVE,
+                      .abs = one ? 0 : n * (e.abs + 3 * BELOW) * HOP__ABOVE,
+                      .one = one,
                       .low = -INFINITY,
                       .top = most * (1 + 0x1p-20),
                       .own = true,
                       .grid = HOP__NO_GRID};
 }
 
-/* e s + new, where e = hi + lo: of hi s + (lo s + new) at most 3.3 units go to s, 2 to what is new. */
+/* e s + new, where e = hi + lo: of hi s + (lo s + new) at most 3.3 units go to s, 2 to what is new. If hi is 1
+ * and lo at most 2^-29, s + (lo s + 0) is s: a state that nothing is added to keeps what it is, while e s drifts
+ * away from it; and where something is added, lo s and its roundings are less than half a unit of s. */
 static hop__num fade(hop__reading *r, hop__num e, hop__num s, hop__num new)
 {
     /* A state that grows is not covered, but for what rounding a stabiliser makes. */
     if (!(e.range.lo >= 0 && (e.range.hi - 1) * r->tokens <= 0.5)) r->fits = false;
     if (is(&e, 1)) {
-        r->carry = UNIT, r->add = more(new.rel, UNIT);
+        r->carry = UNIT, r->add = more(new.rel, UNIT), r->keeps = true, r->drift = 0;
         return plus(s, new, UNIT);
     }
-    r->carry = more(e.rel, 4 * UNIT), r->add = more(new.rel, 3 * UNIT);
+    r->keeps = e.one, r->drift = e.one ? e.rel : 0;
+    r->carry = e.one ? 2 * UNIT : more(e.rel, 4 * UNIT), r->add = more(new.rel, 3 * UNIT);
     hop__num y = {.range = ival_add(ival_mul(e.range, s.range), new.range),
                   .mag = ival_up(e.mag * s.mag + new.mag),
-                  .rel = ival_most(more(s.rel, r->carry), r->add),
+                  .rel = ival_most(more(s.rel, r->carry + r->drift), r->add),
                   .low = -INFINITY,
                   .grid = HOP__NO_GRID};
     y.abs = (e.abs * s.mag * (1 + s.rel) + s.abs * (e.mag + e.abs) + new.abs + 3 * BELOW) * HOP__ABOVE;
@@ -177,15 +182,18 @@ static hop__num solved(const hop__reading *r, hop__num a, hop__num b, hop__num c
     return y;
 }
 
-/* Where x is so far below 0 that e^x is next to nothing, its own error does not matter. */
+/* Where x is so far below 0 that e^x is next to nothing, its own error does not matter; where it is next to 0,
+ * e^x is 1, or as two numbers 1 and lo, and differs from 1 by about x (kernels.h). */
 static hop__num exponential(hop__num x, bool wide)
 {
     if (is(&x, 0)) return point(1);
-    double off = x.rel * ival_least(x.mag, 128) + x.abs;
+    double off = x.rel * ival_least(x.mag, 128) + x.abs, far = (x.mag + off) * HOP__ABOVE;
+    bool one = far <= HOP_EXP_ONE;
     return (hop__num){.range = {exp(x.range.lo) * HOP__BELOW, ival_up(exp(x.range.hi) * HOP__ABOVE)},
                       .mag = ival_up(exp(x.range.hi) * HOP__ABOVE),
-                      .rel = more(wide ? UNIT : HOP_EXP_ERROR, expm1(off) * HOP__ABOVE),
-                      .abs = wide ? BELOW : x.range.lo > -80 ? 0 : FAINT,
+                      .rel = one ? far * 1.01 : more(wide ? UNIT : HOP_EXP_ERROR, expm1(off) * HOP__ABOVE),
+                      .abs = one ? 0 : wide ? BELOW : x.range.lo > -80 ? 0 : FAINT,
+                      .one = one,
                       .low = -INFINITY,
                       .top = exp(x.range.hi + off) * HOP__ABOVE * (1 + 2 * HOP_EXP_ERROR),
                       .own = true,
@@ -298,7 +306,7 @@ static hop__num plain(hop__num a, hop__num m)
 {
     double by = exp(m.range.hi) * HOP__ABOVE;
     a.mag *= by, a.abs *= by, a.top *= by, a.low = -INFINITY;
-    a.range = (ival){-a.mag, a.mag};
+    a.range = (ival){-a.mag, a.mag}, a.one = false;
     return a;
 }
 
@@ -365,7 +373,7 @@ static void narrow(hop__num *x, ival within)
 
 void hop__reading_run(hop__reading *r)
 {
-    r->fits = true, r->carry = 0, r->add = 0;
+    r->fits = true, r->keeps = false, r->carry = r->add = r->drift = 0;
     for (int i = 0; i < r->p->count; i++) {
         hop__num *x = &r->v[i];
         *x = line(r, i);

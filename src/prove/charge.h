@@ -18,6 +18,7 @@ typedef struct hop__num {
     double rel, abs; /* what is formed is x, give or take rel X + abs .. */
     double top, low; /* .. at most `top` in absolute value, and not below `low` */
     bool own;        /* X is |x|: nothing was added up */
+    bool one;        /* a decay so near to 1 that adding 0 to what it decays leaves that as it is: see charge.c */
     int grid;        /* x is a multiple of 2^grid */
 } hop__num;
 
@@ -67,15 +68,16 @@ hop__charge hop__recurrence_charge(const hop__recurrence *r);
 bool hop__recurrence_on_grids(hop__recurrence r, int q, int k, int v);
 
 /* A program as it is read by others: v [p->count], inputs filled in. size: of the axes; terms: of a sum along
- * J that are not 0. False: something may not be finite. carry and add: what a FADE charges to the state and
- * to what is added. */
+ * J that are not 0. False: something may not be finite. carry and add: what a FADE charges to the state where
+ * it adds anything, and to what is added; drift: to the state whether or not, if that keeps what it is. */
 typedef struct hop__reading {
     const hop_arith *p;
     double size[HOP_AXES], terms, tokens, round;
     hop__num v[HOP_ARITH_LINES];
     int known;   /* a line of which more is known than its operands tell: it is .. */
     ival within; /* .. in here; -1: of none */
-    double carry, add;
+    double carry, add, drift;
+    bool keeps; /* the decay is `one`, or 1 */
     bool fits;
 } hop__reading;
 void hop__reading_run(hop__reading *r);

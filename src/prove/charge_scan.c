@@ -1,7 +1,7 @@
 /* A recurrence's charge: what one unit of each form loses (a token, or a chunk), and how that adds up.
  *
  * What a token has written is charged once where it is added (`add`), at every later unit where the state
- * fades (`carry`), and where it is read. Errors below the normal numbers are made at every unit, and grow as
+ * fades (`carry`; `drift`, where decays are so near to 1 that it stays what it is), and where it is read. Errors below the normal numbers are made at every unit, and grow as
  * the state does (`amp`). Corrections of delta rules are charged in proportion to their share of the products
  * that are read: of a majorant that grows by e^c, terms with j corrections have c^j / j!, on average c. */
 #include "charge.h"
@@ -90,9 +90,9 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
         return;
     }
     c->fits = c->fits && whole.fits && few.fits;
-    double carry = few.carry + (p->line[p->next]->prim == HOP_PRIM_ADD ? HOP_UNIT_ROUNDOFF : 0);
-    bool fades = whole.carry > HOP_UNIT_ROUNDOFF;
-    double passes = fades ? r->tokens * carry / (token ? 1 : FEW + 1) : r->active * carry;
+    double carry = few.keeps == whole.keeps ? few.carry : whole.carry, units = r->tokens / (token ? 1 : FEW + 1);
+    if (p->line[p->next]->prim == HOP_PRIM_ADD) carry += HOP_UNIT_ROUNDOFF;
+    double passes = whole.keeps ? r->active * carry + units * few.drift * HOP__ABOVE : units * carry;
     double all = (whole.add + whole.v[p->reads].rel + passes + r->crossings) * (1 + log(r->turned));
     c->rel = ival_most(c->rel, expm1(all) * 1.01);
     /* The same with what the state is off by then. */

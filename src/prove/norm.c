@@ -36,6 +36,27 @@ static ival squares(const ival *x, int64_t dim)
     return o;
 }
 
+#define SLIGHT 0x1p-20 /* of the largest square: what counts for less is no rounding but a loss */
+
+/* What a norm loses, relative to its result: the sum of squares in any order, as many roundings as there are
+ * numbers that count, and three times the squares that do not: adding one to a sum moves it by no more than
+ * twice the square (docs/THEORY.md section 6.5). Of this half is left in the root's inverse. x [dim], before
+ * weights; ratio: squares may be so many times larger or smaller beside each other. */
+static double norm_error(const ival *x, int64_t dim, double ratio)
+{
+    double largest = 0, slight = 0, count = 0;
+    for (int64_t i = 0; i < dim; i++) largest = ival_most(largest, ival_square(x[i]).lo);
+    for (int64_t i = 0; i < dim; i++) {
+        double square = ival_square(x[i]).hi;
+        if (square <= SLIGHT * largest)
+            slight += square;
+        else
+            count++;
+    }
+    double lost = largest > 0 ? 3 * ratio * slight / largest * HOP__ABOVE : 0;
+    return (count + 48) * 2 * HOP_UNIT_ROUNDOFF + lost;
+}
+
 /* out [dim]: the sum of all squares but one: those before it and those behind it. */
 static void other_squares(ival *out, const ival *x, int64_t dim)
 {
@@ -114,6 +135,14 @@ static ival hull_of(const ival *x, int64_t n)
     return all;
 }
 
+/* The same of numbers x [dim], each in its own interval. */
+static hop__charge row_charge(const norm_arg *a, const ival *x, const float *w)
+{
+    hop__charge lost = norm_charge(a, hull_of(x, a->dim), squares(x, a->dim), w);
+    if (!a->centred && !a->l2) lost.rel = ival_least(lost.rel, norm_error(x, a->dim, a->swing ? 9 : 1));
+    return lost;
+}
+
 /* ---- row by row ---------------------------------------------------------------------------- */
 
 /* f x / sqrt(mean (f x)² + eps) = x / sqrt(mean x² + eps / f²): what swings as a whole swings no more behind
@@ -187,7 +216,7 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
         fits = centred_row(a, x, c);
     else
         memcpy(c, x, sizeof *c * (size_t)a->dim);
-    hop__charge lost = norm_charge(a, hull_of(c, a->dim), squares(c, a->dim), w);
+    hop__charge lost = row_charge(a, c, w);
     if (a->swing)
         other_heads_squares(others, c, a, block * a->dim, a->room + 2 * a->dim);
     else
@@ -226,7 +255,7 @@ static bool common_factor(const ival *range, const norm_arg *a, int64_t group, i
     double by = a->l2 ? 1 : 1 / (double)a->dim;
     *factor = (ival){0, 0};
     if (all.hi == 0) return eps.lo > 0; /* zeros stay what they are, unless it is 0 / 0 */
-    hop__charge own = norm_charge(a, hull_of(range, a->dim), all, a->w);
+    hop__charge own = row_charge(a, range, a->w);
     lost->rel = ival_most(lost->rel, own.rel), lost->abs = ival_most(lost->abs, own.abs);
     if (!own.fits) return false;
     factor->lo = ival_down(1 / ival_up(sqrt(ival_up(ival_up(all.hi * by * HOP__ABOVE) + eps.hi))));

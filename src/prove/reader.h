@@ -36,8 +36,9 @@ float *hop__absolute_rows(hop__memory *m, const hop__set *x, const hop__term *t,
 bool hop__add_up(const hop__reader *r, int64_t cases, const float *q, hop__tally *t, int64_t *target);
 
 /* weigh_one.c */
-/* All queries' weights of the tokens they look at, as one interval. */
-ival hop__followed_weights(const hop__reader *r, int64_t cases, const int64_t *target);
+/* All queries' weights of the tokens they look at, as one interval; *aside: what products beside the largest
+ * add up to in any of them, in absolute values. */
+ival hop__followed_weights(const hop__reader *r, int64_t cases, const int64_t *target, double *aside);
 /* Where nothing decays or turns and no weight is below 0: the least weight that a token gives itself, else
  * -1. *ratio: the absolute values of a weight's products together are at most so many times the weight. */
 double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio);
@@ -47,10 +48,10 @@ double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio);
 double hop__reader_lengths(const hop__reader *r);
 /* The product of 1 + turn over all tokens seen behind position `from`. */
 double hop__reader_turns(const hop__reader *r, int64_t from);
-/* Relative rounding of a state's numbers on their way through n tokens. */
-double hop__rounded_states(const hop__walk *w, double n);
 /* What all forms lose, for a query that t->nonzero tokens have any weight for. */
 hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t);
+/* The same of the product that counts, relative to it, where all others are next to nothing: see there. */
+double hop__near_error(const hop__reader *r);
 /* Is nothing rounded, whatever the form? */
 bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e);
 /* r->turned and r->amp; where keys do not meet: r->slack, and r->turned is 1. */

@@ -82,6 +82,8 @@ bool hop__leading_token(hop__walk *w, hop__memory *m, const hop__set *x, hop__re
         hop_model_weight(w->model, c->tied ? "model.embed_tokens.weight" : "lm_head.weight");
     const hop_weight *norm = hop_model_weight(w->model, "model.norm.weight"),
                      *bias = hop_model_weight(w->model, "model.norm.bias");
+    x = hop__set_settled(m, (hop__set *)x);
+    if (!x) return false;
     hop__set *y =
         hop__set_norm(m, x, c->norm, norm ? norm->data : NULL, bias ? bias->data : NULL, c->norm_eps);
     int64_t *column = hop__take(m, x->width, sizeof *column);

@@ -108,8 +108,7 @@ void hop__set_add_mid(hop__set *s, int64_t c, double x)
     s->mid[c] = sum;
 }
 
-/* Column c's rel goes into its rad. */
-static void settle_column(hop__set *s, int64_t c)
+void hop__set_settle(hop__set *s, int64_t c)
 {
     if (s->rel[c] == 0) return;
     s->rad[c] = ival_up(s->rad[c] + ival_up(s->rel[c] * s->mag[c]));
@@ -121,7 +120,7 @@ hop__set *hop__set_settled(hop__memory *m, hop__set *x)
     bool any = false;
     for (int64_t c = 0; x && c < x->width; c++) any = any || x->rel[c] != 0;
     hop__set *y = any ? hop__set_copy(m, x) : x;
-    for (int64_t c = 0; any && y && c < y->width; c++) settle_column(y, c);
+    for (int64_t c = 0; any && y && c < y->width; c++) hop__set_settle(y, c);
     if (any) hop__set_tidy(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
@@ -129,7 +128,7 @@ hop__set *hop__set_settled(hop__memory *m, hop__set *x)
 void hop__set_drop_term(hop__set *s, int t)
 {
     for (int64_t c = 0; c < s->width; c++) {
-        settle_column(s, c);
+        hop__set_settle(s, c);
         ival range = hop__set_term_range(s, t, c);
         hop__set_add_mid(s, c, ival_is_point(range) ? range.lo : ival_mid(range));
         if (ival_is_point(range)) continue;

@@ -43,7 +43,8 @@ typedef struct hop__set {
     int64_t width;
     double *mid, *rad; /* [width] */
     double *rel; /* [width]: and give or take so much of mid and rows themselves. Keys that are 0 but for one
-                    number are exactly that: only maps make it, and only maps and recurrences know of it */
+                    number are exactly that, and so are registers that a layer adds 0 to: maps and recurrences
+                    make it, linear maps and the residual stream keep it, and for all others it is settled */
     double *mag; /* [width]: no value is larger in absolute value */
     double *least,
         *most; /* [width]: no value is beyond these; often all that mid and rad cannot say is "not below 0" */
@@ -107,6 +108,8 @@ hop__set *hop__set_beside(hop__memory *m, const hop__set *const *sets,
                           int count); /* columns one after the other */
 /* x + y as float32 adds them. */
 hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y);
+/* The same for those who know of rel: where it can, the sum has it, too. */
+hop__set *hop__set_add_relative(hop__memory *m, const hop__set *x, const hop__set *y);
 
 /* Rows of a matrix of weights: y = x wᵀ + bias, bias NULL or [out]. Error: any order of summation. */
 typedef struct hop__matrix {
@@ -115,7 +118,7 @@ typedef struct hop__matrix {
     int64_t row_step, col_step; /* element (i, j) is w[i * row_step + j * col_step] */
 } hop__matrix;
 hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w);
-/* The same with x's terms, row for row; lost [out]: the part of rad that is rounding, not x's box. */
+/* The same without rel, with x's terms, row for row; lost [out]: the part of rad that is rounding, not x's box. */
 hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w, double *lost);
 
 /* x with rel as a part of rad; x itself where there is none. */

@@ -11,25 +11,36 @@ static int64_t run_of(const hop__term *t, int k)
     return hop__term_step(t, k) * t->count;
 }
 
+/* The lesser of two numbers, in absolute values: what a difference is relative to. */
+static double lesser(double x, double y)
+{
+    return ival_least(fabs(x), fabs(y));
+}
+
 static bool alike(const hop__set *s, const hop__term *t, int k, int64_t a, int64_t b)
 {
     for (int64_t i = 0; i < hop__term_runs(t, k); i++) {
         const double *x = hop__term_run(t, k, a, i), *y = hop__term_run(t, k, b, i);
-        for (int64_t n = 0; n < run_of(t, k); n++)
-            if (x[n] != y[n] && !(fabs(x[n] - y[n]) <= FINE * s->rad[t->first + n % t->count])) return false;
+        for (int64_t n = 0; n < run_of(t, k); n++) {
+            int64_t c = t->first + n % t->count;
+            if (x[n] == y[n]) continue;
+            double box = s->rel[c] > 0 ? s->rel[c] * lesser(x[n], y[n]) : s->rad[c];
+            if (!(fabs(x[n] - y[n]) <= FINE * box)) return false;
+        }
     }
     return true;
 }
 
-/* Class b becomes what class a is; off [width]: what that changes, at the most. */
-static void become(hop__term *t, int k, int64_t a, int64_t b, double *off)
+/* Class b becomes what class a is; off [width]: what that changes, at the most, relative where s->rel is. */
+static void become(const hop__set *s, hop__term *t, int k, int64_t a, int64_t b, double *off)
 {
     for (int64_t i = 0; i < hop__term_runs(t, k); i++) {
         const double *x = hop__term_run(t, k, a, i);
         double *y = hop__term_run(t, k, b, i);
         for (int64_t n = 0; n < run_of(t, k); n++) {
             int64_t c = t->first + n % t->count;
-            if (x[n] != y[n]) off[c] = ival_most(off[c], ival_up(fabs(x[n] - y[n])));
+            double by = s->rel[c] > 0 ? lesser(x[n], y[n]) : 1;
+            if (x[n] != y[n]) off[c] = ival_most(off[c], ival_up(fabs(x[n] - y[n]) / by));
             y[n] = x[n];
         }
     }
@@ -47,18 +58,25 @@ static bool blur(hop__memory *m, hop__set *s, hop__term *t, int k)
         if (n == count)
             kept[count++] = b;
         else
-            become(t, k, kept[n], b, off), any = true;
+            become(s, t, k, kept[n], b, off), any = true;
     }
     for (int64_t c = 0; c < s->width; c++)
-        if (off[c] > 0) s->rad[c] = ival_up(s->rad[c] + off[c]);
+        if (off[c] > 0 && s->rel[c] > 0)
+            s->rel[c] = ival_up(ival_up((1 + s->rel[c]) * (1 + off[c])) - 1) + 0x1p-50;
+        else if (off[c] > 0)
+            s->rad[c] = ival_up(s->rad[c] + off[c]);
     return any;
 }
 
 hop__set *hop__set_blurred(hop__memory *m, hop__set *x)
 {
     bool any = false;
-    x = x->terms ? hop__set_settled(m, x) : x; /* what is relative to a row goes with it */
-    hop__set *y = x && x->terms ? hop__set_copy(m, x) : x;
+    hop__set *y = x->terms ? hop__set_copy(m, x) : x;
+    for (int64_t c = 0; y && y->terms && c < y->width; c++) { /* what is relative to a row goes with it .. */
+        int t;
+        if (y->rel[c] > 0 && (y->mid[c] != 0 || !hop__set_is_alone(y, c, &t)))
+            hop__set_settle(y, c); /* .. if the row is all there is */
+    }
     for (int t = 0; y && m->status == HOP_OK && t < y->terms; t++)
         for (int k = 0; !y->term[t].mixture && k < y->term[t].vars; k++)
             any = blur(m, y, &y->term[t], k) || any;

@@ -55,6 +55,8 @@ void hop__term_copy_slice(double *to, const hop__term *t, int k, int64_t c);
 /* The k-th variable, which has one class, is none. */
 void hop__term_forget(hop__term *t, int k);
 void hop__set_remove_term(hop__set *s, int t);
+/* Column c's rel goes into its rad; mag has to be right. */
+void hop__set_settle(hop__set *s, int64_t c);
 /* mid[c] += x, what is lost goes to the box. */
 void hop__set_add_mid(hop__set *s, int64_t c, double x);
 
@@ -80,6 +82,9 @@ hop__set *hop__set_from(hop__memory *m, const hop__set *x, hop__memory *own);
 /* set_range.c */
 /* What is left of x between least and most. */
 ival hop__set_within(const hop__set *s, int64_t c, ival x);
+
+/* set_relative.c: does one table at most fill column c, and is it no mixture? *t: which, -1: none. */
+bool hop__set_is_alone(const hop__set *s, int64_t c, int *t);
 
 /* set_tidy.c */
 void hop__set_measure(hop__memory *m, hop__set *s); /* mag and grid */

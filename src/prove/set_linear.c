@@ -3,6 +3,8 @@
 
 #include <hopbound/kernels.h>
 
+#define MOST_RELATIVE 0.25 /* beyond this a box says as much */
+
 /* The weights of one row that meet anything but zeros. */
 typedef struct sparse_row {
     int64_t count;
@@ -46,8 +48,8 @@ typedef struct together {
     int64_t rows;           /* 0: not looked at together */
     const int32_t **row_of; /* [terms][rows] */
     int *first;             /* [width]: the first term that fills a column, -1: none */
-    double *part;           /* room for the rows of any term */
-    double *sum;            /* [rows] */
+    double *part;           /* [2 rows of any term] */
+    double *sum, *value;    /* [rows] */
 } together;
 
 #define MOST_TOGETHER 4e9 /* sums */
@@ -71,7 +73,8 @@ static together look_together(hop__memory *m, const hop__set *x, int64_t results
     for (int t = 0; m->status == HOP_OK && t < x->terms; t++)
         j.row_of[t] = hop__term_rows_within(m, &all, &x->term[t]);
     j.rows = all.rows;
-    j.part = hop__take(m, most, sizeof *j.part), j.sum = hop__take(m, j.rows, sizeof *j.sum);
+    j.part = hop__take(m, 2 * most, sizeof *j.part), j.sum = hop__take(m, j.rows, sizeof *j.sum);
+    j.value = hop__take(m, j.rows, sizeof *j.value);
     return m->status == HOP_OK ? j : none;
 }
 
@@ -83,49 +86,76 @@ static void met_by(const sparse_row *r, const hop__term *t, int64_t *from, int64
     while (*from < *to && r->col[*to - 1] >= t->first + t->count) --*to;
 }
 
-/* What rel adds up to in the row where that is most; where two tables fill a column, their absolute values.
- */
-static double relative_together(const sparse_row *r, const hop__set *x, const together *j)
+/* What a result is off for what is relative to rows: for rel, and for rounding, which is `each` of every
+ * product. At the most, and relative to the result itself, in the row where that is most; infinity: not known,
+ * or more than the result is. */
+typedef struct relative {
+    double most, ratio;
+} relative;
+
+static void add_case(relative *to, double off, double value)
 {
-    double most = 0, rest = 0;
-    for (int64_t n = 0; n < r->count; n++)
-        if (j->first[r->col[n]] < 0) rest += fabs(r->w[n]) * x->rel[r->col[n]] * fabs(x->mid[r->col[n]]);
-    for (int64_t i = 0; i < j->rows; i++) j->sum[i] = rest;
+    /* What a value summed up here in double may be off: its products are at most off / 2^-24 together. */
+    double least = fabs(value) - 0x1p-16 * off;
+    to->most = ival_most(to->most, off);
+    if (off > 0) to->ratio = ival_most(to->ratio, least > 0 ? off / least : INFINITY);
+}
+
+static relative rounded_relative(const sparse_row *r, relative x)
+{
+    return (relative){x.most * rounded_up(r), x.ratio * rounded_up(r)};
+}
+
+/* Several tables; where two fill a column, their absolute values count. */
+static relative relative_together(const sparse_row *r, const hop__set *x, const together *j, double bias,
+                                  double each)
+{
+    relative all = {0, 0};
+    double rest = 0, fixed = bias;
+    for (int64_t n = 0; n < r->count; n++) {
+        int64_t c = r->col[n];
+        if (j->first[c] >= 0) continue;
+        rest += fabs(r->w[n]) * (x->rel[c] + each) * fabs(x->mid[c]), fixed += r->w[n] * x->mid[c];
+    }
+    for (int64_t i = 0; i < j->rows; i++) j->sum[i] = rest, j->value[i] = fixed;
     for (int t = 0; t < x->terms; t++) {
         const hop__term *u = &x->term[t];
         int64_t from, to;
         met_by(r, u, &from, &to);
         for (int64_t k = 0; from < to && k < u->rows; k++) {
-            j->part[k] = 0;
+            j->part[2 * k] = j->part[2 * k + 1] = 0;
             for (int64_t n = from; n < to; n++) {
                 int64_t c = r->col[n];
-                double mid = j->first[c] == t ? x->mid[c] : 0;
-                j->part[k] += fabs(r->w[n]) * x->rel[c] * fabs(mid + hop__term_at(u, k, c));
+                double v = (j->first[c] == t ? x->mid[c] : 0) + hop__term_at(u, k, c);
+                j->part[2 * k] += fabs(r->w[n]) * (x->rel[c] + each) * fabs(v);
+                j->part[2 * k + 1] += r->w[n] * v;
             }
         }
-        for (int64_t i = 0; from < to && i < j->rows; i++) j->sum[i] += j->part[j->row_of[t][i]];
+        for (int64_t i = 0; from < to && i < j->rows; i++)
+            j->sum[i] += j->part[2 * j->row_of[t][i]], j->value[i] += j->part[2 * j->row_of[t][i] + 1];
     }
-    for (int64_t i = 0; i < j->rows; i++) most = ival_most(most, j->sum[i]);
-    return most * rounded_up(r);
+    for (int64_t i = 0; i < j->rows; i++) add_case(&all, j->sum[i], j->value[i]);
+    return rounded_relative(r, all);
 }
 
-/* What rel adds up to: in the row where that is most, if one table decides, or several that are looked at
- * together; else whatever the rows are. */
-static double relative_part(const sparse_row *r, const hop__set *x, const together *j)
+/* One table decides, or several that are looked at together; else whatever the rows are. */
+static relative relative_part(const sparse_row *r, const hop__set *x, const together *j, double bias,
+                              double each)
 {
-    double most = 0;
+    relative all = {0, x->terms > 1 ? INFINITY : 0};
     const hop__term *t = x->terms ? &x->term[0] : NULL;
-    if (x->terms > 1 && j->rows) return relative_together(r, x, j);
+    if (x->terms > 1 && j->rows) return relative_together(r, x, j, bias, each);
     for (int64_t k = 0; k < (t && x->terms == 1 ? t->rows : 1); k++) {
-        double sum = 0;
+        double sum = 0, value = bias;
         for (int64_t n = 0; n < r->count; n++) {
             int64_t c = r->col[n];
-            double m = x->terms > 1 ? x->mag[c] : fabs(x->mid[c] + (t ? hop__term_at(t, k, c) : 0));
-            sum += fabs(r->w[n]) * x->rel[c] * m;
+            double v = x->mid[c] + (t && x->terms == 1 ? hop__term_at(t, k, c) : 0);
+            sum += fabs(r->w[n]) * (x->rel[c] + each) * (x->terms > 1 ? x->mag[c] : fabs(v));
+            value += r->w[n] * v;
         }
-        most = ival_most(most, sum);
+        add_case(&all, sum, value);
     }
-    return most * rounded_up(r);
+    return rounded_relative(r, all);
 }
 
 /* Columns of x that some weight meets. */
@@ -191,33 +221,52 @@ static void map_rows(const sparse_row *r, const hop__term *x, hop__term *y, int6
     }
 }
 
-hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w, double *lost)
+/* What result i of y, whose row of weights is r, is off: to rad or, if it `tells`, to rel. Returns the part that
+ * is rounding: of all products or, where some are relative, of those of one row at a time. */
+static double put_errors(hop__set *y, int64_t i, const sparse_row *r, const hop__set *x, const together *j,
+                         double bias, bool tells)
 {
-    hop__set *y = hop__set_new(m, w.out);
-    sparse_row r = {.col = hop__take(m, w.in, sizeof(int64_t)), .w = hop__take(m, w.in, sizeof(double))};
+    /* float32 in any order, the same sums here in double, and products below the normal numbers. */
+    double k = (double)r->count + 1, each = HOP_DOT_ERROR(k) + (k + 8) * 0x1p-51, faint = (k + 4) * 0x1p-149,
+           own = r->mag > 0 && !hop__exact_sum(r->grid, r->mag) ? each * r->mag + faint : 0;
+    if (!r->relative) {
+        if (own + r->rad > 0) y->rad[i] = ival_up(r->rad + own);
+        return own;
+    }
+    relative off = relative_part(r, x, j, bias, each);
+    own = each * (fabs(bias) + r->rad) + faint;
+    if (tells && off.ratio < MOST_RELATIVE) y->rel[i] = off.ratio, off.most = 0;
+    y->rad[i] = ival_up((r->rad + off.most + own) * HOP__ABOVE);
+    return own + off.most;
+}
+
+static hop__set *linear_rows(hop__memory *m, const hop__set *x, const hop__matrix *w, double *lost, bool tells)
+{
+    hop__set *y = hop__set_new(m, w->out);
+    sparse_row r = {.col = hop__take(m, w->in, sizeof(int64_t)), .w = hop__take(m, w->in, sizeof(double))};
     together j = {.rows = 0};
     bool looked = false;
-    if (y) add_results(m, y, x, &w);
+    if (y) add_results(m, y, x, w);
     if (m->status != HOP_OK) return NULL;
-    for (int64_t i = 0; i < w.out; i++) {
-        take_row(&r, x, &w, i);
-        if (r.relative && x->terms > 1 && !looked) j = look_together(m, x, w.out), looked = true;
-        if (r.relative) r.rad = (r.rad + relative_part(&r, x, &j)) * HOP__ABOVE;
+    for (int64_t i = 0; i < w->out; i++) {
+        double bias = w->bias ? w->bias[i] : 0, sum = bias;
+        take_row(&r, x, w, i);
+        if (r.relative && x->terms > 1 && !looked) j = look_together(m, x, w->out), looked = true;
         if (!(r.mag < HOP__LARGEST) || r.count > HOP__MOST_SUM) m->overflow = true;
-        double sum = w.bias ? w.bias[i] : 0;
         for (int64_t n = 0; n < r.count; n++) sum += r.w[n] * x->mid[r.col[n]];
         y->mid[i] = sum;
         for (int t = 0; t < x->terms; t++) map_rows(&r, &x->term[t], &y->term[t], i);
-        /* float32 in any order, the same sums here in double, and products below the normal numbers. */
-        double k = (double)r.count + 1, own = 0;
-        if (r.mag > 0 && !hop__exact_sum(r.grid, r.mag))
-            own = (HOP_DOT_ERROR(k) + (k + 8) * 0x1p-51) * r.mag + (k + 4) * 0x1p-149;
-        if (own + r.rad > 0) y->rad[i] = ival_up(r.rad + own);
+        double own = put_errors(y, i, &r, x, &j, bias, tells);
         if (lost) lost[i] = own;
     }
     if (m->status != HOP_OK) return NULL;
     hop__set_measure(m, y);
     return y;
+}
+
+hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w, double *lost)
+{
+    return linear_rows(m, x, &w, lost, false);
 }
 
 /* Results that are made together where tables are large: terms fill what is between their first and their
@@ -233,7 +282,7 @@ static hop__set *linear_pieces(hop__memory *m, const hop__set *x, const hop__mat
         hop__matrix of = *w;
         of.w = w->w + p * RESULTS * w->row_step, of.bias = w->bias ? w->bias + p * RESULTS : NULL;
         of.out = w->out - p * RESULTS < RESULTS ? w->out - p * RESULTS : RESULTS;
-        hop__set *out = hop__set_linear_rows(&own, without_unmet(&own, x, &of), of, NULL);
+        hop__set *out = linear_rows(&own, without_unmet(&own, x, &of), &of, NULL, true);
         hop__set_join_alike(&own, out);
         hop__set_tidy(&own, out);
         part[p] = hop__set_from(m, out, &own);
@@ -247,7 +296,7 @@ hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w)
     double rows = 0;
     for (int t = 0; t < x->terms; t++) rows += (double)x->term[t].rows;
     if (w.out > RESULTS && rows * (double)w.out > HOP__LARGE_CELLS) return linear_pieces(m, x, &w);
-    hop__set *y = hop__set_linear_rows(m, without_unmet(m, x, &w), w, NULL);
+    hop__set *y = linear_rows(m, without_unmet(m, x, &w), &w, NULL, true);
     hop__set_join_alike(m, y);
     hop__set_tidy(m, y);
     return m->status == HOP_OK ? y : NULL;

@@ -191,6 +191,8 @@ bool hop__layer_open(hop__layer *l, hop__walk *w)
 hop__set *hop__layer_input(const hop__walk *w, const hop__set *x)
 {
     const hop_config *c = hop_model_config(w->model);
+    x = hop__set_settled(w->m, (hop__set *)x);
+    if (!x) return NULL;
     hop__set *y = hop__set_norm(w->m, x, c->norm, weight(w, "input_layernorm.weight"),
                                 weight(w, "input_layernorm.bias"), c->norm_eps);
     return c->norm == HOP_NORM_NONE ? y : hop__set_cut(w->m, y, w->bits);
@@ -208,7 +210,7 @@ static bool mix(hop__walk *w, hop__set **x)
         hop__set *y =
             l.swing ? hop__set_swung(w->m, l.buffer[HOP_Y][a], &l.swing[HOP_Y][a], 0) : l.buffer[HOP_Y][a];
         y = y ? hop__set_blurred(w->m, y) : NULL;
-        x[a] = y ? hop__set_cut(w->m, hop__set_add(w->m, x[a], y), w->bits) : NULL;
+        x[a] = y ? hop__set_cut(w->m, hop__set_add_relative(w->m, x[a], y), w->bits) : NULL;
         if (x[a]) hop__set_own(w->m, x[a]);
         end_scratch(w, keep, &x[a], 1);
     }
@@ -224,7 +226,8 @@ static bool run_layer(hop__walk *w, hop__set **x, bool *same)
     *same = silent && idle;
     for (int a = 0; w->m->status == HOP_OK && !idle && a < w->facts.classes; a++) {
         hop__memory *keep = begin_scratch(w);
-        x[a] = hop__set_mlp(w, a, x[a]);
+        x[a] = hop__set_settled(w->m, x[a]);
+        if (x[a]) x[a] = hop__set_mlp(w, a, x[a]);
         if (x[a]) hop__set_own(w->m, x[a]); /* the memory of the layer before is about to go */
         end_scratch(w, keep, &x[a], 1);
     }
@@ -246,7 +249,8 @@ bool hop__walk_layers(hop__walk *w, hop__set **x, hop__memory memory[2], hop_mar
         if (w->observer && !w->m->overflow) w->observer->stream(w->observer->ctx, w, x);
         const hop__set *own = x[w->answering];
         for (int64_t c = 0; c < own->width; c++)
-            w->margin.code_error = ival_most(w->margin.code_error, own->rad[c]);
+            w->margin.code_error =
+                ival_most(w->margin.code_error, own->rad[c] + own->rel[c] * own->mag[c]);
         margins[(*count)++] = w->margin;
         if (w->m->overflow)
             hop__blame(w, "layer %lld, MLP: a number may leave the range of float32", (long long)w->layer);

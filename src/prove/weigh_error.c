@@ -1,6 +1,10 @@
 /* What a recurrence loses: to rounding, in any form, and to the corrections of delta rules. */
 #include "reader.h"
 
+#include <hopbound/kernels.h>
+
+#include <string.h>
+
 /* ---- corrections --------------------------------------------------------------------------- */
 
 /* The largest length of a query times that of a key. */
@@ -69,6 +73,30 @@ hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t)
     made.crossings = rounded_states(s->w, made.tokens) * (1 + s->stabiliser);
     if (s->w->observer) made.look = show, made.ctx = (void *)(uintptr_t)r;
     return hop__recurrence_charge(&made);
+}
+
+/* Is every decay, over all n tokens, exactly 1 as it is computed? */
+static bool decays_are_one(const hop__shape *s, double n)
+{
+    double log_decay = INFINITY;
+    for (int i = 0; i < s->made.count; i++)
+        if (strcmp(s->made.given[i].name, "g") == 0) log_decay = s->made.given[i].num.mag;
+    return !s->exps && (!s->f_keys || n * log_decay * HOP__ABOVE <= HOP_EXP_ONE);
+}
+
+/* A sum in which one product M counts and all others are R together, in absolute values. Adding b to a float
+ * a, fused or not, moves it by at most 2|b|, since a itself is a float that near: so whatever the order, and
+ * wherever products are taken out of brackets, the sum as computed is M but for the roundings of M's own
+ * factors and 2 R (docs/THEORY.md section 6.5); decays that are 1 but for 2^-30 make this 2.1 R. How many tokens
+ * there are is all the same. Returns the first part, relative to M; infinity where decays or corrections make
+ * more of it. */
+double hop__near_error(const hop__reader *r)
+{
+    const hop__shape *s = r->s;
+    const hop__class *c = &s->w->facts.class[r->a];
+    double n = (double)(c->start + c->count), cross = rounded_states(s->w, n) * (1 + s->stabiliser);
+    if (!decays_are_one(s, n) || r->turned > 1 || s->bonus || s->steps > 1 || !s->k || !r->q) return INFINITY;
+    return 1.1 * (8 * 16 * HOP_UNIT_ROUNDOFF + cross * exp(cross));
 }
 
 static int lower(int a, int b)

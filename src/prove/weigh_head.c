@@ -72,6 +72,7 @@ typedef struct reading {
     bool sees, some; /* something is followed; but not by all queries */
     double mid, off; /* the weight of what is followed, and what it may be off */
     double larger;   /* everything else, relative to a weight that swings */
+    double near, aside; /* see hop__near_error and hop__followed_weights */
     double bonus;    /* what the own token's weight may be multiplied with */
     double *lost, *apart; /* [values] */
 } reading;
@@ -109,7 +110,7 @@ static void find_weight(reading *x)
     if (!x->sees) return;
     for (int64_t i = 0; i < x->cases; i++)
         first = x->target[i] >= 0 && x->target[i] < first ? x->target[i] : first;
-    ival weight = hop__followed_weights(r, x->cases, x->target);
+    ival weight = hop__followed_weights(r, x->cases, x->target, &x->aside);
     const double *own = s->own[x->sight.source];
     double more = (r->turned > 1 ? hop__reader_turns(r, first) : 1) * (1 + (own ? own[r->head] : 0)) - 1;
     if (more > 0) weight = ival_widen(weight, hop__reader_lengths(r) * more * HOP__ABOVE);
@@ -142,18 +143,28 @@ static sums sums_of(const reading *x, int64_t e)
     return y;
 }
 
+/* What rounding makes of these: relative to all of them, or to the one that counts. Others, as they are computed,
+ * are at most 5/4 of what they are. */
+static double rounding_of(const reading *x, const sums *s)
+{
+    double all = x->made.rel * s->all, aside = x->aside * fabs(x->r->s->scale) * s->value;
+    if (!(x->sees && x->made.fits && x->made.rel < 0.25 && x->near < 1)) return all;
+    double others = 3 * (s->rest + aside) + x->r->slack * s->value * s->weights;
+    return ival_least(all, (x->near * s->all + others) * HOP__ABOVE);
+}
+
 /* Value e of y, which is the token's that is followed: times its weight, give or take all others and what is
  * lost. */
 static void weigh_value(reading *x, hop__set *y, int64_t e)
 {
     const sums s = sums_of(x, e);
     bool right = s.all == 0 || hop__reading_is_exact(x->r, &x->t, e);
-    double lost = right ? 0 : x->made.rel * s.all + x->made.abs;
+    double rounded = rounding_of(x, &s), lost = right ? 0 : rounded + x->made.abs;
     if (s.value > 0) lost += x->r->slack * s.value * s.weights * HOP__ABOVE;
     double mag = y->mag[e], read = y->rad[e] * fabs(x->mid) + x->off * mag, box = s.rest + lost;
     if (x->mid != 1 && x->mid != 0) read += 0x1p-50 * fabs(x->mid) * mag;
     if (x->some && !right) { /* rounding is relative to what is summed up: of nothing, next to nothing */
-        double none = lost - x->made.rel * s.all + x->made.rel * s.blind;
+        double none = lost - rounded + x->made.rel * s.blind;
         read += (lost - none) * HOP__ABOVE, box = s.rest + ival_most(none, x->made.abs);
     }
     x->lost[e] = lost;
@@ -198,7 +209,7 @@ hop__set *hop__read_head(hop__reader *r)
     const float *q = r->q ? hop__absolute_rows(m, r->q, x.tq, x.cases) : NULL;
     if (m->status == HOP_OK) hop__find_turns(r);
     if (m->status != HOP_OK || !hop__add_up(r, x.cases, q, &x.t, x.target) || !find_sight(&x)) return NULL;
-    x.made = hop__reader_charge(r, &x.t);
+    x.made = hop__reader_charge(r, &x.t), x.near = hop__near_error(r);
     if (!x.made.fits) m->overflow = true;
     hop__set *y = x.sees ? hop__facts_seen(m, &s->w->facts, r->a, x.sight, r->v[x.sight.source])
                          : hop__set_new(m, s->values);

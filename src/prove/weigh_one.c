@@ -42,8 +42,13 @@ static ival widened(const hop__set *s, int64_t c, ival x)
     return ival_widen(x, s->rad[c]);
 }
 
+/* The products that a weight is the sum of, in absolute values. */
+typedef struct products {
+    double sum, largest;
+} products;
+
 /* The exact weight of the token at `position` of class p for query row i, without scale. */
-static ival followed_weight(const hop__reader *r, int p, int64_t position, int64_t i, double *parts)
+static ival followed_weight(const hop__reader *r, int p, int64_t position, int64_t i, products *parts)
 {
     const hop__shape *s = r->s;
     const hop__set *k = s->k ? r->k[p] : NULL;
@@ -72,21 +77,25 @@ static ival followed_weight(const hop__reader *r, int p, int64_t position, int64
         }
         if (y.lo == 0 && y.hi == 0) continue;
         sum = ival_add(sum, ival_mul(ival_mul(x, y), decay_between(r, position, c)));
-        if (parts) *parts += ival_mag(x) * ival_mag(y) * HOP__ABOVE;
+        if (!parts) continue;
+        double product = ival_mag(x) * ival_mag(y) * HOP__ABOVE;
+        parts->sum += product, parts->largest = ival_most(parts->largest, product);
     }
     return sum;
 }
 
-/* All queries' weights of the tokens they look at, as one interval. */
-ival hop__followed_weights(const hop__reader *r, int64_t cases, const int64_t *target)
+ival hop__followed_weights(const hop__reader *r, int64_t cases, const int64_t *target, double *aside)
 {
     const hop__facts *f = &r->s->w->facts;
     ival all = {INFINITY, -INFINITY};
+    *aside = 0;
     for (int64_t i = 0; i < cases; i++) {
         int p = 0;
         if (target[i] < 0) continue;
         while (target[i] < f->class[p].start || target[i] >= f->class[p].start + f->class[p].count) p++;
-        all = ival_hull(all, followed_weight(r, p, target[i], i, NULL));
+        products parts = {0};
+        all = ival_hull(all, followed_weight(r, p, target[i], i, &parts));
+        *aside = ival_most(*aside, (parts.sum - parts.largest) * HOP__ABOVE + 0x1p-50 * parts.sum);
     }
     return all;
 }
@@ -121,9 +130,10 @@ double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio)
     for (int p = 0; p < f->classes; p++)
         for (int64_t j = 0; r->v[p] && j < places[p].rows; j++)
             for (int64_t i = 0; i < cases; i++) {
-                double parts = 0, low = followed_weight(r, p, places[p].first[j], i, &parts).lo;
+                products parts = {0};
+                double low = followed_weight(r, p, places[p].first[j], i, &parts).lo;
                 if (!(low >= 0)) return -1;
-                if (parts > 0) *ratio = ival_most(*ratio, parts / low * HOP__ABOVE);
+                if (parts.sum > 0) *ratio = ival_most(*ratio, parts.sum / low * HOP__ABOVE);
                 if (p == r->a) least = ival_least(least, low * s->scale);
             }
     return least;
