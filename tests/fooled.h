@@ -15,6 +15,7 @@ static const fooled FOOLED[] = {
     {"rwkv7-bonus-overflow", {2, 8, {4}}},       /* r k r_k are finite, the sum of forty is not; v is 0 */
     {"mlstm-key-underflow", {1, 31, {0}}},       /* e^(i - m) k is 0: m is of a token whose key is 0 */
     {"linear-key-value-underflow", {1, 3, {0}}}, /* k v is 0 where tokens come one by one */
+    {"conv-bias-first", {1, 100, {0}}},          /* a convolution's sum begins with its bias, and rounds beside it */
 };
 enum { FOOLED_COUNT = sizeof FOOLED / sizeof *FOOLED };
 

@@ -38,7 +38,7 @@ enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
  *   DIV      a / b                     MAX  max(a, b)        ABS  |a|             LEAST  min(a, b)
  *   RATIO    a b, which have factors E_t and c = 1 / E_j of decays E, for tokens j <= t: together at most 1
  *   SQUARE   a a, a number that is not below 0
- *   SUM      the sum of a along `axis`, in any order
+ *   SUM      the sum of a along `axis` and, if there is one, of b, one term more, in any order
  *   SUM2     the sum of a along K and of b along J, together, in any order
  *   FADE     a b + c, where a decay a is held as two numbers, a = hi + lo: hi b + (lo b + c)
  *   SOLVE    x_t = a_t + value (sum_K b + sum over j < t of c_tj x_j)

@@ -51,11 +51,13 @@ static void write_line(hop_text *t, const hop__case *c, const hop__proof *p, con
     }
 }
 
-static bool accepted(const hop_text *line)
+/* What could not be looked at for lack of memory is no answer: c has failed then. */
+static bool accepted(hop__case *c, const hop_text *line)
 {
-    hop_check check;
-    return line->s && !line->failed && hop_check_certificate(&check, line->s, line->len, NULL) == HOP_OK &&
-           check.valid;
+    hop_check check = {.valid = false};
+    if (!line->s || line->failed || hop_check_certificate(&check, line->s, line->len, NULL) != HOP_OK)
+        hop__keep_block(c, NULL);
+    return check.valid;
 }
 
 /* ---- as data ------------------------------------------------------------------------------------------- */
@@ -64,7 +66,7 @@ static const char *const *say_lines(hop__case *c, const hop__levels *l)
 {
     int count = 5 + 3 * l->count;
     fmpz *all = calloc((size_t)count, sizeof *all);
-    if (!all) return NULL;
+    if (!all) return hop__keep_block(c, NULL);
     for (int i = 0; i < count; i++) all[i] = i < 5 ? l->first[i] : l->of[i - 5]; /* borrowed */
     const char *const *out = hop__say_list(c, all, count, count);
     free(all);
@@ -103,7 +105,7 @@ bool hop__certify(hop__case *c, hop_bound *b, const hop__proof *p, const fmpz *s
         if (l < count) fmpz_set(&all[l], &sizes[l]);
     }
     write_line(&line, c, p, all);
-    bool good = accepted(&line);
+    bool good = accepted(c, &line);
     if (good)
         b->certificate = keep_certificate(c, p, all, &line);
     else

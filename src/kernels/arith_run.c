@@ -100,7 +100,7 @@ static bool sequence_row(const row *w)
     for (int64_t i = 0; i < w->n; i++) y[i] = (value); \
     return true
     switch (l->prim) {
-    case HOP_PRIM_SUM: ROW(sum_along(w, 0, l->axis, i));
+    case HOP_PRIM_SUM: ROW(sum_along(w, 0, l->axis, i) + (b ? b[i * sb] : 0));
     case HOP_PRIM_SUM2: ROW(sum_along(w, 0, K, i) + sum_along(w, 1, J, i));
     case HOP_PRIM_SOLVE: ROW(solved(w, i, t, before));
     case HOP_PRIM_RUNMAX: ROW((float)fmax(a[i * sa] + (t ? y[i - before] : c[i * sc]), b[i * sb]));

@@ -7,7 +7,7 @@
 #define IN(quantity, axes)       {.name = quantity, .prim = HOP_PRIM_INPUT, .value = (axes)}
 #define LINE(quantity, how, ...) {.name = quantity, .prim = HOP_PRIM_##how, .of = {__VA_ARGS__}}
 #define NUMBER(quantity, x)      {.name = quantity, .prim = HOP_PRIM_NUMBER, .value = (x)}
-#define SUM(quantity, a)         {.name = quantity, .prim = HOP_PRIM_SUM, .of = {a}, .axis = HOP_AXIS_K}
+#define SUM(quantity, ...)       {.name = quantity, .prim = HOP_PRIM_SUM, .of = {__VA_ARGS__}, .axis = HOP_AXIS_K}
 #define WIDE(quantity, how, ...) {.name = quantity, .prim = HOP_PRIM_##how, .of = {__VA_ARGS__}, .wide = true}
 #define PROGRAM(id, title, ...)                                             \
     static const hop_line id##_lines[] = {__VA_ARGS__, {.name = NULL}};     \
@@ -29,10 +29,10 @@ PROGRAM(lru_rate, "lru_rate", IN("a", 0), IN("w", 0), LINE("s", SOFTPLUS, "w"), 
 PROGRAM(lru_input, "lru_input", IN("a", 0), IN("b", 0), IN("c", 0), NUMBER("two", 2), LINE("a2", MUL, "two", "a"),
         LINE("e", EXPM1, "a2"), LINE("rest", NEG, "e"), LINE("root", SQRT, "rest"), LINE("bc", MUL, "b", "c"),
         LINE("y", MUL, "root", "bc"));
-PROGRAM(conv, "conv", IN("x", AXIS(K)), IN("w", AXIS(K)), IN("bias", 0), LINE("wx", MUL, "w", "x"), SUM("sum", "wx"),
-        LINE("y", ADD, "sum", "bias"));
-PROGRAM(conv_silu, "conv", IN("x", AXIS(K)), IN("w", AXIS(K)), IN("bias", 0), LINE("wx", MUL, "w", "x"), SUM("sum", "wx"),
-        LINE("s", ADD, "sum", "bias"), LINE("y", SILU, "s"));
+PROGRAM(conv, "conv", IN("x", AXIS(K)), IN("w", AXIS(K)), IN("bias", 0), LINE("wx", MUL, "w", "x"),
+        SUM("y", "wx", "bias")); /* which the kernels begin with */
+PROGRAM(conv_silu, "conv", IN("x", AXIS(K)), IN("w", AXIS(K)), IN("bias", 0), LINE("wx", MUL, "w", "x"),
+        SUM("s", "wx", "bias"), LINE("y", SILU, "s"));
 PROGRAM(bonus, "bonus", IN("a", AXIS(V)), IN("b", AXIS(K)), IN("c", AXIS(K)), IN("v", AXIS(V)), IN("w", AXIS(K)),
         LINE("bc", MUL, "b", "c"), LINE("bcw", MUL, "bc", "w"), SUM("sum", "bcw"), LINE("sv", MUL, "sum", "v"),
         LINE("y", ADD, "a", "sv"));

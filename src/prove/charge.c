@@ -7,6 +7,7 @@
 #define DOUBLE 0x1p-52  /* the same of double, with room for a few */
 #define BELOW  0x1p-149 /* what is lost below the normal numbers, at the most */
 #define FAINT  0x1p-118 /* exponentials below 2^-120 may be 0 */
+#define SOME   (1 + 0x1p-20) /* what a few roundings of float32 make of what was lost before them */
 
 hop__num hop__num_given(ival range, int grid)
 {
@@ -72,7 +73,7 @@ static hop__num times(hop__num a, hop__num b)
     return (hop__num){.range = product(a.range, b.range),
                       .mag = ival_up(a.mag * b.mag),
                       .rel = more(more(a.rel, b.rel), UNIT),
-                      .abs = (a.abs * b.mag * rb + b.abs * a.mag * ra + a.abs * b.abs) * HOP__ABOVE + BELOW,
+                      .abs = (a.abs * b.mag * rb + b.abs * a.mag * ra + a.abs * b.abs) * SOME + BELOW,
                       .low = -INFINITY,
                       .top = a.top * b.top * (1 + 2 * UNIT) + BELOW,
                       .own = a.own && b.own,
@@ -96,7 +97,7 @@ static hop__num plus(hop__num a, hop__num b, double unit)
     return (hop__num){.range = ival_add(a.range, b.range),
                       .mag = ival_up(a.mag + b.mag),
                       .rel = more(ival_most(a.rel, b.rel), unit),
-                      .abs = (a.abs + b.abs) * HOP__ABOVE,
+                      .abs = (a.abs + b.abs) * SOME,
                       .top = (a.top + b.top) * (1 + 2 * unit),
                       .low = (a.low + b.low) - 2 * unit * fabs(a.low + b.low),
                       .own = a.own && b.own && a.range.lo >= 0 && b.range.lo >= 0,
@@ -111,7 +112,7 @@ static hop__num sum(hop__num a, double n, double some, double unit)
     return (hop__num){.range = {a.range.lo >= 0 ? 0 : ival_down(all.lo), a.range.hi <= 0 ? 0 : ival_up(all.hi)},
                       .mag = ival_up(n * a.mag),
                       .rel = more(a.rel, expm1(some * unit) * HOP__ABOVE),
-                      .abs = n * a.abs * (1 + a.rel + some * unit) * HOP__ABOVE,
+                      .abs = n * a.abs * (1 + a.rel + 2 * some * unit) * SOME,
                       .low = -INFINITY,
                       .top = n * a.top * (1 + 2 * some * unit),
                       .own = a.own && (a.range.lo >= 0 || a.range.hi <= 0),
@@ -137,7 +138,7 @@ static hop__num chain(hop__num e, double n)
     return (hop__num){.range = {ival_most(0, ival_down(pow(e.range.lo, n) * HOP__BELOW)), most},
                       .mag = most,
                       .rel = one ? 2 * n * e.rel : expm1(n * (log1p(e.rel) + 3 * UNIT)) * HOP__ABOVE,
-                      .abs = one ? 0 : n * (e.abs + 3 * BELOW) * HOP__ABOVE,
+                      .abs = one ? 0 : n * most * (e.abs + 3 * BELOW) * (1 + 8 * n * UNIT),
                       .one = one,
                       .low = -INFINITY,
                       .top = most * (1 + 0x1p-20),
@@ -163,7 +164,7 @@ static hop__num fade(hop__reading *r, hop__num e, hop__num s, hop__num new)
                   .rel = ival_most(more(s.rel, r->carry + r->drift), r->add),
                   .low = -INFINITY,
                   .grid = HOP__NO_GRID};
-    y.abs = (e.abs * s.mag * (1 + s.rel) + s.abs * (e.mag + e.abs) + new.abs + 3 * BELOW) * HOP__ABOVE;
+    y.abs = (e.abs * s.mag * (1 + s.rel) + s.abs * (e.mag + e.abs) + new.abs + 3 * BELOW) * SOME;
     y.top = (1.9 * e.top * s.top + new.top) * (1 + 8 * UNIT); /* |hi| + |lo| */
     if (is_zero(&s)) y = new;
     return y;
@@ -177,7 +178,7 @@ static hop__num solved(const hop__reading *r, hop__num a, hop__num b, hop__num c
     if (is_zero(&b) && is_zero(&c)) return a;
     hop__num y = {.range = {-x, x}, .mag = x, .low = -INFINITY, .grid = HOP__NO_GRID};
     y.rel = more(ival_most(a.rel, ival_most(b.rel, more(c.rel, UNIT))), expm1((k + n + 2) * UNIT) * HOP__ABOVE);
-    y.abs = (a.abs + k * b.abs + n * (c.abs * x + BELOW)) * HOP__ABOVE;
+    y.abs = (a.abs + k * b.abs + n * (c.abs * x + BELOW)) * (1 + 2 * (k + n + 2) * UNIT);
     y.top = (x + n * c.top * x * (1 + y.rel)) * (1 + y.rel) + y.abs;
     return y;
 }
@@ -187,7 +188,7 @@ static hop__num solved(const hop__reading *r, hop__num a, hop__num b, hop__num c
 static hop__num exponential(hop__num x, bool wide)
 {
     if (is(&x, 0)) return point(1);
-    double off = x.rel * ival_least(x.mag, 128) + x.abs, far = (x.mag + off) * HOP__ABOVE;
+    double off = x.rel * (x.own ? ival_least(x.mag, 128) : x.mag) + x.abs, far = (x.mag + off) * HOP__ABOVE;
     bool one = far <= HOP_EXP_ONE;
     return (hop__num){.range = {exp(x.range.lo) * HOP__BELOW, ival_up(exp(x.range.hi) * HOP__ABOVE)},
                       .mag = ival_up(exp(x.range.hi) * HOP__ABOVE),
@@ -262,6 +263,7 @@ static hop__num log_of_sigmoid(hop__num a)
 static hop__num running_max(const hop__reading *r, hop__num a, hop__num b, hop__num before)
 {
     ival range = {ival_most(b.range.lo, -r->tokens * a.mag), ival_most(b.range.hi, before.range.hi)};
+    range.lo -= r->tokens * 2 * UNIT * ival_mag(range); /* rounded down at every token */
     return hop__num_given(ival_widen(range, (2 * UNIT + r->round) * ival_mag(range) + BELOW), HOP__NO_GRID);
 }
 
@@ -343,7 +345,9 @@ static hop__num line(hop__reading *r, int i)
     case HOP_PRIM_RSQRT: return inverse_root(r, a);
     case HOP_PRIM_SUM: {
         double terms = r->size[p->line[i]->axis];
-        return sum(a, terms, p->line[i]->axis == HOP_AXIS_J ? r->terms : terms, wide ? DOUBLE : UNIT);
+        double some = p->line[i]->axis == HOP_AXIS_J ? r->terms : terms, unit = wide ? DOUBLE : UNIT;
+        if (p->b[i] < 0) return sum(a, terms, some, unit);
+        return plus(sum(a, terms, some + 1, unit), sum(b, 1, some + 1, unit), unit);
     }
     case HOP_PRIM_SUM2: {
         double k = r->size[HOP_AXIS_K];

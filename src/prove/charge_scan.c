@@ -64,6 +64,7 @@ static hop__num largest_state(const hop__recurrence *r, const hop_arith *step)
         return hop__num_given((ival){-INFINITY, INFINITY}, HOP__NO_GRID);
     /* Four times: where keys do not meet twice as much may be written, and rounded stabilisers are 1.7. */
     double most = x.v[step->next].mag * r->tokens * r->turned * 4 * HOP__ABOVE;
+    if (r->turned > 1) most *= sqrt(r->keys) * HOP__ABOVE; /* it is lengths that grow by turned */
     return hop__num_given((ival){-most, most}, x.v[step->next].grid);
 }
 
@@ -93,7 +94,8 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
     double carry = few.keeps == whole.keeps ? few.carry : whole.carry, units = r->tokens / (token ? 1 : FEW + 1);
     if (p->line[p->next]->prim == HOP_PRIM_ADD) carry += HOP_UNIT_ROUNDOFF;
     double passes = whole.keeps ? r->active * carry + units * few.drift * HOP__ABOVE : units * carry;
-    double all = (whole.add + whole.v[p->reads].rel + passes + r->crossings) * (1 + log(r->turned));
+    double add = ival_most(whole.add, whole.v[p->next].rel); /* where several parts are added, of the worst */
+    double all = (add + whole.v[p->reads].rel + passes + r->crossings) * (1 + log(r->turned));
     c->rel = ival_most(c->rel, expm1(all) * 1.01);
     /* The same with what the state is off by then. */
     double off = (whole.v[p->next].abs + faint_crossing(r)) * r->tokens * r->amp * 2;

@@ -45,13 +45,14 @@ static ival minus(ival a)
 }
 
 /* In any order; one number alone is what it is. */
-static ival sum(const ival *x, int64_t n)
+static ival sum(const ival *x, int64_t n, ival more)
 {
     ival all = {0, 0};
     double mag = 0, terms = 0;
-    for (int64_t i = 0; i < n; i++) {
-        if (x[i].lo == 0 && x[i].hi == 0) continue;
-        all = ival_add(all, x[i]), mag += ival_mag(x[i]), terms++;
+    for (int64_t i = 0; i <= n; i++) {
+        ival term = i < n ? x[i] : more;
+        if (term.lo == 0 && term.hi == 0) continue;
+        all = ival_add(all, term), mag += ival_mag(term), terms++;
     }
     if (!(mag * HOP__ABOVE < HOP__LARGEST) || terms > HOP__MOST_SUM) return anything;
     return terms < 2 ? all : ival_widen(all, HOP_DOT_ERROR(terms) * mag * HOP__ABOVE);
@@ -124,7 +125,7 @@ const ival *hop__elements_run(hop__elements *e)
         ival *y = (ival *)e->value[i];
         const ival *a = p->a[i] < 0 ? &none : e->value[p->a[i]], *b = p->b[i] < 0 ? &none : e->value[p->b[i]];
         if (l->prim == HOP_PRIM_SUM) {
-            *y = sum(a, e->size[l->axis]);
+            *y = sum(a, e->size[l->axis], *b);
             continue;
         }
         int64_t n = count_of(e, i), na = p->a[i] >= 0 && p->axes[p->a[i]] ? 1 : 0, nb = p->b[i] >= 0 && p->axes[p->b[i]] ? 1 : 0;
