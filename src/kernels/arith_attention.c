@@ -10,7 +10,8 @@
 
 LIST(scores, IN("q", AXIS(K)), IN("k", AXIS(J) | AXIS(K)), IN("scale", 0), LINE("qs", MUL, "q", "scale"),
      LINE("qk", MUL, "qs", "k"), SUM("s", "qk", K), LINE("qk0", MUL, "q", "k"), SUM("s0", "qk0", K), LINE("s1", MUL, "s0", "scale"));
-LIST(weights, IN("v", AXIS(J) | AXIS(V)), IN("m", 0), IN("m0", 0), LINE("under", UNDER, "s", "m"), LINE("w", EXP, "under"),
+/* t: the scores as they were formed. */
+LIST(weights, IN("t", AXIS(J)), IN("v", AXIS(J) | AXIS(V)), IN("m", 0), IN("m0", 0), LINE("under", UNDER, "t", "m"), LINE("w", EXP, "under"),
      SUM("z", "w", J), LINE("wv", MUL, "w", "v"), SUM("y", "wv", J), LINE("rise", UNDER, "m0", "m"), LINE("shrink", EXP, "rise"),
      LINE("z_less", MUL, "z", "shrink"), LINE("y_less", MUL, "y", "shrink"), LINE("over", RECIP, "z"), LINE("o", MUL, "y", "over"));
 /* A block's keys as one: their mean, and its score. */

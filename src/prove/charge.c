@@ -267,10 +267,13 @@ static hop__num running_max(const hop__reading *r, hop__num a, hop__num b, hop__
     return hop__num_given(ival_widen(range, (2 * UNIT + r->round) * ival_mag(range) + BELOW), HOP__NO_GRID);
 }
 
-static hop__num under(hop__num a, hop__num m)
+/* Of two numbers as they are, what is formed is off by a unit of itself. */
+static hop__num under(hop__num a, hop__num m, double unit)
 {
-    hop__num y = plus(a, negated(m), DOUBLE);
+    hop__num y = plus(a, negated(m), unit);
+    bool given = a.rel == 0 && a.abs == 0 && m.rel == 0 && m.abs == 0;
     y.range.hi = ival_least(y.range.hi, ival_up(2 * UNIT * m.mag)), y.range.lo = ival_least(y.range.lo, y.range.hi);
+    if (given) y.own = true, y.mag = ival_mag(y.range);
     return y;
 }
 
@@ -336,7 +339,7 @@ static hop__num line(hop__reading *r, int i)
     case HOP_PRIM_RATIO: return ratio(a, b, c);
     case HOP_PRIM_ADD: return plus(a, b, wide ? DOUBLE : UNIT);
     case HOP_PRIM_SUB: return plus(a, negated(b), wide ? DOUBLE : UNIT);
-    case HOP_PRIM_UNDER: return under(a, b);
+    case HOP_PRIM_UNDER: return under(a, b, wide ? DOUBLE : UNIT);
     case HOP_PRIM_NEG: return negated(a);
     case HOP_PRIM_ABS: return absolute(a);
     case HOP_PRIM_MAX: return larger(a, b);
