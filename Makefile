@@ -42,7 +42,7 @@ proofs proofs-chk:
 
 # Hours: all of what the campaigns can make, and the proofs once more.
 check-long: check
-	@HOPBOUND_LONG=1 meson test -C $(BUILD) --print-errorlogs --timeout-multiplier 20 forged walks edges bounds_law damages
+	@HOPBOUND_LONG=1 meson test -C $(BUILD) --print-errorlogs --timeout-multiplier 20 forged walks edges prove_scaled prove_contained bounds_law bounds_built certificates damages
 	@if command -v coqc >/dev/null; then $(MAKE) --no-print-directory proofs-chk; else echo "check-long: no coqc, so no coqchk"; fi
 
 install: all
