@@ -1,5 +1,6 @@
 /* hopbound play: runs a network as the proof's communication game, in this process or over the ranks of
  * mpirun, and compares it with the plain pass under the same arithmetic. */
+#include "outside.h"
 #include "play.h"
 
 #include <stdlib.h>
@@ -353,7 +354,7 @@ static int cmd_play(common_args *common)
     playing *p = calloc(1, sizeof *p);
     if (!p) return fail(common, EXIT_FAILED, "out of memory");
     p->args = (const play_args *)common;
-    if (hop_transport_open(&p->transport, &err) != HOP_OK) {
+    if (ranks_open(&p->transport, &err) != HOP_OK) {
         free(p);
         return fail_error(common, &err);
     }

@@ -1,5 +1,6 @@
 /* hopbound sweep: many trainings, on one machine or over ranks, with their results in a database. */
 #include "learnt.h"
+#include "outside.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -113,9 +114,13 @@ static hop_status look(const sweep_args *a, const hop_recipe *list, int64_t coun
 {
     hop_sweep_outcome *outcomes = calloc((size_t)count + 1, sizeof *outcomes);
     if (!outcomes) return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
-    bool there = !fresh || access(a->output.text, F_OK) == 0;
-    hop_status s = hop_sweep_look(outcomes, list, count, there ? a->output.text : NULL,
-                                  terminal_stopped() ? NULL : &a->common.progress, err);
+    hop_store *store = NULL;
+    hop_status s = !fresh || access(a->output.text, F_OK) == 0
+                       ? sweep_store()(&store, a->output.text, HOP_STORE_LOOK, err)
+                       : HOP_OK;
+    if (s == HOP_OK)
+        s = hop_sweep_look(outcomes, list, count, store, terminal_stopped() ? NULL : &a->common.progress, err);
+    if (store) store->close(store);
     if (s == HOP_OK) s = sweep_rows_make(rows, list, outcomes, count, err);
     if (s == HOP_OK && a->picture.text) s = sweep_picture(rows, a->picture.text, err);
     if (s != HOP_OK) sweep_rows_free(rows);
@@ -172,6 +177,7 @@ static int sweep(const sweep_args *a, hop_transport *ranks, const hop_recipe *li
     hop_error err = {0};
     double began = hop_now();
     const hop_sweep_options o = {.database = a->output.text,
+                                 .open = sweep_store(),
                                  .jobs = a->jobs.given ? (int)a->jobs.integer : 0,
                                  .threads = (int)c->threads.integer,
                                  .keep = a->keep.flag,
@@ -202,8 +208,8 @@ static int cmd_sweep(common_args *common)
     int64_t count = 0;
     hop_error err = {0};
     hop_status s = HOP_OK;
-    if (!hop_sweep_available()) return fail(common, EXIT_FAILED, "built without SQLite");
-    if (hop_transport_open(&ranks, &err) != HOP_OK) return fail_error(common, &err);
+    if (!sweep_store()) return fail(common, EXIT_FAILED, "built without SQLite");
+    if (ranks_open(&ranks, &err) != HOP_OK) return fail_error(common, &err);
     ranks->stopped = terminal_stopped;
     if (ranks->rank > 0) terminal_mute();
     int64_t said = EXIT_DONE; /* what is wrong everywhere is said once */

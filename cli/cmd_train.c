@@ -1,5 +1,6 @@
 /* hopbound train: gradient descent on a task, from flags or a file, with checkpoints. */
 #include "cli.h"
+#include "outside.h"
 #include "train.h"
 
 #include <math.h>
@@ -212,7 +213,7 @@ static int cmd_train(common_args *common)
     hop_transport *ranks;
     hop_error err = {0};
     hop_status s = HOP_OK;
-    if (hop_transport_open(&ranks, &err) != HOP_OK) return fail_error(common, &err);
+    if (ranks_open(&ranks, &err) != HOP_OK) return fail_error(common, &err);
     if (ranks->rank > 0) terminal_mute();
     t.silent = ranks->rank > 0 || common->quiet.flag || common->json.flag;
     int64_t said =

@@ -1,4 +1,5 @@
 /* Two ranks of mpirun: what was being received when somebody stopped is not written to afterwards. */
+#include <hopbound/mpi.h>
 #include <hopbound/protocol.h>
 
 #include <stdio.h>
@@ -53,7 +54,7 @@ int main(void)
 {
     hop_transport *t;
     hop_error err = {0};
-    if (hop_transport_open(&t, &err) != HOP_OK || t->ranks != 2) {
+    if (hop_transport_mpi(&t, &err) != HOP_OK || t->ranks != 2) {
         fprintf(stderr, "not started by mpirun -n 2: %s\n", err.text);
         return 1;
     }

@@ -4,7 +4,7 @@
  *     hop_player players[HOP_MAX_PLAYERS];
  *     int count = hop_players_of_funccomp(&task, players);           // L, .., 1, 0, -1 hold z_L, .., z_0, w
  *     hop_transport *t;
- *     hop_transport_open(&t, &err);                                  // one process, or the ranks of mpirun
+ *     hop_transport_in_process(&t, &err);                            // or the ranks of mpirun: hopbound/mpi.h
  *     hop_game *g;
  *     hop_game_new(&g, model, &(hop_game_options){players, count, .bits = 32, .transport = t}, &err);
  *     hop_game_play(g, tokens, &err);

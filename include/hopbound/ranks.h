@@ -2,9 +2,12 @@
  * One process is the special case that sends to itself.
  *
  *     hop_transport *t;
- *     hop_transport_open(&t, &err);                 // one process, or the ranks of mpirun
+ *     hop_transport_in_process(&t, &err);           // or hop_transport_mpi of hopbound/mpi.h, or your own
  *     if (t->rank == 0) ..
  *     hop_transport_close(t, 0);
+ *
+ * The library asks for a transport and does not care whose it is. That of MPI is a library of its own,
+ * libhopbound-mpi, so that who does not need ranks does not load MPI.
  */
 #ifndef HOPBOUND_RANKS_H
 #define HOPBOUND_RANKS_H
@@ -41,9 +44,9 @@ struct hop_transport {
     void (*close)(hop_transport *t, int code);
 };
 
-/* Mailboxes in this process; or MPI, if an MPI launcher started it. HOP_EUNKNOWN: a launcher did, but the
- * library was built without MPI. */
-hop_status hop_transport_open(hop_transport **out, hop_error *err);
+/* Whether an MPI launcher (mpirun, srun, ..) started this process, as its environment says. */
+bool hop_ranks_launched(void);
+/* Mailboxes in this process, which is rank 0 of one. */
 hop_status hop_transport_in_process(hop_transport **out, hop_error *err);
 /* Code 0: all ranks close. A code above 0 ends the other ranks, too. HOP_TRANSPORT_LEAVE does not wait for
  * them, because the launcher is ending them. NULL is fine. */

@@ -1,33 +1,39 @@
-/* The transport of one process: every message is a copy of its bytes in a queue. And the choice between it
- * and MPI. */
-#include "room.h"
+/* The transport of one process: every message is a copy of its bytes in a queue. */
+#include <hopbound/ranks.h>
 
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- mailboxes ---------------------------------------------------------------------------------- */
+/* ---- messages that wait -------------------------------------------------------------------------- */
 
-void hop__mailbox_init(hop__mailbox *b)
-{
-    *b = (hop__mailbox){.end = &b->first};
-}
+typedef struct mail {
+    struct mail *next;
+    int from, to;
+    bool aside;
+    size_t size;
+    unsigned char bytes[];
+} mail;
 
-hop_status hop__mailbox_put(hop__mailbox *b, hop_route r, const void *bytes, size_t size, hop_error *err)
+typedef struct mailbox {
+    mail *first, **end;
+} mailbox;
+
+static hop_status put(mailbox *b, hop_route r, const void *bytes, size_t size, hop_error *err)
 {
-    hop__mail *m = malloc(sizeof *m + size);
+    mail *m = malloc(sizeof *m + size);
     if (!m) return hop_fail(err, HOP_ENOMEM, "a message of %zu bytes: out of memory", size);
-    *m = (hop__mail){.from = r.from, .to = r.to, .aside = r.aside, .size = size};
+    *m = (mail){.from = r.from, .to = r.to, .aside = r.aside, .size = size};
     memcpy(m->bytes, bytes, size);
     *b->end = m;
     b->end = &m->next;
     return HOP_OK;
 }
 
-hop_status hop__mailbox_take(hop__mailbox *b, hop_route r, void *bytes, size_t size, hop_error *err)
+static hop_status take(mailbox *b, hop_route r, void *bytes, size_t size, hop_error *err)
 {
-    hop__mail **at = &b->first;
+    mail **at = &b->first;
     while (*at && ((*at)->from != r.from || (*at)->to != r.to || (*at)->aside != r.aside)) at = &(*at)->next;
-    hop__mail *m = *at;
+    mail *m = *at;
     if (!m || m->size != size)
         return hop_fail(err, HOP_EFORMAT, "player %d waits for %zu bytes of player %d, there are %zu", r.to,
                         size, r.from, m ? m->size : 0);
@@ -38,31 +44,30 @@ hop_status hop__mailbox_take(hop__mailbox *b, hop_route r, void *bytes, size_t s
     return HOP_OK;
 }
 
-void hop__mailbox_free(hop__mailbox *b)
+static void empty(mailbox *b)
 {
     while (b->first) {
-        hop__mail *m = b->first;
+        mail *m = b->first;
         b->first = m->next;
         free(m);
     }
-    hop__mailbox_init(b);
 }
 
 /* ---- the transport ------------------------------------------------------------------------------- */
 
 typedef struct inproc {
     hop_transport base; /* first: a hop_transport * is one of these */
-    hop__mailbox box;
+    mailbox box;
 } inproc;
 
 static hop_status inproc_send(hop_transport *t, hop_route r, const void *bytes, size_t size, hop_error *err)
 {
-    return hop__mailbox_put(&((inproc *)t)->box, r, bytes, size, err);
+    return put(&((inproc *)t)->box, r, bytes, size, err);
 }
 
 static hop_status inproc_recv(hop_transport *t, hop_route r, void *bytes, size_t size, hop_error *err)
 {
-    return hop__mailbox_take(&((inproc *)t)->box, r, bytes, size, err);
+    return take(&((inproc *)t)->box, r, bytes, size, err);
 }
 
 /* Of one rank. */
@@ -75,7 +80,7 @@ static hop_status inproc_keep(hop_transport *t, int64_t *x, hop_error *err)
 static void inproc_close(hop_transport *t, int code)
 {
     (void)code;
-    hop__mailbox_free(&((inproc *)t)->box);
+    empty(&((inproc *)t)->box);
     free(t);
 }
 
@@ -89,7 +94,7 @@ hop_status hop_transport_in_process(hop_transport **out, hop_error *err)
     p->base.recv = inproc_recv;
     p->base.broadcast = p->base.largest = inproc_keep;
     p->base.close = inproc_close;
-    hop__mailbox_init(&p->box);
+    p->box.end = &p->box.first;
     *out = &p->base;
     return HOP_OK;
 }
@@ -100,21 +105,10 @@ void hop_transport_close(hop_transport *t, int code)
 }
 
 /* What launchers tell the processes that they start: Open MPI; MPICH, Intel and Slurm; any PMIx. */
-static bool launched(void)
+bool hop_ranks_launched(void)
 {
     static const char *const names[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMI_RANK", "PMIX_RANK"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
         if (getenv(names[i])) return true;
     return false;
-}
-
-hop_status hop_transport_open(hop_transport **out, hop_error *err)
-{
-    *out = NULL;
-    if (!launched()) return hop_transport_in_process(out, err);
-#ifdef HOP_HAVE_MPI
-    return hop__transport_mpi(out, err);
-#else
-    return hop_fail(err, HOP_EUNKNOWN, "started by an MPI launcher, but built without MPI");
-#endif
 }

@@ -4,8 +4,10 @@
  * Sends never wait, which is what the order of messages in players.c counts on; their copies are freed when
  * they have arrived. Whoever waits asks now and then whether the work should stop, and sleeps a little
  * between looking, because players wait for each other most of the time and there may be more of them than
- * cores. A rank that dies ends the job: the launcher sees to that. */
-#include "room.h"
+ * cores. A rank that dies ends the job: the launcher sees to that.
+ *
+ * This is libhopbound-mpi: it sees of libhopbound what everybody may. */
+#include <hopbound/mpi.h>
 
 #include <mpi.h>
 #include <stdlib.h>
@@ -23,7 +25,7 @@ typedef struct flight {
 
 typedef struct mpi {
     hop_transport base; /* first: a hop_transport * is one of these */
-    hop__mailbox box;   /* for players of this rank */
+    hop_transport *self; /* for players of this rank */
     flight *flights;
     int count, room;
 } mpi;
@@ -97,7 +99,7 @@ static hop_status send_chunk(mpi *t, hop_route r, const void *bytes, size_t size
 static hop_status mpi_send(hop_transport *base, hop_route r, const void *bytes, size_t size, hop_error *err)
 {
     mpi *t = (mpi *)base;
-    if (r.to_rank == base->rank) return hop__mailbox_put(&t->box, r, bytes, size, err);
+    if (r.to_rank == base->rank) return t->self->send(t->self, r, bytes, size, err);
     hop_status s = HOP_OK;
     for (size_t at = 0; s == HOP_OK && at < size; at += CHUNK)
         s = send_chunk(t, r, (const char *)bytes + at, size - at < CHUNK ? size - at : CHUNK, err);
@@ -128,7 +130,7 @@ static hop_status recv_chunk(mpi *t, int *from, int tag, void *bytes, int n, hop
 static hop_status mpi_recv(hop_transport *base, hop_route r, void *bytes, size_t size, hop_error *err)
 {
     mpi *t = (mpi *)base;
-    if (r.from_rank == base->rank) return hop__mailbox_take(&t->box, r, bytes, size, err);
+    if (r.from_rank == base->rank) return t->self->recv(t->self, r, bytes, size, err);
     hop_status s = HOP_OK;
     for (size_t at = 0; s == HOP_OK && at < size; at += CHUNK) {
         int n = (int)(size - at < CHUNK ? size - at : CHUNK), from = r.from_rank;
@@ -189,29 +191,36 @@ static void mpi_close(hop_transport *base, int code)
         free(t->flights[i].bytes);
     }
     free(t->flights);
-    hop__mailbox_free(&t->box);
+    hop_transport_close(t->self, 0);
     MPI_Finalize();
     free(t);
 }
 
-hop_status hop__transport_mpi(hop_transport **out, hop_error *err)
+static hop_status start(mpi *t, hop_error *err)
+{
+    int level;
+    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS ||
+        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
+        MPI_Comm_rank(MPI_COMM_WORLD, &t->base.rank) != MPI_SUCCESS ||
+        MPI_Comm_size(MPI_COMM_WORLD, &t->base.ranks) != MPI_SUCCESS)
+        return hop_fail(err, HOP_EIO, "MPI cannot be started");
+    return hop_transport_in_process(&t->self, err);
+}
+
+hop_status hop_transport_mpi(hop_transport **out, hop_error *err)
 {
     mpi *t = calloc(1, sizeof *t);
-    int level;
+    *out = NULL;
     if (!t) return hop_fail(err, HOP_ENOMEM, "out of memory");
     t->base = (hop_transport){.name = "mpi", .send = mpi_send, .recv = mpi_recv};
     t->base.recv_any = mpi_recv_any;
     t->base.broadcast = mpi_broadcast;
     t->base.largest = mpi_largest;
     t->base.close = mpi_close;
-    if (MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &level) != MPI_SUCCESS ||
-        MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN) != MPI_SUCCESS ||
-        MPI_Comm_rank(MPI_COMM_WORLD, &t->base.rank) != MPI_SUCCESS ||
-        MPI_Comm_size(MPI_COMM_WORLD, &t->base.ranks) != MPI_SUCCESS) {
+    hop_status s = start(t, err);
+    if (s == HOP_OK)
+        *out = &t->base;
+    else
         free(t);
-        return hop_fail(err, HOP_EIO, "MPI cannot be started");
-    }
-    hop__mailbox_init(&t->box);
-    *out = &t->base;
-    return HOP_OK;
+    return s;
 }

@@ -11,7 +11,7 @@ typedef struct hop__queue {
     const hop_sweep_options *o;
     const hop_recipe *list;
     hop_sweep_result *result;
-    hop__store *store;
+    hop_store *store;
     int64_t *id;               /* [count]: rows */
     int64_t *left, left_count; /* of the list */
     int slots, threads;        /* runs at a time, threads of each */

@@ -1,10 +1,9 @@
-/* The database: a row a run, a row a measurement (docs/FORMATS.md). The only file that sees sqlite3.h.
+/* The store that is an SQLite database: a row a run, a row a measurement (docs/FORMATS.md). This is
+ * libhopbound-sqlite, the only file that sees sqlite3.h; it sees of libhopbound what everybody may.
  *
  * Its log is written ahead (WAL), so that others read while this process writes, and every call is a
  * transaction of its own: a killed sweep leaves rows that are whole. */
-#include "room.h"
-
-#ifdef HOP_HAVE_SQLITE
+#include <hopbound/sqlite.h>
 
 #include <math.h>
 #include <sqlite3.h>
@@ -21,11 +20,12 @@
 #define MOST_STEPS    1000000
 #define MOST_BYTES    (1 << 24) /* of a value, a row, or a statement */
 
-struct hop__store {
+typedef struct database {
+    hop_store base; /* first: a hop_store * is one of these */
     sqlite3 *db;
     int64_t steps; /* of the statement that runs */
     char path[512];
-};
+} database;
 
 static const char SCHEMA[] =
     "CREATE TABLE IF NOT EXISTS runs("
@@ -42,7 +42,7 @@ static const char SCHEMA[] =
     " seconds REAL, tokens_per_second REAL, PRIMARY KEY(run, step, last)) WITHOUT ROWID;"
     "CREATE TEMP TABLE claimed(id INTEGER PRIMARY KEY);";
 
-static hop_status broken(const hop__store *s, hop_error *err)
+static hop_status broken(const database *s, hop_error *err)
 {
     int code = sqlite3_errcode(s->db);
     if (code == SQLITE_INTERRUPT)
@@ -52,7 +52,7 @@ static hop_status broken(const hop__store *s, hop_error *err)
                     s->path, sqlite3_errmsg(s->db));
 }
 
-static hop_status execute(hop__store *s, const char *sql, hop_error *err)
+static hop_status execute(database *s, const char *sql, hop_error *err)
 {
     s->steps = 0;
     return sqlite3_exec(s->db, sql, NULL, NULL, NULL) == SQLITE_OK ? HOP_OK : broken(s, err);
@@ -60,14 +60,14 @@ static hop_status execute(hop__store *s, const char *sql, hop_error *err)
 
 /* ---- statements ------------------------------------------------------------------------------- */
 
-static hop_status prepare(hop__store *s, sqlite3_stmt **q, const char *sql, hop_error *err)
+static hop_status prepare(database *s, sqlite3_stmt **q, const char *sql, hop_error *err)
 {
     s->steps = 0;
     return sqlite3_prepare_v2(s->db, sql, -1, q, NULL) == SQLITE_OK ? HOP_OK : broken(s, err);
 }
 
 /* Runs it to its end. */
-static hop_status finish(hop__store *s, sqlite3_stmt *q, hop_error *err)
+static hop_status finish(database *s, sqlite3_stmt *q, hop_error *err)
 {
     hop_status got = sqlite3_step(q) == SQLITE_DONE ? HOP_OK : broken(s, err);
     sqlite3_finalize(q);
@@ -100,13 +100,13 @@ static void bind_known(sqlite3_stmt *q, int at, int64_t x, bool known)
 
 static int too_many_steps(void *ctx)
 {
-    hop__store *s = ctx;
+    database *s = ctx;
     return (s->steps += STEPS_AT_ONCE) > MOST_STEPS;
 }
 
 /* Files come from strangers, and a schema can hold programs: views that never end under the names of our
  * tables, triggers, columns that are computed. Nothing of the kind runs, and every statement is bounded. */
-static void be_careful(hop__store *s)
+static void be_careful(database *s)
 {
     static const int off[] = {SQLITE_DBCONFIG_ENABLE_TRIGGER, SQLITE_DBCONFIG_ENABLE_VIEW,
                               SQLITE_DBCONFIG_TRUSTED_SCHEMA};
@@ -118,7 +118,7 @@ static void be_careful(hop__store *s)
 }
 
 /* One number from one statement; a failure is -1. */
-static int64_t ask(hop__store *s, const char *sql, hop_error *err)
+static int64_t ask(database *s, const char *sql, hop_error *err)
 {
     sqlite3_stmt *q = NULL;
     int64_t answer = -1;
@@ -133,7 +133,7 @@ static int64_t ask(hop__store *s, const char *sql, hop_error *err)
 
 /* A database that holds something else is refused, and one whose tables are none. An empty one may become
  * ours. */
-static hop_status check_ours(hop__store *s, hop_error *err)
+static hop_status check_ours(database *s, hop_error *err)
 {
     int64_t used = ask(s, "SELECT EXISTS(SELECT 1 FROM sqlite_master)", err);
     int64_t mark = used < 0 ? -1 : ask(s, "SELECT application_id FROM pragma_application_id", err);
@@ -166,7 +166,7 @@ static hop_status check_path(const char *path, bool fresh, hop_error *err)
     return HOP_OK;
 }
 
-static hop_status begin(hop__store *s, hop_error *err)
+static hop_status begin(database *s, hop_error *err)
 {
     char mark[64];
     hop_status got = check_ours(s, err);
@@ -177,7 +177,7 @@ static hop_status begin(hop__store *s, hop_error *err)
 }
 
 /* An empty file is one that `begin` makes ours; to a reader it lacks the tables. */
-static hop_status begin_read(hop__store *s, hop_error *err)
+static hop_status begin_read(database *s, hop_error *err)
 {
     sqlite3_stmt *q = NULL;
     hop_status got = check_ours(s, err);
@@ -186,53 +186,11 @@ static hop_status begin_read(hop__store *s, hop_error *err)
     return got;
 }
 
-static hop_status open_with(hop__store **out, const char *path, int flags,
-                            hop_status (*first)(hop__store *s, hop_error *err), hop_error *err)
-{
-    *out = NULL;
-    hop_error why = {0}; /* the caller may not want any, and check_ours reads it */
-    hop_status got = check_path(path, flags & SQLITE_OPEN_CREATE, err);
-    if (got != HOP_OK) return got;
-    hop__store *s = *out = calloc(1, sizeof *s);
-    if (!s) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
-    snprintf(s->path, sizeof s->path, "%.500s", path);
-    if (sqlite3_open_v2(path, &s->db, flags, NULL) == SQLITE_OK) {
-        be_careful(s);
-        got = first(s, &why);
-    } else {
-        got = broken(s, &why);
-    }
-    if (got != HOP_OK && err) *err = why;
-    if (got != HOP_OK) {
-        hop__store_close(s);
-        *out = NULL;
-    }
-    return got;
-}
-
-hop_status hop__store_open(hop__store **out, const char *path, hop_error *err)
-{
-    return open_with(out, path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, begin, err);
-}
-
-/* Not with SQLITE_OPEN_READONLY: such a connection, if it is the last to close, leaves the log's files
- * behind. */
-hop_status hop__store_open_read(hop__store **out, const char *path, hop_error *err)
-{
-    return open_with(out, path, SQLITE_OPEN_READWRITE, begin_read, err);
-}
-
-void hop__store_close(hop__store *s)
-{
-    if (s) sqlite3_close(s->db);
-    free(s);
-}
-
 /* ---- runs --------------------------------------------------------------------------------------- */
 
 static const char *const STATUS[] = {"waiting", "running", "done", "failed"};
 
-static hop_status insert(hop__store *s, const hop_recipe *r, const char *text, hop_error *err)
+static hop_status insert(database *s, const hop_recipe *r, const char *text, hop_error *err)
 {
     sqlite3_stmt *q = NULL;
     hop_status got = prepare(
@@ -257,7 +215,7 @@ static hop_status insert(hop__store *s, const hop_recipe *r, const char *text, h
 }
 
 /* Notes that this sweep knows the row; `again`: that it did before. */
-static hop_status claim(hop__store *s, int64_t id, bool *again, hop_error *err)
+static hop_status claim(database *s, int64_t id, bool *again, hop_error *err)
 {
     sqlite3_stmt *q = NULL;
     hop_status got = prepare(s, &q, "INSERT OR IGNORE INTO claimed VALUES(?)", err);
@@ -268,20 +226,21 @@ static hop_status claim(hop__store *s, int64_t id, bool *again, hop_error *err)
     return got;
 }
 
-hop_status hop__store_find(hop__store *s, const hop_recipe *r, const char *text, hop__run *run,
+static hop_status store_find(hop_store *base, const hop_recipe *r, const char *text, hop_store_row *run,
                            hop_error *err)
 {
+    database *s = (database *)base;
     sqlite3_stmt *q = NULL;
     hop_status got = insert(s, r, text, err);
     if (got == HOP_OK) got = prepare(s, &q, "SELECT id, status FROM runs WHERE recipe = ?", err);
     if (got != HOP_OK) return got;
     bind_text(q, 1, text);
-    *run = (hop__run){.status = HOP__WAITING};
+    *run = (hop_store_row){.status = HOP_ROW_WAITING};
     if (sqlite3_step(q) == SQLITE_ROW) {
         const char *word = (const char *)sqlite3_column_text(q, 1);
         run->id = sqlite3_column_int64(q, 0);
-        for (int i = HOP__WAITING; word && i <= HOP__FAILED; i++)
-            if (strcmp(word, STATUS[i]) == 0) run->status = (hop__run_status)i;
+        for (int i = HOP_ROW_WAITING; word && i <= HOP_ROW_FAILED; i++)
+            if (strcmp(word, STATUS[i]) == 0) run->status = (hop_row_status)i;
     } else {
         got = broken(s, err);
     }
@@ -289,7 +248,7 @@ hop_status hop__store_find(hop__store *s, const hop_recipe *r, const char *text,
     return got == HOP_OK ? claim(s, run->id, &run->again, err) : got;
 }
 
-static hop_status set_status(hop__store *s, int64_t id, const char *sql, hop_error *err)
+static hop_status set_status(database *s, int64_t id, const char *sql, hop_error *err)
 {
     sqlite3_stmt *q = NULL;
     hop_status got = prepare(s, &q, sql, err);
@@ -298,8 +257,9 @@ static hop_status set_status(hop__store *s, int64_t id, const char *sql, hop_err
     return finish(s, q, err);
 }
 
-hop_status hop__store_begin(hop__store *s, int64_t id, hop_error *err)
+static hop_status store_begin(hop_store *base, int64_t id, hop_error *err)
 {
+    database *s = (database *)base;
     return set_status(
         s, id,
         "UPDATE runs SET status = 'running', reason = NULL, began = coalesce(began, datetime('now')),"
@@ -307,13 +267,9 @@ hop_status hop__store_begin(hop__store *s, int64_t id, hop_error *err)
         err);
 }
 
-hop_status hop__store_put_back(hop__store *s, int64_t id, hop_error *err)
+static hop_status store_measure(hop_store *base, int64_t id, const hop_measure *m, hop_error *err)
 {
-    return set_status(s, id, "UPDATE runs SET status = 'waiting' WHERE id = ?", err);
-}
-
-hop_status hop__store_measure(hop__store *s, int64_t id, const hop_measure *m, hop_error *err)
-{
+    database *s = (database *)base;
     sqlite3_stmt *q = NULL;
     hop_status got = prepare(
         s, &q, "INSERT OR REPLACE INTO measurements VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", err);
@@ -330,9 +286,12 @@ hop_status hop__store_measure(hop__store *s, int64_t id, const hop_measure *m, h
     return finish(s, q, err);
 }
 
-hop_status hop__store_end(hop__store *s, int64_t id, const hop_measure *m, const char *reason, hop_error *err)
+static hop_status store_end(hop_store *base, int64_t id, const hop_measure *m, const char *reason,
+                            hop_error *err)
 {
+    database *s = (database *)base;
     sqlite3_stmt *q = NULL;
+    if (!reason) return set_status(s, id, "UPDATE runs SET status = 'waiting' WHERE id = ?", err);
     hop_status got = prepare(
         s, &q,
         "UPDATE runs SET status = ?, reason = ?, steps = ?, loss = ?, accuracy = ?, low = ?, high = ?,"
@@ -343,7 +302,7 @@ hop_status hop__store_end(hop__store *s, int64_t id, const hop_measure *m, const
     bool done = !*reason;
     const double reals[] = {m->loss,   m->accuracy, m->low,     m->high,
                             m->chance, m->ceiling,  m->seconds, m->tokens_per_second};
-    bind_text(q, 1, STATUS[done ? HOP__DONE : HOP__FAILED]);
+    bind_text(q, 1, STATUS[done ? HOP_ROW_DONE : HOP_ROW_FAILED]);
     if (done)
         sqlite3_bind_null(q, 2);
     else
@@ -364,8 +323,8 @@ static double real_at(sqlite3_stmt *q, int at)
 static void read_outcome(sqlite3_stmt *q, hop_sweep_outcome *out)
 {
     const char *word = (const char *)sqlite3_column_text(q, 0);
-    out->done = word && strcmp(word, STATUS[HOP__DONE]) == 0;
-    out->failed = word && strcmp(word, STATUS[HOP__FAILED]) == 0;
+    out->done = word && strcmp(word, STATUS[HOP_ROW_DONE]) == 0;
+    out->failed = word && strcmp(word, STATUS[HOP_ROW_FAILED]) == 0;
     out->measured = (out->done || out->failed) && sqlite3_column_type(q, 1) != SQLITE_NULL;
     if (!out->measured) return;
     out->last = (hop_measure){.step = sqlite3_column_int64(q, 1),
@@ -383,8 +342,9 @@ static void read_outcome(sqlite3_stmt *q, hop_sweep_outcome *out)
                               .last = true};
 }
 
-hop_status hop__store_look(hop__store *s, const char *text, hop_sweep_outcome *out, hop_error *err)
+static hop_status store_look(hop_store *base, const char *text, hop_sweep_outcome *out, hop_error *err)
 {
+    database *s = (database *)base;
     sqlite3_stmt *q = NULL;
     hop_status got = prepare(
         s, &q,
@@ -404,9 +364,39 @@ hop_status hop__store_look(hop__store *s, const char *text, hop_sweep_outcome *o
     return got;
 }
 
-bool hop_sweep_available(void)
+/* ---- the store ---------------------------------------------------------------------------------- */
+
+static void store_close(hop_store *base)
 {
-    return true;
+    sqlite3_close(((database *)base)->db);
+    free(base);
 }
 
-#endif
+static hop_status open_file(database *s, const char *path, hop_store_use use, hop_error *err)
+{
+    /* Also to look, for a connection with SQLITE_OPEN_READONLY, if it is the last to close, leaves the log's
+     * files behind. */
+    int flags = SQLITE_OPEN_READWRITE | (use == HOP_STORE_WRITE ? SQLITE_OPEN_CREATE : 0);
+    snprintf(s->path, sizeof s->path, "%.500s", path);
+    if (sqlite3_open_v2(path, &s->db, flags, NULL) != SQLITE_OK) return broken(s, err);
+    be_careful(s);
+    return use == HOP_STORE_WRITE ? begin(s, err) : begin_read(s, err);
+}
+
+hop_status hop_store_sqlite(hop_store **out, const char *path, hop_store_use use, hop_error *err)
+{
+    *out = NULL;
+    hop_error why = {0}; /* the caller may not want any, and check_ours reads it */
+    hop_status got = check_path(path, use == HOP_STORE_WRITE, err);
+    if (got != HOP_OK) return got;
+    database *s = calloc(1, sizeof *s);
+    if (!s) return hop_fail(err, HOP_ENOMEM, "%s: out of memory", path);
+    s->base = (hop_store){store_find, store_begin, store_measure, store_end, store_look, store_close};
+    got = open_file(s, path, use, &why);
+    if (got != HOP_OK && err) *err = why;
+    if (got == HOP_OK)
+        *out = &s->base;
+    else
+        store_close(&s->base);
+    return got;
+}

@@ -27,21 +27,21 @@ bool hop__queue_tick(hop__queue *d)
 static hop_status look_up(hop__queue *d, const hop_recipe *list, int64_t count, hop_error *err)
 {
     for (int64_t i = 0; i < count; i++) {
-        hop__run run;
+        hop_store_row run;
         if (!hop_progress_tick(d->o->progress, "runs looked up", (double)i, (double)count))
             return hop_fail(err, HOP_ESTOPPED, "stopped on request");
         char *text = hop__run_text(&list[i]);
-        hop_status s = text ? hop__store_find(d->store, &list[i], text, &run, err)
+        hop_status s = text ? d->store->find(d->store, &list[i], text, &run, err)
                             : hop_fail(err, HOP_ENOMEM, "out of memory");
         free(text);
         if (s != HOP_OK) return s;
         d->id[i] = run.id;
         if (run.again) continue;
-        bool over = run.status == HOP__DONE || (run.status == HOP__FAILED && !d->o->retry);
+        bool over = run.status == HOP_ROW_DONE || (run.status == HOP_ROW_FAILED && !d->o->retry);
         d->result->runs++;
         d->result->skipped += over;
-        d->result->done += run.status == HOP__DONE;
-        d->result->failed += run.status == HOP__FAILED && over;
+        d->result->done += run.status == HOP_ROW_DONE;
+        d->result->failed += run.status == HOP_ROW_FAILED && over;
         if (!over) d->left[d->left_count++] = i;
     }
     return HOP_OK;
@@ -66,7 +66,7 @@ hop_status hop__queue_open(hop__queue *d, const hop_recipe *list, int64_t count,
     d->part = calloc((size_t)d->slots, sizeof *d->part);
     if (!d->id || !d->left || !d->part)
         return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
-    hop_status s = hop__store_open(&d->store, d->o->database, err);
+    hop_status s = d->o->open(&d->store, d->o->database, HOP_STORE_WRITE, err);
     if (s == HOP_OK) s = look_up(d, list, count, err);
     d->result->entered = s == HOP_OK;
     return s == HOP_OK && d->left_count > 0 ? keep_out(d, err) : s;
@@ -75,7 +75,7 @@ hop_status hop__queue_open(hop__queue *d, const hop_recipe *list, int64_t count,
 void hop__queue_close(hop__queue *d)
 {
     hop_dir_unlock(&d->others);
-    hop__store_close(d->store);
+    if (d->store) d->store->close(d->store);
     pthread_mutex_destroy(&d->lock);
     free(d->id);
     free(d->left);
@@ -86,7 +86,7 @@ void hop__queue_begin(hop__queue *d, int64_t run)
 {
     hop_error err = {0};
     pthread_mutex_lock(&d->lock);
-    fail_with(d, hop__store_begin(d->store, d->id[run], &err), &err);
+    fail_with(d, d->store->begin(d->store, d->id[run], &err), &err);
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -94,7 +94,7 @@ void hop__queue_measured(hop__queue *d, int64_t run, const hop_measure *m)
 {
     hop_error err = {0};
     pthread_mutex_lock(&d->lock);
-    fail_with(d, hop__store_measure(d->store, d->id[run], m, &err), &err);
+    fail_with(d, d->store->measure(d->store, d->id[run], m, &err), &err);
     pthread_mutex_unlock(&d->lock);
 }
 
@@ -102,8 +102,7 @@ void hop__queue_ended(hop__queue *d, int64_t run, const hop_measure *m, const ch
 {
     hop_error err = {0};
     pthread_mutex_lock(&d->lock);
-    hop_status s = reason ? hop__store_end(d->store, d->id[run], m, reason, &err)
-                          : hop__store_put_back(d->store, d->id[run], &err);
+    hop_status s = d->store->end(d->store, d->id[run], m, reason, &err);
     fail_with(d, s, &err);
     if (reason && s == HOP_OK) {
         d->ended++;
