@@ -3,7 +3,7 @@
 #define HOPBOUND_CLI_H
 
 #include <stdio.h>
-#include <hopbound/hopbound.h>
+#include <hopbound/inside.h>
 #include "options.h"
 
 /* The contract with scripts. */

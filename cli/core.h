@@ -2,7 +2,7 @@
 #ifndef HOPBOUND_CLI_CORE_H
 #define HOPBOUND_CLI_CORE_H
 
-#include <hopbound/hopbound.h>
+#include <hopbound/inside.h>
 #include <hopbound/scans.h>
 
 #define CORE_MAX_OUTPUTS 20

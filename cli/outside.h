@@ -2,7 +2,7 @@
 #ifndef HOP_CLI_OUTSIDE_H
 #define HOP_CLI_OUTSIDE_H
 
-#include <hopbound/hopbound.h>
+#include <hopbound/inside.h>
 
 /* The ranks of mpirun, or of one process if nothing started ranks. HOP_EUNKNOWN: built without MPI. */
 hop_status ranks_open(hop_transport **out, hop_error *err);

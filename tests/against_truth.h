@@ -8,6 +8,7 @@
 #include "test.h"
 
 #include <hopbound/construct.h>
+#include <hopbound/layers.h>
 #include <hopbound/verdict.h>
 
 /* What networks start from: a kind, and the smallest tasks for it. */

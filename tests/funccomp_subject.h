@@ -6,6 +6,7 @@
 #include "test.h"
 
 #include <hopbound/construct.h>
+#include <hopbound/layers.h>
 #include <hopbound/verdict.h>
 
 typedef struct sizes {

@@ -4,6 +4,7 @@
 #include "test.h"
 
 #include <hopbound/construct.h>
+#include <hopbound/mixers.h>
 #include <hopbound/model.h>
 #include <hopbound/tasks.h>
 #include "room.h"

@@ -3,8 +3,7 @@
 #include "test.h"
 
 #include <hopbound/hf.h>
-#include <hopbound/mixers.h>
-#include <hopbound/model.h>
+#include <hopbound/layers.h>
 
 static hop_status shape(hop_config *c, hop_text *notes, const char *text, hop_error *err)
 {

@@ -1,6 +1,7 @@
 /* protocol: numbers in bytes, who holds what, and games that must give the plain pass's bits. */
 #include "test.h"
 
+#include <hopbound/mixers.h>
 #include <hopbound/protocol.h>
 
 enum { VOCAB = 23, TOKENS = 70 };

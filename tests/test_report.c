@@ -46,7 +46,7 @@ static sample *sample_new(int rungs)
                                 .rung_count = rungs,
                                 .layers = s->layers,
                                 .layer_count = layers,
-                                .version = "0.1.0",
+                                .version = "0.2.0",
                                 .isa = "avx2",
                                 .command = "hopbound ladder -o ladder",
                                 .model = "causal, <in one pass>",

@@ -3,7 +3,7 @@
 import pathlib, re, sys
 
 root = pathlib.Path(__file__).resolve().parent.parent
-owner, may = {"hopbound": None}, {}
+owner, may = {"hopbound": None, "inside": None}, {}
 for line in (root / "tools/rooms.txt").read_text().splitlines():
     if line and not line.startswith("#"):
         room, rest = line.split(":")
@@ -14,7 +14,7 @@ for line in (root / "tools/rooms.txt").read_text().splitlines():
 bad = 0
 files = [(p, p.parts[len(root.parts) + 1]) for p in root.glob("src/*/*.[ch]")]
 files += [(p, p.parts[len(root.parts)]) for d in ("cli", "bench") for p in root.glob(f"{d}/*.[ch]")]
-files += [(p, owner[p.stem]) for p in root.glob("include/hopbound/*.h") if p.stem != "hopbound"]
+files += [(p, owner[p.stem]) for d in ("include", "src/include") for p in root.glob(f"{d}/hopbound/*.h") if owner[p.stem]]
 for path, room in sorted(files):
     for number, text in enumerate(path.read_text().splitlines(), 1):
         m = re.match(r'\s*#\s*include\s*["<](.+?)[">]', text)

@@ -33,7 +33,8 @@ typedef struct hop_rounding {
     int64_t cut_count;
 } hop_rounding;
 
-typedef struct hop_truth hop_truth; /* a network as this room reads it */
+/* A network as this room reads it; passes of several threads may share it. */
+typedef struct hop_truth hop_truth;
 
 /* A directory with config.json and model.safetensors (or shards). Networks with seeded layers are refused. */
 hop_status hop_truth_open(hop_truth **out, const char *dir, hop_error *err);

@@ -113,7 +113,7 @@ typedef struct hop_eval_options {
     int64_t cut_tokens;
 } hop_eval_options;
 
-typedef struct hop_eval hop_eval;
+typedef struct hop_eval hop_eval; /* one thread at a time, which lends it the pool */
 
 /* The model, and what the options point to, must outlive `e`. HOP_EFORMAT: hop_generated_tokens; HOP_EDOMAIN:
  * a network that generates, and looks both ways, is seeded, or is wanted with bits, checkpoint or cuts. */

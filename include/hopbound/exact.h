@@ -108,7 +108,7 @@ typedef struct hop_exact_options {
     const hop_progress *progress;
 } hop_exact_options;
 
-typedef struct hop_exact hop_exact;
+typedef struct hop_exact hop_exact; /* one thread at a time */
 /* HOP_EDOMAIN for sizes outside what can be decided; HOP_EIO when there is no solver. */
 hop_status hop_exact_new(hop_exact **out, const hop_exact_options *o, hop_error *err);
 void hop_exact_free(hop_exact *x);

@@ -12,7 +12,6 @@
 
 #include <hopbound/base.h>
 #include <hopbound/config.h>
-#include <hopbound/mixers.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -89,7 +88,8 @@ hop_status hop_safetensors_write(const char *path, const hop_tensor_out *tensors
 /* ---- layouts ------------------------------------------------------------------------------- */
 
 /* Where the tensors of a network lie in one block of floats: names, shapes, offsets; no floats. Values,
- * gradients and an optimiser's moments are blocks of one layout. Seeded layers have no tensors in it. */
+ * gradients and an optimiser's moments are blocks of one layout. Seeded layers have no tensors in it. It never
+ * changes, so threads may share it. */
 typedef struct hop_layout hop_layout;
 
 typedef struct hop_slot {
@@ -112,6 +112,7 @@ int64_t hop_slot_floats(const hop_slot *s); /* without what fills its last cache
 
 /* ---- networks ------------------------------------------------------------------------------ */
 
+/* Passes of several threads may read one at once; whoever writes its weights must be alone. */
 typedef struct hop_model hop_model;
 
 hop_status hop_model_new(hop_model **out, const hop_config *c, hop_error *err); /* all weights zero */
@@ -125,12 +126,6 @@ const hop_config *hop_model_config(const hop_model *m);
 const hop_layout *hop_model_layout(const hop_model *m);
 float *hop_model_block(hop_model *m); /* the weights, as the layout has them */
 int64_t hop_model_parameters(const hop_model *m);
-hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer);
-/* The same for a configuration without weights; `ops` is the layer's mixer. HOP_EDOMAIN, HOP_ERANGE,
- * HOP_EUNKNOWN: it cannot be built so. */
-hop_status hop_config_mixer(const hop_config *c, const hop_mixer_ops *ops, int64_t layer,
-                            hop_mixer_config *out, hop_error *err);
-
 /* A weight tensor by its name in the file; NULL when the network has none of that name (seeded layers have
  * none). */
 typedef struct hop_weight {
@@ -169,9 +164,10 @@ typedef struct hop_watch {
     void (*state)(void *ctx, int64_t layer, const float *state, int64_t floats);
     int64_t at;
     void *ctx;
-    const hop_list_watch *buffers; /* behind each operation of a layer's list; has a ctx of its own */
+    const struct hop_list_watch *buffers; /* for other rooms (mixers.h of src/include); else NULL */
 } hop_watch;
 
+/* Room for one pass at a time, of one thread; the model must outlive it. */
 typedef struct hop_forward hop_forward;
 
 typedef struct hop_forward_options {
@@ -206,66 +202,9 @@ hop_status hop_forward_hidden(hop_forward *f, const int32_t *tokens, int64_t cou
 /* Index of the largest; the first of equals; -1 when any is NaN. */
 int64_t hop_argmax(const float *x, int64_t n);
 
-/* ---- segments of a cut sequence ------------------------------------------------------------- */
-
-/* The segments from .. to-1 of a cut sequence: their rows are here and no others. Layer by layer, with what
- * arrives from the other segments:
- *
- *     hop_split_embed(s, tokens, &err);
- *     for (layer ..) {
- *         hop_split_enter(s, layer);
- *         // a full layer: for every later segment's queries give hop_split_reply; for every row of one's own
- *         // ask all earlier segments, in order, and hop_split_fold what they reply
- *         // any other: hop_split_step with the state that the segment before left
- *         hop_split_leave(s, segment);
- *     }
- *
- * The last layer's rows have the bits of hop_forward_hidden under the same cuts. */
-typedef struct hop_split hop_split;
-
-typedef struct hop_split_options {
-    hop_cuts cuts;
-    int64_t tokens;   /* of the whole sequence */
-    int64_t from, to; /* segments held here */
-    hop_pool *pool;
-} hop_split_options;
-
-hop_status hop_split_new(hop_split **out, const hop_model *m, const hop_split_options *o, hop_error *err);
-void hop_split_free(hop_split *s);
-/* The rows' tables; `tokens` are those of the whole sequence. HOP_ERANGE. */
-hop_status hop_split_embed(hop_split *s, const int32_t *tokens, hop_error *err);
-
-/* Takes the layer's weights; in a full layer queries, keys and values of the segments' rows and what they see
- * of themselves are computed. */
-void hop_split_enter(hop_split *s, int64_t layer);
-bool hop_split_is_full(const hop_split *s);         /* the layer at hand */
-int64_t hop_split_query_floats(const hop_split *s); /* of a row in a full layer: heads * head_dim */
-int64_t hop_split_reply_floats(const hop_split *s); /* heads * (value_dim + 2) */
-/* Numbers that cross the cut where `segment` begins, any segment of the sequence, in a layer that is not
- * full.
- */
-int64_t hop_split_state_floats(const hop_split *s, int64_t segment);
-int64_t hop_split_most_state(const hop_split *s); /* floats that `state` below must have room for */
-int64_t hop_split_most_reply(const hop_split *s); /* of a row, in any layer; no less than a query's */
-
-const float *hop_split_queries(const hop_split *s, int64_t segment,
-                               int64_t row); /* of a row on, not rounded */
-/* The partial softmaxes of `rows` rows of another segment's queries over this one's keys, rounded to the
- * cut's bits. */
-void hop_split_reply(hop_split *s, int64_t segment, float *partials, const float *queries, int64_t rows);
-/* Into what the segment's rows row .. row+rows-1 have seen so far. */
-void hop_split_fold(hop_split *s, int64_t segment, int64_t row, const float *partials, int64_t rows);
-/* `state` as the segment before left it (zero before the first), then as this one leaves it. */
-void hop_split_step(hop_split *s, int64_t segment, float *state);
-/* Ends the layer for a segment. */
-void hop_split_leave(hop_split *s, int64_t segment);
-
-const float *hop_split_hidden(const hop_split *s, int64_t segment); /* [rows, d_model] */
-/* Of one row: [vocab]. */
-void hop_split_logits(hop_split *s, int64_t segment, int64_t row, float *logits);
-
 /* ---- token by token ------------------------------------------------------------------------ */
 
+/* The state of one text, for one thread at a time; the model must outlive it. */
 typedef struct hop_decoder hop_decoder;
 
 /* `keep`: the states after every token are kept, so that recurrent layers can be rewound too; costs their

@@ -71,6 +71,7 @@ typedef struct hop_edge {
 
 #define HOP_TRANSCRIPT_LAYERS 65536
 
+/* The game's, which rewrites it; threads may read it while nobody plays. */
 typedef struct hop_transcript hop_transcript;
 int64_t hop_transcript_edges(const hop_transcript *t);
 hop_edge hop_transcript_edge(const hop_transcript *t, int64_t i); /* by layer, then from, then to */
@@ -97,7 +98,7 @@ typedef struct hop_game_options {
     int64_t instances;            /* that will be played, for the progress */
 } hop_game_options;
 
-typedef struct hop_game hop_game;
+typedef struct hop_game hop_game; /* for the thread that opened its transport */
 
 /* Each rank holds players of its own, consecutive ones; those beyond the number of players hold none. Memory
  * is that of its players' tokens. `m`, transport and pool must outlive the game. HOP_EDOMAIN for networks

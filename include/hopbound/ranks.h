@@ -27,7 +27,8 @@ typedef struct hop_route {
 } hop_route;
 
 /* How messages travel. Those of one route arrive in the order in which they were sent; the receiver knows
- * their lengths. A send never waits for the receiver. A receive that fails no longer touches its buffer. */
+ * their lengths. A send never waits for the receiver. A receive that fails no longer touches its buffer. For the
+ * thread that opened it. */
 typedef struct hop_transport hop_transport;
 struct hop_transport {
     const char *name; /* "in-process", "mpi" */

@@ -51,7 +51,7 @@ typedef struct hop_sweep_outcome {
 } hop_sweep_outcome;
 
 /* Rows of runs, named by their recipe's text. A call is a transaction: whoever is killed between two leaves
- * rows that are whole. Calls come one at a time, from any thread. All return HOP_OK, or what hop_error says. */
+ * rows that are whole. Calls come one at a time, from any thread. Who opened it closes it. */
 typedef struct hop_store hop_store;
 struct hop_store {
     /* The row of a recipe, made where there is none. */

@@ -1,7 +1,18 @@
-/* hopbound/version.h - the version; meson.build's must be the same (tests/test_headers.sh checks). */
+/* hopbound/version.h - which version this is (room: base). docs/ABI.md says what may change from one to the next.
+ */
 #ifndef HOPBOUND_VERSION_H
 #define HOPBOUND_VERSION_H
 
-#define HOP_VERSION "0.1.0"
+#ifdef __cplusplus
+extern "C" {
+#endif
 
+#define HOP_VERSION "0.2.0" /* of these headers; meson.build has the same (tests/check_headers.sh) */
+
+/* Of the library that runs: a constant text. */
+const char *hop_version(void);
+
+#ifdef __cplusplus
+}
+#endif
 #endif

@@ -2,8 +2,7 @@
  * that crosses a cut, caches of short convolutions included; a sliding window is a recurrence whose state is
  * what the next token still sees of its cache, all but one of its rows. */
 #include <hopbound/bounds.h>
-#include <hopbound/mixers.h>
-#include <hopbound/model.h>
+#include <hopbound/layers.h>
 
 /* `all`: what the mixer's own state takes, which `bits` may fall short of. */
 static hop_status state_bits(const hop_mixer_ops *ops, const hop_mixer_config *c, const hop_arch_options *o,

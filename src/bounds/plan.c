@@ -10,8 +10,7 @@
  * last. tests/test_plan.c compares with every pattern of up to 8 layers. */
 #include "room.h"
 
-#include <hopbound/mixers.h>
-#include <hopbound/model.h>
+#include <hopbound/layers.h>
 
 #include <math.h>
 #include <stdatomic.h>

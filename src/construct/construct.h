@@ -3,6 +3,7 @@
 #define HOP_CONSTRUCT_CONSTRUCT_H
 
 #include <hopbound/construct.h>
+#include <hopbound/layers.h>
 
 #define HOP__CONSTRUCT_DECLARE(id, name, task, choices, summary)                                          \
     hop_status hop__construct_##id(hop_model **out, const hop_task *task, const hop_construct_options *o, \

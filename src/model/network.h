@@ -2,7 +2,7 @@
 #ifndef HOP_MODEL_NETWORK_H
 #define HOP_MODEL_NETWORK_H
 
-#include <hopbound/model.h>
+#include <hopbound/layers.h>
 
 /* One block's weights; NULL where the config has none. */
 typedef struct hop__layer {

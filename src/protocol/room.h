@@ -2,6 +2,7 @@
 #ifndef HOP_PROTOCOL_ROOM_H
 #define HOP_PROTOCOL_ROOM_H
 
+#include <hopbound/layers.h>
 #include <hopbound/protocol.h>
 
 /* transcript.c */

@@ -9,7 +9,7 @@
 #include "facts.h"
 #include "analysis.h"
 
-#include <hopbound/model.h>
+#include <hopbound/layers.h>
 #include <hopbound/ops.h>
 #include <hopbound/prove.h>
 

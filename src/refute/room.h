@@ -3,6 +3,7 @@
 #ifndef HOP_REFUTE_ROOM_H
 #define HOP_REFUTE_ROOM_H
 
+#include <hopbound/layers.h>
 #include <hopbound/refute.h>
 
 #include <stdatomic.h>

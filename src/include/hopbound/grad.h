@@ -16,7 +16,7 @@
 #ifndef HOPBOUND_GRAD_H
 #define HOPBOUND_GRAD_H
 
-#include <hopbound/model.h>
+#include <hopbound/layers.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -19,6 +19,7 @@
 #define HOPBOUND_KERNELS_H
 
 #include <hopbound/base.h>
+#include <hopbound/isa.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -34,21 +35,6 @@ extern "C" {
 #define HOP_ATTN_ERROR(T)                      \
     (1.1 * (((T) + 88.0) * HOP_UNIT_ROUNDOFF + \
             ((T) / HOP_ATTN_BLOCK + 4.0) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF)))
-
-/* ---- which CPU ----------------------------------------------------------------------------- */
-
-typedef enum hop_isa { HOP_ISA_REF, HOP_ISA_SCALAR, HOP_ISA_AVX2, HOP_ISA_AVX512, HOP_ISA_COUNT } hop_isa;
-
-const char *hop_isa_name(hop_isa isa);                  /* "ref", "scalar", "avx2", "avx512" */
-bool hop_isa_from_name(const char *name, hop_isa *out); /* false: no such name */
-bool hop_isa_available(hop_isa isa);                    /* compiled in, and the CPU and OS support it */
-hop_isa hop_isa_best(void);
-
-/* Selects the table that all kernels use; call it before starting threads. If nobody has, the first kernel
- * call selects what the environment variable HOPBOUND_ISA names, or else hop_isa_best(). HOP_EUNKNOWN, and
- * nothing changes, when `isa` is not available here. */
-hop_status hop_kernels_select(hop_isa isa, hop_error *err);
-hop_isa hop_kernels_selected(void);
 
 /* ---- products ------------------------------------------------------------------------------ */
 
