@@ -114,12 +114,12 @@ static hop_status look(const sweep_args *a, const hop_recipe *list, int64_t coun
 {
     hop_sweep_outcome *outcomes = calloc((size_t)count + 1, sizeof *outcomes);
     if (!outcomes) return hop_fail(err, HOP_ENOMEM, "%lld runs: out of memory", (long long)count);
+    const hop_progress *progress = terminal_stopped() ? NULL : &a->common.progress;
     hop_store *store = NULL;
     hop_status s = !fresh || access(a->output.text, F_OK) == 0
                        ? sweep_store()(&store, a->output.text, HOP_STORE_LOOK, err)
                        : HOP_OK;
-    if (s == HOP_OK)
-        s = hop_sweep_look(outcomes, list, count, store, terminal_stopped() ? NULL : &a->common.progress, err);
+    if (s == HOP_OK) s = hop_sweep_look(outcomes, list, count, store, progress, err);
     if (store) store->close(store);
     if (s == HOP_OK) s = sweep_rows_make(rows, list, outcomes, count, err);
     if (s == HOP_OK && a->picture.text) s = sweep_picture(rows, a->picture.text, err);

@@ -55,7 +55,8 @@ typedef struct hop_sweep_outcome {
 typedef struct hop_store hop_store;
 struct hop_store {
     /* The row of a recipe, made where there is none. */
-    hop_status (*find)(hop_store *s, const hop_recipe *r, const char *text, hop_store_row *run, hop_error *err);
+    hop_status (*find)(hop_store *s, const hop_recipe *r, const char *text, hop_store_row *row,
+                       hop_error *err);
     hop_status (*begin)(hop_store *s, int64_t id, hop_error *err);
     hop_status (*measure)(hop_store *s, int64_t id, const hop_measure *m, hop_error *err);
     /* `reason` "": done; NULL: back to the runs that wait, and `m` says nothing; else why it failed. */
