@@ -158,9 +158,9 @@ static inline void truth_mlstm(const scan_case *s, int64_t t, int64_t h, double 
     *m = now;
     double z = (fabs(den) > exp(-now) ? fabs(den) : exp(-now)) + 1e-6;
     for (int64_t e = 0; e < V; e++) {
-        double num = 0.0;
-        for (int64_t j = 0; j < K; j++) num += c->scale * q[j] * S[j * V + e];
-        o[e] = num / z;
+        double all = 0.0;
+        for (int64_t j = 0; j < K; j++) all += c->scale * q[j] * S[j * V + e];
+        o[e] = all / z;
     }
 }
 

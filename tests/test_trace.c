@@ -1,7 +1,8 @@
 /* test_trace.c - what the kernels' bodies form on their way is what their programs (hopbound/arith.h) say: every
- * intermediate that the traced table (body_trace.h) tells is compared with the quantity of that name, evaluated in double
+ * intermediate that the traced table (hopbound/arith_trace.h) tells is compared with the quantity of that name, evaluated in double
  * on the same inputs and the same state before the unit, within the bound of trace_bound.h. */
 #include "trace_case.h"
+#include "trace_seen.h"
 
 static const int64_t lengths[] = {1, 2, 4, 5, 9, 31, 32, 33, 41, 64, 65, 70};
 
@@ -110,26 +111,6 @@ static const struct {
     {"asked", "steep: `cv` is compared in its place, with the same numbers"},
 };
 enum { UNSEEN = sizeof unseen / sizeof *unseen };
-
-static bool is_copy(hop_prim p)
-{
-    return p == HOP_PRIM_COPY || p == HOP_PRIM_ROWS || p == HOP_PRIM_END || p == HOP_PRIM_PREV || p == HOP_PRIM_ASIDE ||
-           p == HOP_PRIM_MILD || p == HOP_PRIM_PART || p == HOP_PRIM_INPUT || p == HOP_PRIM_NUMBER;
-}
-
-/* Used by sums only, or by products that are: then it is multiplied and added in one loop. */
-static bool is_term(const hop_arith *p, int line)
-{
-    bool used = false;
-    if (p->line[line]->prim != HOP_PRIM_MUL && p->line[line]->prim != HOP_PRIM_RATIO) return false;
-    for (int i = line + 1; i < p->count; i++) {
-        if (p->a[i] != line && p->b[i] != line && p->c[i] != line) continue;
-        hop_prim by = p->line[i]->prim;
-        used = true;
-        if (by != HOP_PRIM_SUM && by != HOP_PRIM_SUM2 && by != HOP_PRIM_SOLVE && !is_term(p, i)) return false;
-    }
-    return used;
-}
 
 static int listed(const char *name)
 {

@@ -72,6 +72,18 @@ static inline double bound_any_order(num all, double n)
     return all.off + HOP_DOT_ERROR(n) * (all.x + all.off);
 }
 
+/* A SUM: and one term more, if there is one. */
+static inline double bound_summed(const bounded *b, int i, const int64_t at[HOP_AXES])
+{
+    const hop_arith *p = b->r.p;
+    const int axis = p->line[i]->axis;
+    num all = bound_terms(b, p->a[i], axis, at), one = {0, 0};
+    double n = (double)b->r.size[axis];
+    if (p->b[i] >= 0) one = bound_num(b, p->b[i], at, -1), n++;
+    all.x += one.x, all.off += one.off;
+    return p->line[i]->wide ? all.off + n * 0x1p-50 * all.x : bound_any_order(all, n);
+}
+
 static inline double bound_solved(const bounded *b, int i, const int64_t at[HOP_AXES])
 {
     const hop_arith *p = b->r.p;
@@ -113,6 +125,27 @@ static inline double bound_recip(num a)
     return off + BOUND_UNIT * (y + off) + BOUND_TINY;
 }
 
+static inline double bound_quotient(num a, num c, double y)
+{
+    double off = c.off < c.x ? (a.off + y * c.off) / (c.x - c.off) : INFINITY;
+    return off + BOUND_UNIT * (y + off) + BOUND_TINY;
+}
+
+/* A root, rounded, and turned over: the root of what is off by a part e is off by less than a part e. */
+static inline double bound_rsqrt(num a, double y)
+{
+    double off = a.off < a.x ? y * a.off / (a.x - a.off) : INFINITY;
+    return off + 3 * BOUND_UNIT * (y + off) + BOUND_TINY;
+}
+
+/* Functions as the prover takes them (src/prove/local.c): none is steeper than 9/8. */
+static inline double bound_function(hop_prim f, num a, double y)
+{
+    const double relative = f == HOP_PRIM_GELU ? 0x1p-14 : f == HOP_PRIM_EXPF ? 0x1p-20 : f == HOP_PRIM_EXPM1 ? 0x1p-21 : 0x1p-18;
+    double off = f == HOP_PRIM_EXPF || f == HOP_PRIM_EXPM1 ? expm1(a.off) * (y + 1) : 1.125 * a.off;
+    return off + relative * (y + off) + 0x1p-118;
+}
+
 /* What looks along the tokens; NAN: it is none of these. */
 static inline double bound_sequence(const bounded *b, int i, const int64_t at[HOP_AXES])
 {
@@ -122,7 +155,7 @@ static inline double bound_sequence(const bounded *b, int i, const int64_t at[HO
     num all;
     switch (p->line[i]->prim) {
     case HOP_PRIM_SUM:
-        return bound_any_order(bound_terms(b, p->a[i], p->line[i]->axis, at), (double)size[p->line[i]->axis]);
+        return bound_summed(b, i, at);
     case HOP_PRIM_SUM2:
         all = bound_terms(b, p->a[i], HOP_AXIS_K, at);
         num more = bound_terms(b, p->b[i], HOP_AXIS_J, at);
@@ -162,6 +195,20 @@ static inline double bound_number(const bounded *b, int i, const int64_t at[HOP_
     case HOP_PRIM_UNDER: return bound_sum(a, c, wide ? 0x1p-50 : BOUND_UNIT);
     case HOP_PRIM_MAX: return fmax(a.off, c.off);
     case HOP_PRIM_FADE: return bound_fade(a, c, bound_num(b, p->c[i], at, -1));
+    case HOP_PRIM_SQUARE: return bound_product(a, a, wide ? 0x1p-26 : 1);
+    case HOP_PRIM_DIV: return bound_quotient(a, c, y);
+    case HOP_PRIM_LEAST: return a.off + c.off;
+    case HOP_PRIM_RSQRT: return bound_rsqrt(a, y);
+    case HOP_PRIM_SQRT: return (y > 0 ? a.off / y : 0) + BOUND_UNIT * y + BOUND_TINY;
+    case HOP_PRIM_RELU: return a.off;
+    case HOP_PRIM_SIGMOID:
+    case HOP_PRIM_SILU:
+    case HOP_PRIM_TANH:
+    case HOP_PRIM_SOFTPLUS:
+    case HOP_PRIM_ELU1:
+    case HOP_PRIM_GELU:
+    case HOP_PRIM_EXPF:
+    case HOP_PRIM_EXPM1: return bound_function(p->line[i]->prim, a, y);
     case HOP_PRIM_EXP: return bound_exp(a, y, wide);
     case HOP_PRIM_RECIP: return bound_recip(a);
     case HOP_PRIM_PLAIN: return INFINITY; /* no kernel forms it */

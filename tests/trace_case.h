@@ -9,7 +9,7 @@
 #include "trace_bound.h"
 
 #define HOP_TRACE
-#include "body_trace.h"
+#include <hopbound/arith_trace.h>
 
 extern const hop__kernels hop__kernels_traced;
 

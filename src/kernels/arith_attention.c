@@ -1,12 +1,6 @@
 /* arith_attention.c - what softmax attention forms on its way (body_attn.h, body_attn_row.h, partial.c; `ref` multiplies by
  * the scale last). J: the tokens that are seen; m: the largest score so far, m0 one that was. */
-#include <hopbound/arith.h>
-
-#define AXIS(name)               (1 << HOP_AXIS_##name)
-#define IN(quantity, axes)       {.name = quantity, .prim = HOP_PRIM_INPUT, .value = (axes)}
-#define LINE(quantity, how, ...) {.name = quantity, .prim = HOP_PRIM_##how, .of = {__VA_ARGS__}}
-#define SUM(quantity, a, along)  {.name = quantity, .prim = HOP_PRIM_SUM, .of = {a}, .axis = HOP_AXIS_##along}
-#define LIST(list, ...)          static const hop_line list[] = {__VA_ARGS__, {.name = NULL}}
+#include <hopbound/arith_lines.h>
 
 LIST(scores, IN("q", AXIS(K)), IN("k", AXIS(J) | AXIS(K)), IN("scale", 0), LINE("qs", MUL, "q", "scale"),
      LINE("qk", MUL, "qs", "k"), SUM("s", "qk", K), LINE("qk0", MUL, "q", "k"), SUM("s0", "qk0", K), LINE("s1", MUL, "s0", "scale"));

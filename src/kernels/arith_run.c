@@ -179,6 +179,7 @@ static double element(const hop_line *l, double a, double b)
     case HOP_PRIM_ELU1: return a > 0 ? a + 1 : exp(a);
     case HOP_PRIM_RELU: return a > 0 ? a : 0;
     case HOP_PRIM_GELU: return 0.5 * a * erfc(-a * 0.70710678118654752440);
+    case HOP_PRIM_EXPF: return exp(a);
     case HOP_PRIM_EXPM1: return expm1(a);
     case HOP_PRIM_SQRT: return sqrt(a);
     case HOP_PRIM_RSQRT: return 1 / sqrt(a);

@@ -1,16 +1,7 @@
 /* arith_scans.c - what the recurrences' kernels form on their way: body_scan_step.h, body_scan_gates.h (one gate
  * for all keys), body_scan_keys.h (a gate each, while decays are mild), body_scan_steep.h (and where they are
  * not), body_scan_chunk.h, body_selective.h. Lists are put together from parts, as the bodies are. */
-#include <hopbound/arith.h>
-
-#define AXIS(name)            (1 << HOP_AXIS_##name)
-#define IN(quantity, axes)    {.name = quantity, .prim = HOP_PRIM_INPUT, .value = (axes)}
-#define LINE(quantity, how, ...) {.name = quantity, .prim = HOP_PRIM_##how, .of = {__VA_ARGS__}}
-#define WIDE(quantity, how, ...) {.name = quantity, .prim = HOP_PRIM_##how, .of = {__VA_ARGS__}, .wide = true}
-#define NUMBER(quantity, x)   {.name = quantity, .prim = HOP_PRIM_NUMBER, .value = (x)}
-#define SUM(quantity, a, along) {.name = quantity, .prim = HOP_PRIM_SUM, .of = {a}, .axis = HOP_AXIS_##along}
-#define SOLVE(quantity, sign, ...) {.name = quantity, .prim = HOP_PRIM_SOLVE, .of = {__VA_ARGS__}, .value = (sign)}
-#define LIST(list, ...)       static const hop_line list[] = {__VA_ARGS__, {.name = NULL}}
+#include <hopbound/arith_lines.h>
 
 /* ---- gates and inputs ----------------------------------------------------------------------------- */
 

@@ -117,7 +117,7 @@ INLINE void norm_back(const hop_norm_grad *g, const float *x, const hop__norm *c
         norm_block b = {.rows = hop__min(LANES, c->rows - t), .dim = c->dim};
         int64_t i = 0;
         b.x = x + t * c->dim, b.dy = g->dy + t * c->dim, b.dx = g->dx + t * c->dim;
-        norm_factors(&b.f, b.x, b.rows, c, centred);
+        norm_factors(&b.f, b.x, 0, b.rows, c, centred);
         norm_means(&b, c->weight, centred);
         for (; i + LANES <= c->dim; i += LANES) norm_columns(&b, g, c->weight, i, LANES);
         if (i < c->dim) norm_columns(&b, g, c->weight, i, c->dim - i);

@@ -171,20 +171,39 @@ INLINE vf row_moments(const float *x, int64_t rows, int64_t n, const float mean[
     return v_sums(sum) + v_load(tail);
 }
 
-INLINE void norm_factors(norm_rows *f, const float *x, int64_t rows, const hop__norm *c, const bool centred)
+/* Of rows t .. t + rows - 1. */
+INLINE void norm_factors(norm_rows *f, const float *x, int64_t t, int64_t rows, const hop__norm *c,
+                         const bool centred)
 {
     const float n = (float)c->dim;
+    (void)t;
     memset(f->mean, 0, sizeof f->mean);
-    if (centred) v_store(f->mean, row_moments(x, rows, c->dim, f->mean, 1) / n);
-    v_store(f->s, row_moments(x, rows, c->dim, f->mean, 2) / n + c->eps);
+    if (centred) {
+        const vf total = row_moments(x, rows, c->dim, f->mean, 1);
+        TRACE_SOME("total", total, T, t, rows);
+        v_store(f->mean, total / n);
+        TRACE("middle", f->mean, AT(T, t), ALONG(T, rows, 1));
+    }
+    const vf sum = row_moments(x, rows, c->dim, f->mean, 2);
+    TRACE_SOME("sum", sum, T, t, rows);
+    TRACE_SOME("mean", sum / n, T, t, rows);
+    v_store(f->s, sum / n + c->eps);
+    TRACE("whole", f->s, AT(T, t), ALONG(T, rows, 1));
     for (int64_t r = 0; r < rows; r++) f->s[r] = 1.0f / sqrtf(f->s[r]);
+    TRACE("by", f->s, AT(T, t), ALONG(T, rows, 1));
 }
 
-INLINE void norm_write(float *y, const float *x, const norm_rows *f, int64_t r, const hop__norm *c, int64_t i,
-                       const int64_t n)
+/* Numbers i .. of row t + r. */
+INLINE void norm_write(float *y, const float *x, const norm_rows *f, int64_t t, int64_t r, const hop__norm *c,
+                       int64_t i, const int64_t n)
 {
-    vf z = (some(x + i, n) - f->mean[r]) * f->s[r] * some(c->weight + i, n);
-    v_store_to(y + i, c->bias ? z + some(c->bias + i, n) : z, n);
+    const vf d = some(x + i, n) - f->mean[r], z = d * f->s[r], w = z * some(c->weight + i, n);
+    (void)t;
+    v_store_to(y + i, c->bias ? w + some(c->bias + i, n) : w, n);
+    TRACE_SOME("d", d, K, i, n, AT(T, t + r), .otherwise = "x");
+    TRACE_SOME("z", z, K, i, n, AT(T, t + r));
+    TRACE_SOME("y", w, K, i, n, AT(T, t + r));
+    TRACE("biased", y + i, AT(T, t + r), AT(K, i), ALONG(K, n, 1), .otherwise = "y");
 }
 
 INLINE void norm(float *y, const float *x, const hop__norm *c, const bool centred)
@@ -192,11 +211,11 @@ INLINE void norm(float *y, const float *x, const hop__norm *c, const bool centre
     for (int64_t t = 0; t < c->rows; t += LANES) {
         const int64_t rows = hop__min(LANES, c->rows - t);
         norm_rows f;
-        norm_factors(&f, x, rows, c, centred);
+        norm_factors(&f, x, t, rows, c, centred);
         for (int64_t r = 0; r < rows; r++, x += c->dim, y += c->dim) {
             int64_t i = 0;
-            for (; i + LANES <= c->dim; i += LANES) norm_write(y, x, &f, r, c, i, LANES);
-            if (i < c->dim) norm_write(y, x, &f, r, c, i, c->dim - i);
+            for (; i + LANES <= c->dim; i += LANES) norm_write(y, x, &f, t, r, c, i, LANES);
+            if (i < c->dim) norm_write(y, x, &f, t, r, c, i, c->dim - i);
         }
     }
 }

@@ -1,4 +1,4 @@
-/* body_scan_trace.h - the coefficients of a chunk whose keys have a gate each, told as body_trace.h says. Nothing but
+/* body_scan_trace.h - the coefficients of a chunk whose keys have a gate each, told as hopbound/arith_trace.h says. Nothing but
  * in tests. */
 #ifdef HOP_TRACE
 /* Rows from .. to - 1: what they meet the state with. */

@@ -123,7 +123,9 @@ static void conv_strip(float *y, const float *past, const float *x, const hop_co
             const float *p = from < 0 ? past + (from + S - 1) * c->past_stride : x + from * c->x_stride;
             sum += v_load(taps + j * LANES) * (n == LANES ? v_load(p) : v_load_part(p, n));
         }
+        TRACE_SOME("s", sum, T, t * c->width, n, .otherwise = "y");
         if (c->silu) sum = sum / (v_exp(-sum) + 1.0f);
+        TRACE_SOME("y", sum, T, t * c->width, n);
         if (n == LANES)
             v_store(y + t * c->y_stride, sum);
         else
@@ -145,7 +147,9 @@ static void conv_long(float *y, const float *past, const float *x, const float *
             else
                 sum += w[j] * x[from * c->x_stride];
         }
+        TRACE("s", &sum, AT(T, t * c->width), .otherwise = "y");
         y[t * c->y_stride] = c->silu ? sum / (1.0f + expf(-sum)) : sum;
+        TRACE("y", y + t * c->y_stride, AT(T, t * c->width));
     }
 }
 
@@ -153,13 +157,16 @@ static void conv(float *y, const float *past, const float *x, const float *w, co
                  const hop_conv *c)
 {
     float taps[TAPS * LANES] = {0};
-    for (int64_t i = 0; c->size > TAPS && i < c->width; i++)
+    for (int64_t i = 0; c->size > TAPS && i < c->width; i++) {
+        TRACE_TOKEN(i); /* rows: channels of a token, token after token */
         conv_long(y + i, past ? past + i : NULL, x + i, w + i * c->size, bias ? bias[i] : 0.0f, c);
+    }
     for (int64_t i = 0; c->size <= TAPS && i < c->width; i += LANES) {
         const int64_t n = hop__min(LANES, c->width - i);
         for (int64_t j = 0; j < c->size; j++)
             for (int64_t l = 0; l < n; l++) taps[j * LANES + l] = w[(i + l) * c->size + j];
         vf b = !bias ? (vf){0} : n == LANES ? v_load(bias + i) : v_load_part(bias + i, n);
+        TRACE_TOKEN(i);
         conv_strip(y + i, past ? past + i : NULL, x + i, c, taps, b, n);
     }
 }

@@ -1,6 +1,7 @@
 /* body_table.h - the bodies, in order, and the table they fill. Included once by each isa_*.c. */
+#include <hopbound/arith_trace.h>
+
 #include "body_vec.h"
-#include "body_trace.h"
 #include "body_tile.h"
 #include "body_gemm.h"
 #include "body_attn.h"

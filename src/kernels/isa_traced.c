@@ -1,4 +1,4 @@
-/* isa_traced.c - for tests only: eight lanes that tell what they form, see body_trace.h. */
+/* isa_traced.c - for tests only: eight lanes that tell what they form, see hopbound/arith_trace.h. */
 #define HOP_TRACE
 #if defined(__GNUC__)
 #define LANES 8

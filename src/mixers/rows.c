@@ -2,6 +2,8 @@
  * is read before it is written. */
 #include "walk.h"
 
+#include <hopbound/arith_trace.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -49,20 +51,28 @@ static void act(const rows *r)
 {
     int64_t n = r->count * r->width;
     bring(r);
+    TRACE_TOKEN(0);
     multiply(r->y, n, (float)r->op->before);
+    TRACE("x", r->y, ALONG(T, n, 1));
     hop__activate(r->op->act, r->y, n);
+    TRACE("f", r->y, ALONG(T, n, 1));
     multiply(r->y, n, (float)r->op->scale);
+    TRACE("y", r->y, ALONG(T, n, 1));
 }
 
 /* exp(A_log) is kept finite, so that a step size of exactly 0 holds the state whatever A_log is. */
 static void rate(const rows *r)
 {
     int64_t dim = r->op->dim;
+    TRACE_TOKEN(0);
     for (int64_t g = 0; g < r->op->groups; g++) {
-        float by = -fminf(expf(r->par[g]), 1e30f);
+        float e_w = expf(r->par[g]), by = -fminf(e_w, 1e30f);
+        TRACE("e", &e_w, AT(T, g * dim));
+        TRACE("by", &by, AT(T, g * dim));
+        TRACE("r", &by, AT(T, g * dim), .negated = true);
         for (int64_t t = 0; t < r->count; t++)
             for (int64_t e = g * dim; e < (g + 1) * dim; e++)
-                r->y[t * r->width + e] = r->in[0][t * r->stride[0] + e] * by;
+                r->y[t * r->width + e] = TOLD("y", r->in[0][t * r->stride[0] + e] * by, AT(T, t * r->width + e));
     }
 }
 
@@ -77,7 +87,11 @@ static void l2(const rows *r)
             double s[4] = {0};
             for (int64_t i = 0; i < dim; i++) s[i & 3] += (double)x[i] * x[i];
             float inverse = (float)(1.0 / sqrt(s[0] + s[1] + s[2] + s[3] + 1e-6));
-            for (int64_t i = 0; i < dim; i++) y[i] = x[i] * inverse;
+            TRACE_TOKEN(t * r->op->groups + g);
+            TRACE_WIDE("sum", s[0] + s[1] + s[2] + s[3]);
+            TRACE_WIDE("whole", s[0] + s[1] + s[2] + s[3] + 1e-6);
+            TRACE("by", &inverse, AT(T, 0));
+            for (int64_t i = 0; i < dim; i++) y[i] = TOLD("y", x[i] * inverse, AT(K, i));
         }
 }
 
@@ -103,32 +117,38 @@ static void rms(const rows *r)
 {
     int64_t groups = r->op->groups, dim = r->op->dim;
     bool together = packed(r);
-    for (int64_t t = 0; t < (together ? 1 : r->count); t++)
+    for (int64_t t = 0; t < (together ? 1 : r->count); t++) {
+        TRACE_TOKEN(t * groups);
         hop_rmsnorm(r->y + t * r->width, r->in[0] + t * r->stride[0], r->par,
                     (together ? r->count : 1) * groups, dim, (float)r->op->eps);
+    }
 }
 
 static void groupnorm(const rows *r)
 {
     int64_t dim = r->op->dim;
     for (int64_t t = 0; t < r->count; t++)
-        for (int64_t g = 0; g < r->op->groups; g++)
+        for (int64_t g = 0; g < r->op->groups; g++) {
+            TRACE_TOKEN(t * r->op->groups + g);
             hop_layernorm(r->y + t * r->width + g * dim, r->in[0] + t * r->stride[0] + g * dim,
                           r->par + g * dim, r->par2 ? r->par2 + g * dim : NULL, 1, dim, (float)r->op->eps);
+        }
 }
 
 static void mul(const rows *r)
 {
     int64_t dim = r->op->dim;
+    TRACE_TOKEN(0);
     if (dim == 1 && packed(r)) {
-        for (int64_t i = 0; i < r->count * r->width; i++) r->y[i] = r->in[0][i] * r->in[1][i];
+        for (int64_t i = 0; i < r->count * r->width; i++)
+            r->y[i] = TOLD("y", r->in[0][i] * r->in[1][i], AT(T, i));
         return;
     }
     for (int64_t t = 0; t < r->count; t++) {
         const float *a = r->in[0] + t * r->stride[0], *b = r->in[1] + t * r->stride[1];
         float *y = r->y + t * r->width;
         for (int64_t g = 0; g * dim < r->width; g++)
-            for (int64_t e = g * dim; e < (g + 1) * dim; e++) y[e] = b[g] * a[e];
+            for (int64_t e = g * dim; e < (g + 1) * dim; e++) y[e] = TOLD("y", b[g] * a[e], AT(T, t * r->width + e));
     }
 }
 
@@ -144,17 +164,18 @@ static void mul(const rows *r)
             for (int64_t e = 0; e < r->width; e++) {                       \
                 float a = pa[e], b = pb[e], c = pc[e];                     \
                 (void)b, (void)c;                                          \
-                y[e] = expression;                                         \
+                TRACE_TOKEN(t * r->width + e);                             \
+                y[e] = TOLD("y", expression);                              \
             }                                                              \
         }                                                                  \
     }
 ELEMENTWISE(sub, a - b)
-ELEMENTWISE(lerp_by, a + b * (c + r->par[e]))
-ELEMENTWISE(lerp_fixed, a + b * r->par[e])
+ELEMENTWISE(lerp_by, a + TOLD("bb", b *TOLD("by", c + r->par[e])))
+ELEMENTWISE(lerp_fixed, a + TOLD("bw", b *r->par[e]))
 ELEMENTWISE(weigh, a * r->par[e])
-ELEMENTWISE(blend, a *(1.0f + (b - 1.0f) * r->par[e]))
+ELEMENTWISE(blend, a *TOLD("by", 1.0f + TOLD("some", TOLD("more", b - 1.0f) * r->par[e])))
 /* 1 - a² from the logarithm: a itself is too coarse near 1. */
-ELEMENTWISE(lru_input, sqrtf(-expm1f(2.0f * a)) * (b * c))
+ELEMENTWISE(lru_input, TOLD("root", sqrtf(-TOLD("e", expm1f(TOLD("a2", 2.0f * a))))) * TOLD("bc", b *c))
 #undef ELEMENTWISE
 
 static void lerp(const rows *r)
@@ -171,7 +192,10 @@ static void skip(const rows *r)
         const float *a = r->in[0] + t * r->stride[0], *b = r->in[1] + t * r->stride[1];
         float *y = r->y + t * r->width;
         for (int64_t g = 0; g * dim < r->width; g++)
-            for (int64_t e = g * dim; e < (g + 1) * dim; e++) y[e] = a[e] + r->par[g] * b[e];
+            for (int64_t e = g * dim; e < (g + 1) * dim; e++) {
+                TRACE_TOKEN(t * r->width + e);
+                y[e] = TOLD("y", a[e] + TOLD("wb", r->par[g] * b[e]));
+            }
     }
 }
 
@@ -185,8 +209,11 @@ static void bonus(const rows *r)
             const float *a = r->in[0] + t * r->stride[0] + g * values,
                         *v = r->in[3] + t * r->stride[3] + g * values;
             float sum = 0.0f, *y = r->y + t * r->width + g * values;
-            for (int64_t e = 0; e < dim; e++) sum += b[e] * c[e] * r->par[g * dim + e];
-            for (int64_t e = 0; e < values; e++) y[e] = a[e] + sum * v[e];
+            TRACE_TOKEN(t * groups + g);
+            for (int64_t e = 0; e < dim; e++)
+                sum += TOLD("bcw", TOLD("bc", b[e] * c[e], AT(K, e)) * r->par[g * dim + e], AT(K, e));
+            TRACE("sum", &sum, AT(T, 0));
+            for (int64_t e = 0; e < values; e++) y[e] = TOLD("y", a[e] + TOLD("sv", sum * v[e], AT(V, e)), AT(V, e));
         }
 }
 
@@ -198,9 +225,11 @@ static void lru_rate(const rows *r)
         memcpy(by, r->par + at, sizeof(float) * (size_t)n);
         hop__activate(HOP_ACT_SOFTPLUS, by, n);
         for (int64_t t = 0; t < r->count; t++)
-            for (int64_t e = 0; e < n; e++)
-                r->y[t * r->width + at + e] =
-                    -8.0f * r->in[0][t * r->stride[0] + at + e] * fminf(by[e], 1e30f);
+            for (int64_t e = 0; e < n; e++) {
+                TRACE_TOKEN(t * r->width + at + e);
+                r->y[t * r->width + at + e] = TOLD("y", TOLD("a8", -8.0f * r->in[0][t * r->stride[0] + at + e]) *
+                                                            TOLD("r", fminf(TOLD("s", by[e]), 1e30f)));
+            }
     }
 }
 
@@ -213,11 +242,15 @@ static void taylor(const rows *r)
         for (int64_t g = 0; g < r->op->groups; g++) {
             const float *x = r->in[0] + t * r->stride[0] + g * d;
             *y++ = 1.0f;
-            for (int64_t i = 0; i < d; i++) *y++ = scale * x[i];
             for (int64_t i = 0; i < d; i++) {
-                float square = scale * scale * x[i];
-                *y++ = half * scale * scale * x[i] * x[i];
-                for (int64_t j = i + 1; j < d; j++) *y++ = square * x[j];
+                TRACE_TOKEN(((t * r->op->groups + g) * d + i) * d + i);
+                *y++ = TOLD("one", scale * x[i]);
+            }
+            for (int64_t i = 0; i < d; i++) {
+                TRACE_TOKEN(((t * r->op->groups + g) * d + i) * d + i);
+                float square = TOLD("sa", TOLD("ss", scale * scale) * x[i]);
+                *y++ = TOLD("square", TOLD("ha", TOLD("hs", TOLD("h", half * scale) * scale) * x[i]) * x[i]);
+                for (int64_t j = i + 1; j < d; j++) *y++ = TOLD("product", square * x[j], AT(T, j - i));
             }
         }
 }
@@ -239,8 +272,10 @@ static void divide(const rows *r)
     for (int64_t t = 0; t < r->count; t++)
         for (int64_t g = 0; g < r->op->groups; g++) {
             const float *x = r->in[0] + t * r->stride[0] + g * (dim + 1);
+            TRACE_TOKEN(t * r->op->groups + g);
             for (int64_t e = 0; e < dim; e++)
-                r->y[t * r->width + g * dim + e] = x[e] / (x[dim] + (float)r->op->eps);
+                r->y[t * r->width + g * dim + e] =
+                    TOLD("y", x[e] / TOLD("by", x[dim] + (float)r->op->eps), AT(V, e));
         }
 }
 

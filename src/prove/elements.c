@@ -106,11 +106,17 @@ static ival element(const hop_line *l, ival a, ival b)
     case HOP_PRIM_NEG: return minus(a);
     case HOP_PRIM_DIV: return quotient(a, b);
     case HOP_PRIM_LEAST: return least(a, b);
-    case HOP_PRIM_EXP: return exponential(a);
+    case HOP_PRIM_EXPF: return exponential(a);
     case HOP_PRIM_EXPM1: return less_one(a);
     case HOP_PRIM_SQRT: return root(a);
-    case HOP_PRIM_SOFTPLUS: return hop__act_bounds(HOP_ACT_SOFTPLUS, a);
-    case HOP_PRIM_SILU: return hop__act_bounds(HOP_ACT_SILU, a);
+    case HOP_PRIM_EXP:
+    case HOP_PRIM_SIGMOID:
+    case HOP_PRIM_SILU:
+    case HOP_PRIM_TANH:
+    case HOP_PRIM_SOFTPLUS:
+    case HOP_PRIM_ELU1:
+    case HOP_PRIM_RELU:
+    case HOP_PRIM_GELU: return hop__function_bounds(l->prim, a);
     default: return anything;
     }
 }

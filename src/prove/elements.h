@@ -21,7 +21,7 @@ void hop__elements_give(hop__elements *e, const char *name, const ival *x);
 /* All lines; returns the result's numbers. What may leave float32's range is [-infinity, infinity]. */
 const ival *hop__elements_run(hop__elements *e);
 
-/* local.c: f(x) of an activation, as float32 has it. */
-ival hop__act_bounds(hop_act act, ival x);
+/* local.c: f(x) of a primitive that is a function of one number, as float32 has it. */
+ival hop__function_bounds(hop_prim f, ival x);
 
 #endif

@@ -78,47 +78,40 @@ static ival between(ival x, double lo, double hi)
     return (ival){clamp(x.lo, lo, hi), clamp(x.hi, lo, hi)};
 }
 
-ival hop__act_bounds(hop_act kind, ival x)
+ival hop__function_bounds(hop_prim f, ival x)
 {
     if (!(x.lo > -HOP__LARGEST && x.hi < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
-    switch (kind) {
-    case HOP_ACT_COPY: return x;
-    case HOP_ACT_EXP: return hop__exp_bounds(x);
-    case HOP_ACT_EXP1000: return between(hop__exp_bounds(x), 0, 1000);
-    case HOP_ACT_SIGMOID: return between(hop__about(rising(sigmoid, x), ACT_ERROR), 0, 1);
-    case HOP_ACT_SILU:
+    switch (f) {
+    case HOP_PRIM_EXP: return hop__exp_bounds(x);
+    case HOP_PRIM_SIGMOID: return between(hop__about(rising(sigmoid, x), ACT_ERROR), 0, 1);
+    case HOP_PRIM_SILU:
         if (x.lo == 0 && x.hi == 0) return x; /* 0 over 1 + 1 */
         return hop__about(valley(silu, x, -1.2784645427610738, -0.27846454276107380), ACT_ERROR);
-    case HOP_ACT_TANH: return between(hop__about(rising(tanh, x), ACT_ERROR), -1, 1);
-    case HOP_ACT_SOFTPLUS: return between(hop__about(rising(softplus, x), ACT_ERROR), 0, INFINITY);
-    case HOP_ACT_LOGSIGMOID: {
-        ival y = hop__act_bounds(HOP_ACT_SOFTPLUS, (ival){-x.hi, -x.lo});
-        return (ival){-y.hi, -y.lo};
+    case HOP_PRIM_TANH: return between(hop__about(rising(tanh, x), ACT_ERROR), -1, 1);
+    case HOP_PRIM_SOFTPLUS: return between(hop__about(rising(softplus, x), ACT_ERROR), 0, INFINITY);
+    case HOP_PRIM_ELU1: return between(hop__about(rising(elu1, x), ACT_ERROR), 0, INFINITY);
+    case HOP_PRIM_RELU: return (ival){ival_most(x.lo, 0), ival_most(x.hi, 0)};
+    case HOP_PRIM_GELU: return hop__about(valley(gelu, x, -0.7517915246935645, -0.1699712074799037), 0x1p-14);
+    default: return (ival){-INFINITY, INFINITY};
     }
-    case HOP_ACT_ELU1: return between(hop__about(rising(elu1, x), ACT_ERROR), 0, INFINITY);
-    case HOP_ACT_RELU: return (ival){ival_most(x.lo, 0), ival_most(x.hi, 0)};
-    case HOP_ACT_GELU: return hop__about(valley(gelu, x, -0.7517915246935645, -0.1699712074799037), 0x1p-14);
-    }
-    return (ival){-INFINITY, INFINITY};
 }
-
-typedef struct act_arg {
-    hop_act act;
-    double before, scale;
-} act_arg;
 
 static void act_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
-    const act_arg *a = arg;
+    hop__elements *program = (hop__elements *)(uintptr_t)arg; /* whose room is written */
     (void)block;
-    ival v = hop__act_bounds(a->act, hop__times(x[0], ival_point((float)a->before)));
-    *y = hop__times(v, ival_point((float)a->scale));
+    hop__elements_give(program, "a", x);
+    *y = *hop__elements_run(program);
 }
 
 hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act kind, double before, double scale)
 {
-    act_arg a = {kind, before, scale};
-    return hop__set_map(m, x, (hop__blocks){x->width, 1, 1, act_block, &a});
+    const ival by[2] = {ival_point((float)before), ival_point((float)scale)};
+    hop__elements program;
+    if (!hop__elements_open(m, &program, hop_op_program(&(hop_op){.kind = HOP_OP_ACT, .act = kind}, 0), 1, 1)) return NULL;
+    hop__elements_give(&program, "before", by);
+    hop__elements_give(&program, "scale", by + 1);
+    return hop__set_map(m, x, (hop__blocks){x->width, 1, 1, act_block, &program});
 }
 
 /* ---- programs ------------------------------------------------------------------------------ */

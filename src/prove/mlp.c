@@ -6,6 +6,7 @@
  * each coordinate of the result is one linear function of the stream, whose terms and box pass through its
  * coefficients as a whole. Which line is taken may depend on the row of one term, the one that moves the
  * arguments most: that is how the bits of a code are told apart. */
+#include "elements.h"
 #include "walk.h"
 
 #include <string.h>
@@ -362,14 +363,14 @@ static hop__set *relu_mlp(const mlp *p)
 
 /* ---- other MLPs ---------------------------------------------------------------------------- */
 
+/* [gate, up] */
 static void swiglu_block(const void *arg, int64_t block, const ival *x, ival *y)
 {
-    (void)arg, (void)block;
-    double lo = x[0].lo, hi = x[0].hi, bottom = -0.27846454276107380; /* silu: see local.c */
-    double a = lo / (1 + exp(-lo)), b = hi / (1 + exp(-hi));
-    ival s = {lo >= -1.2784645427610738 ? a : hi <= -1.2784645427610738 ? b : bottom, ival_most(a, b)};
-    s = ival_widen(s, ival_mag(s) * 0x1p-16 + 0x1p-118);
-    *y = hop__float(ival_mul(s, x[1]));
+    hop__elements *program = (hop__elements *)(uintptr_t)arg; /* whose room is written */
+    (void)block;
+    hop__elements_give(program, "gate", x);
+    hop__elements_give(program, "up", x + 1);
+    *y = *hop__elements_run(program);
 }
 
 static hop__matrix dense(const float *w, const float *bias, int64_t out, int64_t in)
@@ -401,7 +402,9 @@ static hop__set *boxed_mlp(hop__memory *m, const mlp *p, hop_mlp kind, const hop
         hop__set *all = hop__set_beside(m, both, 2);
         for (int64_t i = 0; order && i < 2 * p->hidden; i++) order[i] = i / 2 + i % 2 * p->hidden;
         all = all && order ? hop__set_gather(m, all, order, 2 * p->hidden) : NULL;
-        h = all ? hop__set_map(m, all, (hop__blocks){p->hidden, 2, 1, swiglu_block, NULL}) : NULL;
+        hop__elements program;
+        if (!hop__elements_open(m, &program, hop_row_program(HOP_ARITH_SWIGLU), 1, 1)) return NULL;
+        h = all ? hop__set_map(m, all, (hop__blocks){p->hidden, 2, 1, swiglu_block, &program}) : NULL;
     } else {
         h = hop__set_act(m, z, kind == HOP_MLP_GELU ? HOP_ACT_GELU : HOP_ACT_RELU, 1, 1);
     }

@@ -42,7 +42,7 @@ enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
  *   SUM2     the sum of a along K and of b along J, together, in any order
  *   FADE     a b + c, where a decay a is held as two numbers, a = hi + lo: hi b + (lo b + c)
  *   SOLVE    x_t = a_t + value (sum_K b + sum over j < t of c_tj x_j)
- *   EXP      e^a as kernels have it: 0 below -87
+ *   EXP      e^a as kernels have it: 0 below -87     EXPF   .. as libm has it, float32
  *   RECIP    1 / a
  *   LOGSIG   log(1 / (1 + e^-a)), in double
  *   RUNMAX   m_t = max(a_t + m_(t-1), b_t) with m_(-1) = c, rounded to float32, which then is what m is
@@ -61,7 +61,7 @@ enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
  *   EXPM1    e^a - 1                   SQRT   square root    RSQRT  1 / sqrt(a), in float32 or better */
 #define HOP_PRIM_LIST(X)                                                                                   \
     X(INPUT) X(NUMBER) X(COPY) X(MUL) X(ADD) X(SUB) X(NEG) X(DIV) X(MAX) X(ABS) X(LEAST) X(RATIO) X(SQUARE) X(SUM)  \
-    X(SUM2) X(FADE) X(SOLVE) X(EXP) X(RECIP) X(LOGSIG) X(RUNMAX) X(UNDER) X(PREV) X(FAR) X(FARB) X(DEC) X(LOWER)    \
+    X(SUM2) X(FADE) X(SOLVE) X(EXP) X(EXPF) X(RECIP) X(LOGSIG) X(RUNMAX) X(UNDER) X(PREV) X(FAR) X(FARB) X(DEC) X(LOWER)    \
     X(STRICT) X(END) X(ROWS) X(TOTAL) X(MILD) X(PART) X(ASIDE) X(PLAIN) X(SIGMOID) X(SILU) X(TANH)         \
     X(SOFTPLUS) X(ELU1) X(RELU) X(GELU) X(EXPM1) X(SQRT) X(RSQRT)
 /* clang-format on */
