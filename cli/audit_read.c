@@ -172,7 +172,7 @@ static hop_status own_model(audit *u, const hop_json *root, const audit_args *a,
 
 /* ---- precision and length ------------------------------------------------------------------ */
 
-static precision choose(const opt_value *given, const char *declared, const char *assumed)
+static precision choose(const hop_opt_value *given, const char *declared, const char *assumed)
 {
     precision p = {.dtype = given->text ? given->text
                             : declared  ? declared

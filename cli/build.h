@@ -7,9 +7,9 @@
 typedef struct build_args {
     common_args common;
     size_args sizes;
-    opt_value output, mixer, block, topk, like;
-    opt_value pattern, d_model, heads, kv_heads, head_dim, norm, mlp, mlp_hidden, rope;
-    opt_value vocab, positions, seeded, tie;
+    hop_opt_value output, mixer, block, topk, like;
+    hop_opt_value pattern, d_model, heads, kv_heads, head_dim, norm, mlp, mlp_hidden, rope;
+    hop_opt_value vocab, positions, seeded, tie;
 } build_args;
 
 /* In the enums' order. */

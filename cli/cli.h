@@ -23,10 +23,11 @@ typedef struct common_args {
     int operand_count;
     const char *second; /* of a verb that takes two; NULL when it was not given */
     hop_progress progress;
-    opt_value json, quiet, seed, threads, isa, help;
+    hop_opt_value json, quiet, seed, threads, isa, help;
 } common_args;
 
-extern const opt COMMON_OPTIONS[];
+extern const hop_opt COMMON_OPTIONS[];
+extern const char *const ISA_NAMES[];
 #define COMMON_GROUP                              \
     {                                             \
         "Common options", COMMON_OPTIONS, 0, NULL \
@@ -35,10 +36,10 @@ extern const opt COMMON_OPTIONS[];
 /* ---- the task and its sizes (sizes.c) -------------------------------------------------------- */
 
 typedef struct size_args {
-    opt_value task, hops, m, fan, n, mod, pairs, queries, keys, values, alphabet;
+    hop_opt_value task, hops, m, fan, n, mod, pairs, queries, keys, values, alphabet;
 } size_args;
 
-extern const opt SIZE_OPTIONS[];
+extern const hop_opt SIZE_OPTIONS[];
 #define SIZE_GROUP(args, member)                                        \
     {                                                                   \
         "Sizes of the task", SIZE_OPTIONS, offsetof(args, member), NULL \
@@ -123,18 +124,39 @@ bool terminal_stopped(void);
 
 const verb *const *all_verbs(size_t *count);
 
-#define VERB_LIST(X)                                                                                    \
-    X(ladder)                                                                                           \
-    X(task)                                                                                             \
-    X(build)                                                                                            \
-    X(run)                                                                                              \
-    X(prove)                                                                                            \
-    X(damage)                                                                                           \
-    X(refute)                                                                                           \
-    X(bound) X(separate) X(plan) X(audit) X(play) X(train) X(sweep) X(exact) X(check) X(core) X(mixers) \
-        X(bench) X(completion)
-#define VERB_DECLARE(name) extern const verb verb_##name;
-VERB_LIST(VERB_DECLARE)
-#undef VERB_DECLARE
+/* All of them, as --help lists them. RUN: by a function here, verb_NAME; ASK: by the library (hopbound/ask.h), and
+ * show_NAME says for people what it answered. */
+#define VERB_LIST(RUN, ASK) \
+    RUN(ladder)             \
+    RUN(task)               \
+    RUN(build)              \
+    RUN(run)                \
+    RUN(prove)              \
+    RUN(damage)             \
+    RUN(refute)             \
+    ASK(bound)              \
+    RUN(separate)           \
+    ASK(plan)               \
+    RUN(audit)              \
+    RUN(play)               \
+    RUN(train)              \
+    RUN(sweep)              \
+    RUN(exact)              \
+    RUN(check)              \
+    RUN(core)               \
+    RUN(mixers)             \
+    RUN(bench)              \
+    RUN(completion)
+#define RUN_DECLARE(name) extern const verb verb_##name;
+#define ASK_DECLARE(name) void show_##name(hop_text *out, const hop_response *r);
+VERB_LIST(RUN_DECLARE, ASK_DECLARE)
+#undef RUN_DECLARE
+#undef ASK_DECLARE
+
+/* answer.c: such a verb, from its table to its exit code. */
+verb answered_verb(const hop_verb *v, void (*show)(hop_text *out, const hop_response *r));
+int answer_verb(const verb *v, int argc, char **argv);
+/* What follows the command line in any verb. */
+int choose_kernels(const verb *v, const hop_opt_value *isa);
 
 #endif

@@ -5,24 +5,24 @@ static const char *const FORMATS[] = {"text", "markdown", "csv", "json", NULL};
 
 /* clang-format off */
 #define AT(member) offsetof(audit_args, member)
-static const opt OPTIONS[] = {
-    {"n", 'n', OPT_INT, AT(n), "TOKENS", NULL, 1, (int64_t)1 << 40,
+static const hop_opt OPTIONS[] = {
+    {"n", 'n', HOP_OPT_INT, AT(n), "TOKENS", NULL, 1, (int64_t)1 << 40,
      .initial_help = "the model's context length",
      .help = "judge the model at this length; several models, at 32768 if it is not given"},
-    {"bits", 0, OPT_INT, AT(bits), "P", "32", 1, 1024,
+    {"bits", 0, HOP_OPT_INT, AT(bits), "P", "32", 1, 1024,
      .help = "bits of a number in attention's accumulator; 16-bit activations summed in float32 count as 32"},
-    {"state-dtype", 0, OPT_TEXT, AT(state_dtype), "NAME",
+    {"state-dtype", 0, HOP_OPT_TEXT, AT(state_dtype), "NAME",
      .initial_help = "what the file declares, else float32",
      .help = "precision of recurrent states: float32, bfloat16, .."},
-    {"conv-dtype", 0, OPT_TEXT, AT(conv_dtype), "NAME", NULL, .initial_help = "bfloat16",
+    {"conv-dtype", 0, HOP_OPT_TEXT, AT(conv_dtype), "NAME", NULL, .initial_help = "bfloat16",
      .help = "precision of what short convolutions and token shifts keep"},
-    {"cache-dtype", 0, OPT_TEXT, AT(cache_dtype), "NAME",
+    {"cache-dtype", 0, HOP_OPT_TEXT, AT(cache_dtype), "NAME",
      .initial_help = "the weights', if it is one of 16 or 32 bits, else bfloat16",
      .help = "precision of the keys and values that attention keeps"},
-    {"plan-only", 0, OPT_FLAG, AT(plan_only), .help = "the plan and the sizes, no theorems"},
-    {"format", 0, OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
+    {"plan-only", 0, HOP_OPT_FLAG, AT(plan_only), .help = "the plan and the sizes, no theorems"},
+    {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
      .help = "text for a screen, markdown for a model card, csv for a spreadsheet (of several models), json as --json"},
-    {"report", 0, OPT_TEXT, AT(report), "FILE.html", .use = OPT_WRITES,
+    {"report", 0, HOP_OPT_TEXT, AT(report), "FILE.html", .use = HOP_OPT_WRITES,
      .help = "of several models: also a page with a picture"},
     {0},
 };
@@ -30,7 +30,7 @@ static const opt OPTIONS[] = {
 
 static int check_dtypes(const audit_args *a)
 {
-    const opt_value *const values[] = {&a->state_dtype, &a->conv_dtype, &a->cache_dtype};
+    const hop_opt_value *const values[] = {&a->state_dtype, &a->conv_dtype, &a->cache_dtype};
     static const char *const names[] = {"state-dtype", "conv-dtype", "cache-dtype"};
     for (int i = 0; i < 3; i++)
         if (values[i]->text && !hop_hf_dtype_bytes(values[i]->text))
@@ -74,7 +74,7 @@ static int cmd_audit(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

@@ -5,17 +5,17 @@
 
 typedef struct bench_args {
     common_args common;
-    opt_value time, compare;
+    hop_opt_value time, compare;
 } bench_args;
 
 static const char *const PEERS[] = {"torch", NULL};
 
 /* clang-format off */
 #define AT(member) offsetof(bench_args, member)
-static const opt OPTIONS[] = {
-    {"time", 0, OPT_REAL, AT(time), "SECONDS", "0.3", 0, 3600,
+static const hop_opt OPTIONS[] = {
+    {"time", 0, HOP_OPT_REAL, AT(time), "SECONDS", "0.3", 0, 3600,
      .help = "repeat each measurement that long; the best run counts"},
-    {"compare", 0, OPT_CHOICE, AT(compare), "WITH", NULL, .choices = PEERS, .initial_help = "nobody",
+    {"compare", 0, HOP_OPT_CHOICE, AT(compare), "WITH", NULL, .choices = PEERS, .initial_help = "nobody",
      .help = "instead of the kernels, a training step in turn with that library's, as /usr/bin/python3 has it "
              "(or the one that HOPBOUND_PYTHON names); it gets AVX-512 where --isa has that, or else AVX2"},
     {0},
@@ -147,7 +147,7 @@ static int cmd_bench(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

@@ -6,60 +6,60 @@
 
 /* clang-format off */
 #define AT(member) offsetof(build_args, member)
-static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DIR", .required = true, .use = OPT_WRITES,
+static const hop_opt OPTIONS[] = {
+    {"output", 'o', HOP_OPT_TEXT, AT(output), "DIR", .required = true, .use = HOP_OPT_WRITES,
      .help = "directory to write: config.json and model.safetensors"},
-    {"mixer", 0, OPT_TEXT, AT(mixer), "NAME", .initial_help = "deltanet",
+    {"mixer", 0, HOP_OPT_TEXT, AT(mixer), "NAME", .initial_help = "deltanet",
      .help = "hybrid: the linear layer; random: what L stands for in the pattern; `hopbound mixers` lists "
              "them"},
-    {"like", 0, OPT_TEXT, AT(like), "CONFIG", .use = OPT_READS,
+    {"like", 0, HOP_OPT_TEXT, AT(like), "CONFIG", .use = HOP_OPT_READS,
      .help = "instead of KIND: a hybrid in the architecture of a model, from its config.json: all layers, real heads; "
              "says what was scaled, assumed and left out, or why it cannot be"},
-    {"block", 0, OPT_INT, AT(block), "B", NULL, 1, 1 << 20,
+    {"block", 0, HOP_OPT_INT, AT(block), "B", NULL, 1, 1 << 20,
      .initial_help = "the largest up to 4 that divides --n",
      .help = "two-sum-sparse: tokens in a block; divides --n"},
-    {"topk", 0, OPT_INT, AT(topk), "K", NULL, 1, 1 << 20, .initial_help = "1",
+    {"topk", 0, HOP_OPT_INT, AT(topk), "K", NULL, 1, 1 << 20, .initial_help = "1",
      .help = "two-sum-sparse: blocks that are looked into"},
     {0},
 };
 
-static const opt SHAPE_OPTIONS[] = {
-    {"pattern", 0, OPT_TEXT, AT(pattern), "P", .initial_help = "the smallest; random: required",
+static const hop_opt SHAPE_OPTIONS[] = {
+    {"pattern", 0, HOP_OPT_TEXT, AT(pattern), "P", .initial_help = "the smallest; random: required",
      .help = "the layers in order: F full, W window, S sparse, L the linear mixer, or names; ^k repeats, "
              "parentheses group: (gdn^3 full)^12. Layers that are not needed pass the stream as it is; hybrid: where full "
              "layers are too few, states of gdn, kda, deltanet and mamba2 layers hold tables, which takes heads: --heads, --head-dim; "
              "mixed: L+1 of F and L (linear attention), all L if not given"},
-    {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20,
+    {"d-model", 0, HOP_OPT_INT, AT(d_model), "N", NULL, 1, 1 << 20,
      .initial_help = "the smallest; random: 64; --like: 1024, or the model's if smaller",
      .help = "width of the residual stream"},
-    {"heads", 0, OPT_INT, AT(heads), "H", "1", 1, 1 << 20, .help = "heads; those that are not needed are silent"},
-    {"kv-heads", 0, OPT_INT, AT(kv_heads), "K", NULL, 1, 1 << 20, .initial_help = "heads",
+    {"heads", 0, HOP_OPT_INT, AT(heads), "H", "1", 1, 1 << 20, .help = "heads; those that are not needed are silent"},
+    {"kv-heads", 0, HOP_OPT_INT, AT(kv_heads), "K", NULL, 1, 1 << 20, .initial_help = "heads",
      .help = "heads of keys and values"},
-    {"head-dim", 0, OPT_INT, AT(head_dim), "D", NULL, 1, 1 << 20,
+    {"head-dim", 0, HOP_OPT_INT, AT(head_dim), "D", NULL, 1, 1 << 20,
      .initial_help = "the smallest, 64 with --rope; random: d-model over heads",
      .help = "numbers in a head's key"},
-    {"norm", 0, OPT_CHOICE, AT(norm), "NAME", "rms", .choices = NORM_NAMES,
+    {"norm", 0, HOP_OPT_CHOICE, AT(norm), "NAME", "rms", .choices = NORM_NAMES,
      .help = "normalisation before mixers and MLPs"},
-    {"mlp", 0, OPT_CHOICE, AT(mlp), "NAME", "swiglu", .choices = MLP_NAMES,
+    {"mlp", 0, HOP_OPT_CHOICE, AT(mlp), "NAME", "swiglu", .choices = MLP_NAMES,
      .help = "the MLP after each mixer"},
-    {"mlp-hidden", 0, OPT_INT, AT(mlp_hidden), "N", NULL, 1, 1 << 20,
+    {"mlp-hidden", 0, HOP_OPT_INT, AT(mlp_hidden), "N", NULL, 1, 1 << 20,
      .initial_help = "d-model; random: 4 times d-model; --like: 128",
      .help = "its hidden units"},
-    {"rope", 0, OPT_TEXT, AT(rope), "THETA[,PART]", .initial_help = "none",
+    {"rope", 0, HOP_OPT_TEXT, AT(rope), "THETA[,PART]", .initial_help = "none",
      .help = "rotary embedding in attention: its base, and the part of each head that is turned, from 0 to 1"},
     {0},
 };
 
-static const opt RANDOM_OPTIONS[] = {
-    {"vocab", 0, OPT_INT, AT(vocab), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "the task's, else 64",
+static const hop_opt RANDOM_OPTIONS[] = {
+    {"vocab", 0, HOP_OPT_INT, AT(vocab), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "the task's, else 64",
      .help = "different tokens"},
-    {"positions", 0, OPT_INT, AT(positions), "T", NULL, 1, (int64_t)1 << 31,
+    {"positions", 0, HOP_OPT_INT, AT(positions), "T", NULL, 1, (int64_t)1 << 31,
      .initial_help = "the task's length, else 1024",
      .help = "the longest sequence"},
-    {"seeded", 0, OPT_FLAG, AT(seeded),
+    {"seeded", 0, HOP_OPT_FLAG, AT(seeded),
      .help = "store no layers: they are drawn from the seed when they are needed, so that depth costs no "
              "memory"},
-    {"tie", 0, OPT_INT, AT(tie), "K", NULL, 0, HOP_MAX_LAYERS, .initial_help = "0: all differ",
+    {"tie", 0, HOP_OPT_INT, AT(tie), "K", NULL, 0, HOP_MAX_LAYERS, .initial_help = "0: all differ",
      .help = "with --seeded: layer i has the weights of layer i modulo K"},
     {0},
 };
@@ -93,28 +93,28 @@ static int unknown_kind(const common_args *a)
     return code;
 }
 
-static bool given(const build_args *a, const opt *o)
+static bool given(const build_args *a, const hop_opt *o)
 {
-    return ((const opt_value *)(const void *)((const char *)a + o->at))->given;
+    return ((const hop_opt_value *)(const void *)((const char *)a + o->at))->given;
 }
 
 /* An option that was given and that the kind does not take, or one that it lacks: exit 2. */
 static int check_options(const build_args *a, const hop_construct_kind *k)
 {
-    const opt *foreign = NULL;
-    for (const opt *o = OPTIONS; o->name; o++) {
+    const hop_opt *foreign = NULL;
+    for (const hop_opt *o = OPTIONS; o->name; o++) {
         unsigned of = o->at == AT(mixer)                        ? HOP_CHOOSES_MIXER
                       : o->at == AT(block) || o->at == AT(topk) ? HOP_CHOOSES_BLOCKS
                                                                 : 0;
         if (of && !(of & k->choices) && !foreign && given(a, o)) foreign = o;
     }
-    for (const opt *o = RANDOM_OPTIONS; o->name && !is_random(k); o++)
+    for (const hop_opt *o = RANDOM_OPTIONS; o->name && !is_random(k); o++)
         if (!foreign && given(a, o)) foreign = o;
-    for (const opt *o = SHAPE_OPTIONS; o->name && !(k->choices & HOP_CHOOSES_SHAPE); o++)
+    for (const hop_opt *o = SHAPE_OPTIONS; o->name && !(k->choices & HOP_CHOOSES_SHAPE); o++)
         if (!foreign && given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN))
             foreign = o;
     if (foreign) return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", foreign->name, k->name);
-    for (const opt *o = SHAPE_OPTIONS; o->name && a->like.text; o++)
+    for (const hop_opt *o = SHAPE_OPTIONS; o->name && a->like.text; o++)
         if (o->at != AT(d_model) && o->at != AT(mlp_hidden) && given(a, o))
             return fail(&a->common, EXIT_USAGE, "--%s: --like takes it from the model", o->name);
     if (a->like.text && a->mixer.given)
@@ -148,7 +148,7 @@ static hop_status construct(hop_model **out, const build_args *a, const hop_cons
                                .topk = a->topk.integer};
     hop_config shape = {0};
     bool shaped = false;
-    for (const opt *i = SHAPE_OPTIONS; i->name && k->choices & HOP_CHOOSES_SHAPE; i++)
+    for (const hop_opt *i = SHAPE_OPTIONS; i->name && k->choices & HOP_CHOOSES_SHAPE; i++)
         shaped = shaped || given(a, i);
     hop_status s = HOP_OK;
     if (a->like.text) {
@@ -202,7 +202,7 @@ static int cmd_build(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SIZE_GROUP(build_args, sizes),
     {.title = "Shape of full, hybrid and random networks", .opts = SHAPE_OPTIONS},

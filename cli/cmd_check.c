@@ -138,7 +138,7 @@ static int cmd_check(common_args *a)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     COMMON_GROUP,
     {0},
 };

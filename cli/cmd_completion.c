@@ -21,7 +21,7 @@ static int cmd_completion(common_args *a)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     COMMON_GROUP,
     {0},
 };

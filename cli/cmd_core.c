@@ -9,20 +9,20 @@ static const char *const FORMS[] = {"chunked", "recurrent", "step", NULL}; /* in
 
 typedef struct core_args {
     common_args common;
-    opt_value input, output, form, scale;
+    hop_opt_value input, output, form, scale;
 } core_args;
 
 /* clang-format off */
 #define AT(member) offsetof(core_args, member)
-static const opt OPTIONS[] = {
-    {"input", 'i', OPT_TEXT, AT(input), "FILE", .required = true, .use = OPT_READS,
+static const hop_opt OPTIONS[] = {
+    {"input", 'i', HOP_OPT_TEXT, AT(input), "FILE", .required = true, .use = HOP_OPT_READS,
      .help = "safetensors with the inputs, and with the expected outputs if there are any"},
-    {"output", 'o', OPT_TEXT, AT(output), "FILE", .use = OPT_WRITES, .help = "safetensors to write the outputs to"},
-    {"form", 0, OPT_CHOICE, AT(form), "NAME", "chunked", .choices = FORMS,
+    {"output", 'o', HOP_OPT_TEXT, AT(output), "FILE", .use = HOP_OPT_WRITES, .help = "safetensors to write the outputs to"},
+    {"form", 0, HOP_OPT_CHOICE, AT(form), "NAME", "chunked", .choices = FORMS,
      .help = "how to compute: the whole sequence in blocks; the recurrence, over the whole sequence "
              "(attention has none: token by token with the ref kernels); one token a call, through the "
              "state"},
-    {"scale", 0, OPT_REAL, AT(scale), "S", .initial_help = "the file's, else K^(-1/2), or 1 for dplr",
+    {"scale", 0, HOP_OPT_REAL, AT(scale), "S", .initial_help = "the file's, else K^(-1/2), or 1 for dplr",
      .help = "factor of the queries"},
     {0},
 };
@@ -212,7 +212,7 @@ static int cmd_core(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

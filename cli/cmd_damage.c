@@ -6,17 +6,17 @@
 
 typedef struct damage_args {
     common_args common;
-    opt_value output, flip, layer;
+    hop_opt_value output, flip, layer;
 } damage_args;
 
 /* clang-format off */
 #define AT(member) offsetof(damage_args, member)
-static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "OUT", .required = true, .use = OPT_WRITES,
+static const hop_opt OPTIONS[] = {
+    {"output", 'o', HOP_OPT_TEXT, AT(output), "OUT", .required = true, .use = HOP_OPT_WRITES,
      .help = "directory for the damaged network, not DIR itself"},
-    {"flip", 'k', OPT_INT, AT(flip), "K", "1", 1, MOST_CHANGES,
+    {"flip", 'k', HOP_OPT_INT, AT(flip), "K", "1", 1, MOST_CHANGES,
      .help = "weights to change: a weight changes its sign, a zero becomes its tensor's largest magnitude, or 1"},
-    {"layer", 'l', OPT_INT, AT(layer), "L", NULL, 0, INT64_MAX, .initial_help = "any, and the tables",
+    {"layer", 'l', HOP_OPT_INT, AT(layer), "L", NULL, 0, INT64_MAX, .initial_help = "any, and the tables",
      .help = "only weights of this layer, from 0 on"},
     {0},
 };
@@ -78,7 +78,7 @@ static int cmd_damage(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

@@ -8,31 +8,31 @@
 
 /* clang-format off */
 #define AT(member) offsetof(exact_args, member)
-static const opt OPTIONS[] = {
-    {"hops", 0, OPT_INT, AT(hops), "L", "1", 1, 2, .help = "functions to compose"},
-    {"m", 0, OPT_INT, AT(m), "M", "2", 2, 64, .help = "entries of the first function"},
-    {"fan", 0, OPT_INT, AT(fan), "N", "2", 2, 64,
+static const hop_opt OPTIONS[] = {
+    {"hops", 0, HOP_OPT_INT, AT(hops), "L", "1", 1, 2, .help = "functions to compose"},
+    {"m", 0, HOP_OPT_INT, AT(m), "M", "2", 2, 64, .help = "entries of the first function"},
+    {"fan", 0, HOP_OPT_INT, AT(fan), "N", "2", 2, 64,
      .help = "two hops: how many times larger the second function is"},
-    {"full-layers", 0, OPT_INT, AT(full_layers), "N", NULL, 0, 1,
+    {"full-layers", 0, HOP_OPT_INT, AT(full_layers), "N", NULL, 0, 1,
      .initial_help = "1 for two hops or where message bits are asked for, else 0",
      .help = "0: linear layers only, with the state bits in total; 1: one full layer among them"},
-    {"state-bits", 's', OPT_TEXT, AT(state_bits), "LIST",
+    {"state-bits", 's', HOP_OPT_TEXT, AT(state_bits), "LIST",
      .initial_help = "from 0 to where it must be possible",
      .help = "state bits of the linear layers, such as 5, 3,4,5 or 0..4; with a full layer, as many before "
              "it as after it"},
-    {"message-bits", 0, OPT_TEXT, AT(message_bits), "LIST",
+    {"message-bits", 0, HOP_OPT_TEXT, AT(message_bits), "LIST",
      .initial_help = "from 0 to where it must be possible",
      .help = "bits that a token hears from each earlier player in the full layer"},
-    {"before", 0, OPT_TEXT, AT(before), "LIST", .initial_help = "0",
+    {"before", 0, HOP_OPT_TEXT, AT(before), "LIST", .initial_help = "0",
      .help = "instead of --state-bits: state bits before the full layer"},
-    {"after", 0, OPT_TEXT, AT(after), "LIST", .initial_help = "0",
+    {"after", 0, HOP_OPT_TEXT, AT(after), "LIST", .initial_help = "0",
      .help = "instead of --state-bits: state bits after it"},
-    {"budget", 0, OPT_REAL, AT(budget), "SECONDS", "600", 0, 1000000000,
+    {"budget", 0, HOP_OPT_REAL, AT(budget), "SECONDS", "600", 0, 1000000000,
      .help = "for all cells together; what is left then is undecided; 0 is no limit"},
-    {"proof", 0, OPT_TEXT, AT(proof), "DIR",
+    {"proof", 0, HOP_OPT_TEXT, AT(proof), "DIR",
      .help = "for every cell found impossible on the way, leave the formula (.cnf, whose comments say why it "
              "follows) and its DRAT proof (.drat) there"},
-    {"protocol", 0, OPT_TEXT, AT(protocol), "FILE", .use = OPT_WRITES,
+    {"protocol", 0, HOP_OPT_TEXT, AT(protocol), "FILE", .use = HOP_OPT_WRITES,
      .help = "write the protocols found there, as JSON: every player's tables"},
     {0},
 };
@@ -78,7 +78,7 @@ static int read_list(const exact_args *a, const char *option, const char *text, 
 }
 
 /* What the option says, else 0..most. */
-static int list_of(const exact_args *a, const char *option, const opt_value *v, int64_t most, list *out)
+static int list_of(const exact_args *a, const char *option, const hop_opt_value *v, int64_t most, list *out)
 {
     if (v->text) return read_list(a, option, v->text, out);
     if (most > MAX_BITS) most = MAX_BITS;
@@ -259,7 +259,7 @@ static int cmd_exact(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

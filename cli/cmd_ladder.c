@@ -7,28 +7,28 @@
 
 /* clang-format off */
 #define AT(member) offsetof(ladder_args, member)
-static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DIR", "ladder",
+static const hop_opt OPTIONS[] = {
+    {"output", 'o', HOP_OPT_TEXT, AT(output), "DIR", "ladder",
      .help = "directory to write: networks, report.html, ladder.svg, ladder.json"},
-    {"rungs", 0, OPT_INT, AT(rungs), "L", "3", 1, MOST_RUNGS, .help = "hops 1, 2, .., L"},
-    {"m", 0, OPT_INT, AT(m), "M", NULL, 2, 1 << 20,
+    {"rungs", 0, HOP_OPT_INT, AT(rungs), "L", "3", 1, MOST_RUNGS, .help = "hops 1, 2, .., L"},
+    {"m", 0, HOP_OPT_INT, AT(m), "M", NULL, 2, 1 << 20,
      .initial_help = "the shortest sizes at which both halves speak, if they run; else 16",
      .help = "entries of the first function"},
-    {"fan", 0, OPT_INT, AT(fan), "N", NULL, 2, 1 << 20, .initial_help = "as --m has it; else 8",
+    {"fan", 0, HOP_OPT_INT, AT(fan), "N", NULL, 2, 1 << 20, .initial_help = "as --m has it; else 8",
      .help = "how many times larger each next function is"},
-    {"bits", 0, OPT_INT, AT(bits), "P", "16", HOP_MIN_NUMBER_BITS, 32,
+    {"bits", 0, HOP_OPT_INT, AT(bits), "P", "16", HOP_MIN_NUMBER_BITS, 32,
      .help = "bits of a number that crosses between players: the theorems count them, the proofs round to them"},
-    {"count", 'n', OPT_INT, AT(count), "N", NULL, 0, (int64_t)1 << 40,
+    {"count", 'n', HOP_OPT_INT, AT(count), "N", NULL, 0, (int64_t)1 << 40,
      .initial_help = "200, fewer of long ones", .help = "instances to run on every rung"},
-    {"precision", 0, OPT_INT, AT(precision), "BITS", "8", 1, 23,
+    {"precision", 0, HOP_OPT_INT, AT(precision), "BITS", "8", 1, 23,
      .help = "run them a second time with everything cut to that many significant bits"},
-    {"brief", 0, OPT_FLAG, AT(brief), .help = "only the full networks: no hybrids, no others, and the page without its other sections"},
-    {"train", 0, OPT_FLAG, AT(train),
+    {"brief", 0, HOP_OPT_FLAG, AT(brief), .help = "only the full networks: no hybrids, no others, and the page without its other sections"},
+    {"train", 0, HOP_OPT_FLAG, AT(train),
      .help = "train the plans above and below the line, too, for one hop and two: about 20 minutes on two cores; stopped, "
              "the same command goes on"},
-    {"train-steps", 0, OPT_INT, AT(train_steps), "N", NULL, 1, 1000000000, .initial_help = "1,000 to 4,000, by size",
+    {"train-steps", 0, HOP_OPT_INT, AT(train_steps), "N", NULL, 1, 1000000000, .initial_help = "1,000 to 4,000, by size",
      .help = "with --train: steps of each training, at most"},
-    {"seeds", 0, OPT_INT, AT(seeds), "N", "3", 1, HOP_LEARNT_SEEDS, .help = "with --train: trainings of each plan and size"},
+    {"seeds", 0, HOP_OPT_INT, AT(seeds), "N", "3", 1, HOP_LEARNT_SEEDS, .help = "with --train: trainings of each plan and size"},
     {0},
 };
 /* clang-format on */
@@ -71,7 +71,7 @@ static int cmd_ladder(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

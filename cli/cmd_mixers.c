@@ -3,16 +3,16 @@
 
 typedef struct mixers_args {
     common_args common;
-    opt_value d_model, heads, head_dim, tokens;
+    hop_opt_value d_model, heads, head_dim, tokens;
 } mixers_args;
 
 /* clang-format off */
 #define AT(member) offsetof(mixers_args, member)
-static const opt OPTIONS[] = {
-    {"d-model", 0, OPT_INT, AT(d_model), "N", "64", 1, 1 << 20, .help = "width of the residual stream"},
-    {"heads", 0, OPT_INT, AT(heads), "H", "1", 1, 1 << 16, .help = "heads"},
-    {"head-dim", 0, OPT_INT, AT(head_dim), "D", "64", 1, 1 << 16, .help = "numbers in a head's key"},
-    {"tokens", 0, OPT_INT, AT(tokens), "T", "1024", 1, (int64_t)1 << 31,
+static const hop_opt OPTIONS[] = {
+    {"d-model", 0, HOP_OPT_INT, AT(d_model), "N", "64", 1, 1 << 20, .help = "width of the residual stream"},
+    {"heads", 0, HOP_OPT_INT, AT(heads), "H", "1", 1, 1 << 16, .help = "heads"},
+    {"head-dim", 0, HOP_OPT_INT, AT(head_dim), "D", "64", 1, 1 << 16, .help = "numbers in a head's key"},
+    {"tokens", 0, HOP_OPT_INT, AT(tokens), "T", "1024", 1, (int64_t)1 << 31,
      .help = "give the state's size after that many tokens"},
     {0},
 };
@@ -155,7 +155,7 @@ static int unknown_mixer(const common_args *a)
     const char *names[64];
     size_t count = 0;
     for (int i = 0; hop_mixer_at(i) && count < 64; i++) names[count++] = hop_mixer_at(i)->name;
-    const char *meant = closest_name(a->operand, names, count);
+    const char *meant = hop_closest_name(a->operand, names, count);
     return fail(a, EXIT_USAGE, "%.60s: unknown mixer%s%s%s", a->operand,
                 meant ? "; did you mean " : "; `hopbound mixers` lists them", meant ? meant : "",
                 meant ? "?" : "");
@@ -191,7 +191,7 @@ static int cmd_mixers(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

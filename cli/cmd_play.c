@@ -10,20 +10,20 @@ typedef struct play_args {
     common_args common;
     size_args sizes;
     seat_args seats;
-    opt_value count, input, bits, no_compare;
+    hop_opt_value count, input, bits, no_compare;
 } play_args;
 
 /* clang-format off */
 #define AT(member) offsetof(play_args, member)
-static const opt OPTIONS[] = {
-    {"count", 'n', OPT_INT, AT(count), "N", "4", 1, INT64_MAX, .initial_help = "4; with --input, all",
+static const hop_opt OPTIONS[] = {
+    {"count", 'n', HOP_OPT_INT, AT(count), "N", "4", 1, INT64_MAX, .initial_help = "4; with --input, all",
      .help = "instances to sample; with --input, lines to read at most"},
-    {"input", 'i', OPT_TEXT, AT(input), "FILE",
+    {"input", 'i', HOP_OPT_TEXT, AT(input), "FILE",
      .help = "read instances from FILE, as run does; all of one length; - is standard input"},
-    {"bits", 0, OPT_INT, AT(bits), "P", "32", HOP_MIN_NUMBER_BITS, 32,
+    {"bits", 0, HOP_OPT_INT, AT(bits), "P", "32", HOP_MIN_NUMBER_BITS, 32,
      .help = "of a number in a message: float32's sign and exponent and P-9 bits of fraction; 16 is "
              "bfloat16"},
-    {"no-compare", 0, OPT_FLAG, AT(no_compare),
+    {"no-compare", 0, HOP_OPT_FLAG, AT(no_compare),
      .help = "do not run the plain pass beside it, which needs the memory of the whole sequence in one "
              "process"},
     {0},
@@ -377,7 +377,7 @@ static int cmd_play(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SEAT_GROUP(play_args, seats),
     NETWORK_SIZE_GROUP(play_args, sizes),

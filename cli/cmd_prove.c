@@ -9,25 +9,25 @@ static const char *const METHODS[] = {"auto", "interval", "enumerate",
 typedef struct prove_args {
     common_args common;
     size_args sizes;
-    opt_value method, limit, counterexample, message_bits, precision;
+    hop_opt_value method, limit, counterexample, message_bits, precision;
 } prove_args;
 
 /* clang-format off */
 #define AT(member) offsetof(prove_args, member)
-static const opt OPTIONS[] = {
-    {"method", 0, OPT_CHOICE, AT(method), "NAME", "auto", .choices = METHODS,
+static const hop_opt OPTIONS[] = {
+    {"method", 0, HOP_OPT_CHOICE, AT(method), "NAME", "auto", .choices = METHODS,
      .help = "interval arithmetic over the weights; running every input; auto does the first, and the second "
              "too where there are few inputs"},
-    {"limit", 0, OPT_INT, AT(limit), "N", NULL, 1, INT64_MAX,
+    {"limit", 0, HOP_OPT_INT, AT(limit), "N", NULL, 1, INT64_MAX,
      .initial_help = "as many as take about ten seconds",
      .help = "auto also runs every input when there are at most N"},
-    {"message-bits", 0, OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32, .initial_help = "nothing is rounded",
+    {"message-bits", 0, HOP_OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32, .initial_help = "nothing is rounded",
      .help = "under the arithmetic of the game: what crosses between players (queries, partial softmaxes, states) is "
              "rounded to numbers of P bits, as `play --bits P` does"},
-    {"precision", 0, OPT_INT, AT(precision), "BITS", "24", 1, 24,
+    {"precision", 0, HOP_OPT_INT, AT(precision), "BITS", "24", 1, 24,
      .help = "under the arithmetic of `run --precision BITS`: tables, activations, attention's weights and states cut to "
              "BITS significant bits; 24 is all of float32"},
-    {"counterexample", 0, OPT_TEXT, AT(counterexample), "FILE", .use = OPT_WRITES,
+    {"counterexample", 0, HOP_OPT_TEXT, AT(counterexample), "FILE", .use = HOP_OPT_WRITES,
      .help = "when refuted, write the input there, a line for `run --input` and `task --check`"},
     {0},
 };
@@ -284,7 +284,7 @@ static int cmd_prove(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     NETWORK_SIZE_GROUP(prove_args, sizes),
     COMMON_GROUP,

@@ -8,7 +8,7 @@
 typedef struct refute_args {
     common_args common;
     size_args sizes;
-    opt_value budget, output, prompts, by, precision, state_bits, message_bits;
+    hop_opt_value budget, output, prompts, by, precision, state_bits, message_bits;
 } refute_args;
 
 static const char *const STRATEGIES[] = {"collision", "fooling", "enumeration", "structured",
@@ -16,21 +16,21 @@ static const char *const STRATEGIES[] = {"collision", "fooling", "enumeration", 
 
 /* clang-format off */
 #define AT(member) offsetof(refute_args, member)
-static const opt OPTIONS[] = {
-    {"budget", 'b', OPT_REAL, AT(budget), "SECONDS", "10", 0, 1000000000,
+static const hop_opt OPTIONS[] = {
+    {"budget", 'b', HOP_OPT_REAL, AT(budget), "SECONDS", "10", 0, 1000000000,
      .help = "when to give up; the clock decides nothing else"},
-    {"output", 'o', OPT_TEXT, AT(output), "FILE", .use = OPT_WRITES,
+    {"output", 'o', HOP_OPT_TEXT, AT(output), "FILE", .use = HOP_OPT_WRITES,
      .help = "write the witness there, for `hopbound check`"},
-    {"prompts", 0, OPT_TEXT, AT(prompts), "FILE", .use = OPT_WRITES,
+    {"prompts", 0, HOP_OPT_TEXT, AT(prompts), "FILE", .use = HOP_OPT_WRITES,
      .help = "write its prompts there, a line each for `run --input` and `task --check`"},
-    {"by", 0, OPT_CHOICE, AT(by), "NAME", .choices = STRATEGIES, .initial_help = "all that apply, in turns",
+    {"by", 0, HOP_OPT_CHOICE, AT(by), "NAME", .choices = STRATEGIES, .initial_help = "all that apply, in turns",
      .help = "one way to search only"},
-    {"precision", 0, OPT_INT, AT(precision), "BITS", "24", 1, 24,
+    {"precision", 0, HOP_OPT_INT, AT(precision), "BITS", "24", 1, 24,
      .help = "everything cut to BITS significant bits, as `run --precision` has it; 24 is all of float32"},
-    {"state-bits", 0, OPT_INT, AT(state_bits), "P", NULL, 8, 32, .initial_help = "float32",
+    {"state-bits", 0, HOP_OPT_INT, AT(state_bits), "P", NULL, 8, 32, .initial_help = "float32",
      .help = "token by token, and after each token the states of recurrent layers are kept with P bits a number: 8, or 10 "
              "to 32; networks of recurrent layers only are searched for collisions then"},
-    {"message-bits", 0, OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32, .initial_help = "nothing is rounded",
+    {"message-bits", 0, HOP_OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32, .initial_help = "nothing is rounded",
      .help = "what crosses between players is rounded to P bits a number, as `play --bits P` does; networks with full layers "
              "are searched for fooling pairs then, others for collisions"},
     {0},
@@ -260,7 +260,7 @@ static int cmd_refute(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     NETWORK_SIZE_GROUP(refute_args, sizes),
     COMMON_GROUP,

@@ -14,26 +14,26 @@ typedef struct run_args {
     common_args common;
     size_args sizes;
     seat_args seats;
-    opt_value count, input, predictions, precision, checkpoint, message_bits;
+    hop_opt_value count, input, predictions, precision, checkpoint, message_bits;
 } run_args;
 
 /* clang-format off */
 #define AT(member) offsetof(run_args, member)
-static const opt OPTIONS[] = {
-    {"count", 'n', OPT_INT, AT(count), "N", "100", 0, INT64_MAX, .initial_help = "100; with --input, all",
+static const hop_opt OPTIONS[] = {
+    {"count", 'n', HOP_OPT_INT, AT(count), "N", "100", 0, INT64_MAX, .initial_help = "100; with --input, all",
      .help = "instances to sample; with --input, lines to read at most"},
-    {"input", 'i', OPT_TEXT, AT(input), "FILE", .use = OPT_READS,
+    {"input", 'i', HOP_OPT_TEXT, AT(input), "FILE", .use = HOP_OPT_READS,
      .help = "read instances from FILE, an object a line with \"tokens\" and, if known, \"answer\" or "
              "\"targets\"; - is standard input"},
-    {"predictions", 'p', OPT_TEXT, AT(predictions), "FILE", .use = OPT_WRITES,
+    {"predictions", 'p', HOP_OPT_TEXT, AT(predictions), "FILE", .use = HOP_OPT_WRITES,
      .help = "write index, prediction, answer and correct of every instance, an object a line; predictions "
              "and targets where there are several, chain where there is one"},
-    {"precision", 0, OPT_INT, AT(precision), "BITS", "24", 1, ALL_BITS,
+    {"precision", 0, HOP_OPT_INT, AT(precision), "BITS", "24", 1, ALL_BITS,
      .help = "cut tables, activations and attention weights to BITS significant bits; 24 is all of float32"},
-    {"checkpoint", 0, OPT_TEXT, AT(checkpoint), "FILE", .use = OPT_WRITES,
+    {"checkpoint", 0, HOP_OPT_TEXT, AT(checkpoint), "FILE", .use = HOP_OPT_WRITES,
      .help = "for networks of thousands of layers: when it is stopped, keep there how far it came, and go on "
              "from there the next time; instances go one after another, those after the first in FILE.1, .."},
-    {"message-bits", 0, OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32,
+    {"message-bits", 0, HOP_OPT_INT, AT(message_bits), "P", NULL, HOP_MIN_NUMBER_BITS, 32,
      .initial_help = "do not",
      .help = "compute as `play --bits P` does, but without a message: softmax folded player by player, other "
              "mixers token by token, what crosses between players rounded to P bits"},
@@ -388,7 +388,7 @@ static int cmd_run(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SEAT_GROUP(run_args, seats),
     NETWORK_SIZE_GROUP(run_args, sizes),

@@ -7,20 +7,20 @@
 
 typedef struct separate_args {
     common_args common;
-    opt_value hops, bits, linear, mixer, fewer, table;
+    hop_opt_value hops, bits, linear, mixer, fewer, table;
 } separate_args;
 
 /* clang-format off */
 #define AT(member) offsetof(separate_args, member)
-static const opt OPTIONS[] = {
-    {"hops", 0, OPT_INT, AT(hops), "L", "2", 1, HOP_MAX_HOPS - 1, .help = "functions to compose"},
-    {"bits", 0, OPT_INT, AT(bits), "P", "16", HOP_MIN_NUMBER_BITS, 32,
+static const hop_opt OPTIONS[] = {
+    {"hops", 0, HOP_OPT_INT, AT(hops), "L", "2", 1, HOP_MAX_HOPS - 1, .help = "functions to compose"},
+    {"bits", 0, HOP_OPT_INT, AT(bits), "P", "16", HOP_MIN_NUMBER_BITS, 32,
      .help = "bits of a number that crosses between players"},
-    {"linear", 0, OPT_INT, AT(linear), "K", "1", 1, 1 << 20, .help = "linear layers in every gap of the row below"},
-    {"mixer", 0, OPT_TEXT, AT(mixer), "NAME", .initial_help = "the narrowest state of all: one code",
+    {"linear", 0, HOP_OPT_INT, AT(linear), "K", "1", 1, 1 << 20, .help = "linear layers in every gap of the row below"},
+    {"mixer", 0, HOP_OPT_TEXT, AT(mixer), "NAME", .initial_help = "the narrowest state of all: one code",
      .help = "linear layers keep what `build hybrid --mixer NAME` keeps at these sizes"},
-    {"fewer", 0, OPT_FLAG, AT(fewer), .help = "L full layers without a linear one must be impossible, too"},
-    {"table", 0, OPT_FLAG, AT(table), .help = "the shortest n over linear layers a gap and bits, instead of one separation"},
+    {"fewer", 0, HOP_OPT_FLAG, AT(fewer), .help = "L full layers without a linear one must be impossible, too"},
+    {"table", 0, HOP_OPT_FLAG, AT(table), .help = "the shortest n over linear layers a gap and bits, instead of one separation"},
     {0},
 };
 /* clang-format on */
@@ -236,7 +236,7 @@ static int cmd_separate(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

@@ -8,23 +8,23 @@
 
 typedef struct sweep_args {
     common_args common;
-    opt_value output, jobs, keep, retry, part, picture, show;
+    hop_opt_value output, jobs, keep, retry, part, picture, show;
 } sweep_args;
 
 /* clang-format off */
 #define AT(member) offsetof(sweep_args, member)
-static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DB", .required = true, .use = OPT_READS,
+static const hop_opt OPTIONS[] = {
+    {"output", 'o', HOP_OPT_TEXT, AT(output), "DB", .required = true, .use = HOP_OPT_READS,
      .help = "the SQLite database: made, or continued; what is unfinished stands in DB.d"},
-    {"jobs", 'j', OPT_INT, AT(jobs), "N", NULL, 1, 4096, .initial_help = "as many as --threads",
+    {"jobs", 'j', HOP_OPT_INT, AT(jobs), "N", NULL, 1, 4096, .initial_help = "as many as --threads",
      .help = "runs at a time, which share --threads; under mpirun a rank has one"},
-    {"keep", 0, OPT_FLAG, AT(keep), .help = "leave the networks of runs that are done in DB.d"},
-    {"retry", 0, OPT_FLAG, AT(retry), .help = "try again what failed"},
-    {"part", 0, OPT_TEXT, AT(part), "K/N",
+    {"keep", 0, HOP_OPT_FLAG, AT(keep), .help = "leave the networks of runs that are done in DB.d"},
+    {"retry", 0, HOP_OPT_FLAG, AT(retry), .help = "try again what failed"},
+    {"part", 0, HOP_OPT_TEXT, AT(part), "K/N",
      .help = "only every N-th run, from the K-th on, K from 1 to N: for job arrays, each with a database of its own"},
-    {"picture", 0, OPT_TEXT, AT(picture), "FILE.svg", .use = OPT_WRITES,
+    {"picture", 0, HOP_OPT_TEXT, AT(picture), "FILE.svg", .use = HOP_OPT_WRITES,
      .help = "draw accuracy against the size of the table, a curve a plan: before the first run and after the last"},
-    {"show", 0, OPT_FLAG, AT(show),
+    {"show", 0, HOP_OPT_FLAG, AT(show),
      .help = "train nothing: say, and with --picture draw, what the database holds; also while a sweep runs"},
     {0},
 };
@@ -229,7 +229,7 @@ static int cmd_sweep(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     COMMON_GROUP,
     {0},

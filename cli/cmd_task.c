@@ -10,22 +10,22 @@ enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_JSONL };
 typedef struct task_args {
     common_args common;
     size_args sizes;
-    opt_value count, format, output, check;
+    hop_opt_value count, format, output, check;
 } task_args;
 
 #define MOST_TOKENS (1 << 26) /* of an instance: a gigabyte of text */
 
 /* clang-format off */
 #define AT(member) offsetof(task_args, member)
-static const opt OPTIONS[] = {
-    {"count", 'n', OPT_INT, AT(count), "N", "1", 0, INT64_MAX,
+static const hop_opt OPTIONS[] = {
+    {"count", 'n', HOP_OPT_INT, AT(count), "N", "1", 0, INT64_MAX,
      .help = "how many instances to sample; the first of more are the same"},
-    {"format", 0, OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
+    {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
      .help = "text for people, json one object with all instances, jsonl an object a line; --json alone "
              "means json"},
-    {"output", 'o', OPT_TEXT, AT(output), "FILE", .use = OPT_WRITES, .initial_help = "standard output",
+    {"output", 'o', HOP_OPT_TEXT, AT(output), "FILE", .use = HOP_OPT_WRITES, .initial_help = "standard output",
      .help = "where the instances go"},
-    {"check", 0, OPT_TEXT, AT(check), "FILE", .use = OPT_READS,
+    {"check", 0, HOP_OPT_TEXT, AT(check), "FILE", .use = HOP_OPT_READS,
      .help = "instead of sampling, check the answers in FILE, an instance a line; - is standard input"},
     {0},
 };
@@ -288,7 +288,7 @@ static int cmd_task(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SIZE_GROUP(task_args, sizes),
     COMMON_GROUP,

@@ -10,8 +10,8 @@
 typedef struct train_args {
     common_args common;
     size_args sizes;
-    opt_value output, resume, config;
-#define MEMBER(kind, member, name, metavar, initial, least, most, help) opt_value member;
+    hop_opt_value output, resume, config;
+#define MEMBER(kind, member, name, metavar, initial, least, most, help) hop_opt_value member;
     struct {
         HOP_RECIPE_LIST(MEMBER)
     } recipe;
@@ -20,12 +20,12 @@ typedef struct train_args {
 
 /* clang-format off */
 #define AT(member) offsetof(train_args, member)
-static const opt OPTIONS[] = {
-    {"output", 'o', OPT_TEXT, AT(output), "DIR", .use = OPT_WRITES,
+static const hop_opt OPTIONS[] = {
+    {"output", 'o', HOP_OPT_TEXT, AT(output), "DIR", .use = HOP_OPT_WRITES,
      .help = "directory to write: the network, the checkpoint, the log"},
-    {"resume", 0, OPT_TEXT, AT(resume), "DIR",
+    {"resume", 0, HOP_OPT_TEXT, AT(resume), "DIR",
      .help = "continue the training that DIR holds, with its own recipe, to the same bits"},
-    {"config", 0, OPT_TEXT, AT(config), "FILE", .use = OPT_READS,
+    {"config", 0, HOP_OPT_TEXT, AT(config), "FILE", .use = HOP_OPT_READS,
      .help = "a recipe as a JSON object: the names below with _ for -, \"task\", \"seed\"; flags win over it"},
     {0},
 };
@@ -36,18 +36,18 @@ static const char *const WORDS_mlp[] = {HOP_MLP_LIST(WORD_TEXT) NULL};
 static const char *const WORDS_supervise[] = {HOP_SUPERVISE_LIST(WORD_TEXT) NULL};
 static const char *const WORDS_curriculum[] = {HOP_CURRICULUM_LIST(WORD_TEXT) NULL};
 
-#define ROW_INT(member, least, most) .kind = OPT_INT, .min = least, .max = most
-#define ROW_REAL(member, least, most) .kind = OPT_REAL
-#define ROW_TEXT(member, least, most) .kind = OPT_TEXT
-#define ROW_WORD(member, least, most) .kind = OPT_CHOICE, .choices = WORDS_##member
+#define ROW_INT(member, least, most) .kind = HOP_OPT_INT, .min = least, .max = most
+#define ROW_REAL(member, least, most) .kind = HOP_OPT_REAL
+#define ROW_TEXT(member, least, most) .kind = HOP_OPT_TEXT
+#define ROW_WORD(member, least, most) .kind = HOP_OPT_CHOICE, .choices = WORDS_##member
 #define ROW(k, member, n, m, start, least, most, text) \
     {.name = n, ROW_##k(member, least, most), .at = AT(recipe.member), .metavar = m, .initial = start, .help = text},
-static const opt RECIPE_OPTIONS[] = {HOP_RECIPE_LIST(ROW) {0}};
+static const hop_opt RECIPE_OPTIONS[] = {HOP_RECIPE_LIST(ROW) {0}};
 /* clang-format on */
 
-static const opt_value *value_of(const train_args *a, const opt *o)
+static const hop_opt_value *value_of(const train_args *a, const hop_opt *o)
 {
-    return (const opt_value *)(const void *)((const char *)a + o->at);
+    return (const hop_opt_value *)(const void *)((const char *)a + o->at);
 }
 
 /* ---- the recipe ------------------------------------------------------------------------------- */
@@ -56,13 +56,13 @@ static const opt_value *value_of(const train_args *a, const opt *o)
 static void write_flags(hop_json_writer *w, const train_args *a)
 {
     hop_json_begin_object(w);
-    for (const opt *o = RECIPE_OPTIONS; o->name; o++) {
-        const opt_value *v = value_of(a, o);
+    for (const hop_opt *o = RECIPE_OPTIONS; o->name; o++) {
+        const hop_opt_value *v = value_of(a, o);
         if (!v->given) continue;
         switch (o->kind) {
-        case OPT_INT: hop_json_integer(w, o->name, v->integer); break;
-        case OPT_REAL: hop_json_number(w, o->name, v->real); break;
-        case OPT_CHOICE: hop_json_string(w, o->name, o->choices[v->choice]); break;
+        case HOP_OPT_INT: hop_json_integer(w, o->name, v->integer); break;
+        case HOP_OPT_REAL: hop_json_number(w, o->name, v->real); break;
+        case HOP_OPT_CHOICE: hop_json_string(w, o->name, o->choices[v->choice]); break;
         default: hop_json_string(w, o->name, v->text); break;
         }
     }
@@ -100,7 +100,7 @@ static int read_config(hop_recipe *r, const train_args *a)
 /* What was given beside --resume, whose recipe stands in the checkpoint: its name; else NULL. */
 static const char *beside_resume(const train_args *a)
 {
-    for (const opt *o = RECIPE_OPTIONS; o->name; o++)
+    for (const hop_opt *o = RECIPE_OPTIONS; o->name; o++)
         if (value_of(a, o)->given) return o->name;
     return a->output.given          ? "output"
            : a->config.given        ? "config"
@@ -182,7 +182,7 @@ static const char *said_in(const train_args *a, const hop_error *err)
 {
     size_t n = strcspn(err->text, ":");
     bool flag = false;
-    for (const opt *o = RECIPE_OPTIONS; o->name; o++)
+    for (const hop_opt *o = RECIPE_OPTIONS; o->name; o++)
         if (strlen(o->name) == n && memcmp(o->name, err->text, n) == 0) flag = value_of(a, o)->given;
     return a->config.given && !flag ? a->config.text : NULL;
 }
@@ -227,7 +227,7 @@ static int cmd_train(common_args *common)
 }
 
 /* clang-format off */
-static const opt_group GROUPS[] = {
+static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SIZE_GROUP(train_args, sizes),
     {.title = "The recipe", .opts = RECIPE_OPTIONS},

@@ -8,19 +8,19 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char *const ISA_NAMES[] = {"ref", "scalar", "avx2", "avx512", NULL};
+const char *const ISA_NAMES[] = {"ref", "scalar", "avx2", "avx512", NULL};
 
 /* clang-format off */
 #define AT(member) offsetof(common_args, member)
-const opt COMMON_OPTIONS[] = {
-    {"json", 0, OPT_FLAG, AT(json), .help = "print exactly one JSON object"},
-    {"quiet", 'q', OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error; `build` says nothing"},
-    {"seed", 0, OPT_INT, AT(seed), "N", "0", 0, INT64_MAX,
+const hop_opt COMMON_OPTIONS[] = {
+    {"json", 0, HOP_OPT_FLAG, AT(json), .help = "print exactly one JSON object"},
+    {"quiet", 'q', HOP_OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error; `build` says nothing"},
+    {"seed", 0, HOP_OPT_INT, AT(seed), "N", "0", 0, INT64_MAX,
      .help = "of everything random; same seed, same bits, whatever --threads is"},
-    {"threads", 0, OPT_INT, AT(threads), "N", "0", 0, 4096, .help = "threads to use; 0 is one per core"},
-    {"isa", 0, OPT_CHOICE, AT(isa), "NAME", .choices = ISA_NAMES, .initial_help = "the best this machine has",
+    {"threads", 0, HOP_OPT_INT, AT(threads), "N", "0", 0, 4096, .help = "threads to use; 0 is one per core"},
+    {"isa", 0, HOP_OPT_CHOICE, AT(isa), "NAME", .choices = ISA_NAMES, .initial_help = "the best this machine has",
      .help = "which kernels to use"},
-    {"help", 'h', OPT_FLAG, AT(help), .help = "explain this verb"},
+    {"help", 'h', HOP_OPT_FLAG, AT(help), .help = "explain this verb"},
     {0},
 };
 /* clang-format on */

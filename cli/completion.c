@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-static bool takes_path(const opt *o)
+static bool takes_path(const hop_opt *o)
 {
-    return o->kind == OPT_TEXT && o->metavar &&
+    return o->kind == HOP_OPT_TEXT && o->metavar &&
            (strstr(o->metavar, "FILE") || strstr(o->metavar, "DIR") || strstr(o->metavar, "DB"));
 }
 
@@ -15,7 +15,7 @@ static void add_plain(hop_text *out, const char *text)
     for (; *text; text++) hop_text_addn(out, strchr("'\"`[]\\$:", *text) ? " " : text, 1);
 }
 
-static void add_choices(hop_text *out, const opt *o)
+static void add_choices(hop_text *out, const hop_opt *o)
 {
     for (int i = 0; o->choices[i]; i++) hop_text_printf(out, "%s%s", i ? " " : "", o->choices[i]);
 }
@@ -38,12 +38,12 @@ static void bash(hop_text *out, const verb *const *verbs, size_t count)
     hop_text_add(out, "' ;;\n");
     for (size_t i = 0; i < count; i++) {
         hop_text_printf(out, "    %s) case $before in\n", verbs[i]->name);
-        for (const opt_group *g = verbs[i]->groups; g->opts; g++)
-            for (const opt *o = g->opts; o->name; o++) {
-                if (o->kind == OPT_FLAG) continue;
+        for (const hop_opt_group *g = verbs[i]->groups; g->opts; g++)
+            for (const hop_opt *o = g->opts; o->name; o++) {
+                if (o->kind == HOP_OPT_FLAG) continue;
                 hop_text_printf(out, "        --%s", o->name);
                 if (o->letter) hop_text_printf(out, "|-%c", o->letter);
-                if (o->kind == OPT_CHOICE) {
+                if (o->kind == HOP_OPT_CHOICE) {
                     hop_text_add(out, ") words='");
                     add_choices(out, o);
                     hop_text_add(out, "' ;;\n");
@@ -53,8 +53,8 @@ static void bash(hop_text *out, const verb *const *verbs, size_t count)
                 }
             }
         hop_text_add(out, "        *) words='");
-        for (const opt_group *g = verbs[i]->groups; g->opts; g++)
-            for (const opt *o = g->opts; o->name; o++) hop_text_printf(out, "--%s ", o->name);
+        for (const hop_opt_group *g = verbs[i]->groups; g->opts; g++)
+            for (const hop_opt *o = g->opts; o->name; o++) hop_text_printf(out, "--%s ", o->name);
         hop_text_add(out,
                      "'; case $word in -*) ;; *) COMPREPLY=($(compgen -f -- \"$word\")); return ;; esac ;;\n"
                      "        esac ;;\n");
@@ -78,17 +78,17 @@ static void zsh(hop_text *out, const verb *const *verbs, size_t count)
                       "    help) _describe verb verbs ;;\n");
     for (size_t i = 0; i < count; i++) {
         hop_text_printf(out, "    %s) _arguments", verbs[i]->name);
-        for (const opt_group *g = verbs[i]->groups; g->opts; g++)
-            for (const opt *o = g->opts; o->name; o++) {
-                hop_text_printf(out, " \\\n        '--%s%s[", o->name, o->kind == OPT_FLAG ? "" : "=");
+        for (const hop_opt_group *g = verbs[i]->groups; g->opts; g++)
+            for (const hop_opt *o = g->opts; o->name; o++) {
+                hop_text_printf(out, " \\\n        '--%s%s[", o->name, o->kind == HOP_OPT_FLAG ? "" : "=");
                 add_plain(out, o->help);
                 hop_text_add(out, "]");
-                if (o->kind != OPT_FLAG) {
+                if (o->kind != HOP_OPT_FLAG) {
                     hop_text_add(out, ":");
                     add_plain(out, o->metavar ? o->metavar : "value");
                     hop_text_add(out, ":");
                 }
-                if (o->kind == OPT_CHOICE) {
+                if (o->kind == HOP_OPT_CHOICE) {
                     hop_text_add(out, "(");
                     add_choices(out, o);
                     hop_text_add(out, ")");
@@ -111,13 +111,13 @@ static void fish(hop_text *out, const verb *const *verbs, size_t count)
         hop_text_printf(out, "complete -c hopbound -n __fish_use_subcommand -a %s -d '", verbs[i]->name);
         add_plain(out, verbs[i]->summary);
         hop_text_add(out, "'\n");
-        for (const opt_group *g = verbs[i]->groups; g->opts; g++)
-            for (const opt *o = g->opts; o->name; o++) {
+        for (const hop_opt_group *g = verbs[i]->groups; g->opts; g++)
+            for (const hop_opt *o = g->opts; o->name; o++) {
                 hop_text_printf(out, "complete -c hopbound -n '__fish_seen_subcommand_from %s' -l %s",
                                 verbs[i]->name, o->name);
                 if (o->letter) hop_text_printf(out, " -s %c", o->letter);
-                if (o->kind != OPT_FLAG) hop_text_add(out, takes_path(o) ? " -r -F" : " -x");
-                if (o->kind == OPT_CHOICE) {
+                if (o->kind != HOP_OPT_FLAG) hop_text_add(out, takes_path(o) ? " -r -F" : " -x");
+                if (o->kind == HOP_OPT_CHOICE) {
                     hop_text_add(out, " -a '");
                     add_choices(out, o);
                     hop_text_add(out, "'");

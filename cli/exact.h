@@ -8,7 +8,7 @@
 
 typedef struct exact_args {
     common_args common;
-    opt_value hops, m, fan, full_layers, state_bits, message_bits, before, after, budget, proof, protocol;
+    hop_opt_value hops, m, fan, full_layers, state_bits, message_bits, before, after, budget, proof, protocol;
 } exact_args;
 
 /* The cells asked for, in order, and what was found. */

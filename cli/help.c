@@ -38,24 +38,24 @@ static void add_wrapped(hop_text *out, const char *text, int at, int indent)
     }
 }
 
-void option_facts(hop_text *out, const opt_group *g, const opt *o)
+void option_facts(hop_text *out, const hop_opt_group *g, const hop_opt *o)
 {
     hop_text facts = {0};
     const char *initial = o->initial_help && g->initial_help ? g->initial_help : o->initial_help;
     if (o->required) hop_text_add(&facts, "required");
     if (o->initial || initial) hop_text_printf(&facts, "default %s", initial ? initial : o->initial);
-    if (o->kind == OPT_CHOICE) {
+    if (o->kind == HOP_OPT_CHOICE) {
         hop_text_add(&facts, facts.len ? "; one of " : "one of ");
         for (int i = 0; o->choices[i]; i++) hop_text_printf(&facts, "%s%s", i ? ", " : "", o->choices[i]);
     }
-    if ((o->kind == OPT_INT || o->kind == OPT_LIST) && o->max != INT64_MAX)
+    if ((o->kind == HOP_OPT_INT || o->kind == HOP_OPT_LIST) && o->max != INT64_MAX)
         hop_text_printf(&facts, "%s%lld to %lld", facts.len ? "; " : "", (long long)o->min,
                         (long long)o->max);
     if (facts.len) hop_text_printf(out, " (%s)", facts.s);
     hop_text_free(&facts);
 }
 
-static void help_option(hop_text *out, const opt_group *g, const opt *o)
+static void help_option(hop_text *out, const hop_opt_group *g, const hop_opt *o)
 {
     hop_text left = {0}, right = {0};
     if (o->letter)
@@ -99,9 +99,9 @@ void help_verb(hop_text *out, const verb *v)
     if (v->operand) hop_text_add(out, "\n");
     help_operand(out, v->operand, v->operand_help);
     help_operand(out, v->second, v->second_help);
-    for (const opt_group *g = v->groups; g->opts; g++) {
+    for (const hop_opt_group *g = v->groups; g->opts; g++) {
         hop_text_printf(out, "\n%s:\n", g->title);
-        for (const opt *o = g->opts; o->name; o++) help_option(out, g, o);
+        for (const hop_opt *o = g->opts; o->name; o++) help_option(out, g, o);
     }
     hop_text_add(out, "\nExamples:\n");
     for (const example *e = v->examples; e->command; e++)

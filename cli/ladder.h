@@ -15,7 +15,7 @@
 
 typedef struct ladder_args {
     common_args common;
-    opt_value output, rungs, m, fan, bits, count, precision, brief, train, seeds, train_steps;
+    hop_opt_value output, rungs, m, fan, bits, count, precision, brief, train, seeds, train_steps;
 } ladder_args;
 
 /* What the page's other sections show, and what belongs to it. */

@@ -9,12 +9,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static const verb *const VERBS[] = {
-#define VERB_POINTER(name) &verb_##name,
-    VERB_LIST(VERB_POINTER)
-#undef VERB_POINTER
-};
-#define VERB_COUNT (sizeof VERBS / sizeof VERBS[0])
+#define COUNT(name) +1
+enum { VERB_COUNT = 0 VERB_LIST(COUNT, COUNT) };
+#undef COUNT
+static verb ANSWERED[VERB_COUNT];
+static const verb *VERBS[VERB_COUNT];
+
+static void gather_verbs(void)
+{
+    int count = 0;
+#define RUN(name) VERBS[count++] = &verb_##name;
+#define ASK(name)                                                       \
+    ANSWERED[count] = answered_verb(hop_verb_find(#name), show_##name); \
+    VERBS[count] = &ANSWERED[count], count++;
+    VERB_LIST(RUN, ASK)
+#undef RUN
+#undef ASK
+}
 
 const verb *const *all_verbs(size_t *count)
 {
@@ -33,7 +44,7 @@ static int unknown_verb(const char *name)
 {
     const char *names[VERB_COUNT];
     for (size_t i = 0; i < VERB_COUNT; i++) names[i] = VERBS[i]->name;
-    const char *meant = closest_name(name, names, VERB_COUNT);
+    const char *meant = hop_closest_name(name, names, VERB_COUNT);
     char shown[64];
     snprintf(shown, sizeof shown, "%.60s", name);
     hop_plain(shown);
@@ -76,6 +87,14 @@ static int print_man(const common_args *a, const char *name)
     return print_text(a, &out);
 }
 
+/* The hidden --answers prints what verbs answer with --json, as docs/JSON.md has it. */
+static void print_answers(hop_text *out)
+{
+    size_t count;
+    const hop_verb *const *verbs = hop_verbs(&count);
+    for (size_t i = 0; i < count; i++) hop_verb_doc(out, verbs[i]);
+}
+
 static int without_verb(int argc, char **argv)
 {
     static const verb nameless = {.name = "help"};
@@ -83,7 +102,9 @@ static int without_verb(int argc, char **argv)
     const char *first = argc > 1 ? argv[1] : "";
     hop_text out = {0};
     if (strcmp(first, "--man") == 0) return print_man(&a, argc > 2 ? argv[2] : NULL);
-    if (strcmp(first, "help") == 0 && argc > 2) {
+    if (strcmp(first, "--answers") == 0) {
+        print_answers(&out);
+    } else if (strcmp(first, "help") == 0 && argc > 2) {
         const verb *v = find_verb(argv[2]);
         if (!v) return unknown_verb(argv[2]);
         help_verb(&out, v);
@@ -100,18 +121,19 @@ static int without_verb(int argc, char **argv)
 
 /* ---- with one ------------------------------------------------------------------------------ */
 
-static int choose_kernels(const common_args *a)
+int choose_kernels(const verb *v, const hop_opt_value *given)
 {
-    hop_isa isa = (hop_isa)a->isa.choice;
+    const common_args a = {.verb = v};
+    hop_isa isa = (hop_isa)given->choice;
     const char *env = getenv("HOPBOUND_ISA");
     hop_error err = {0};
-    if (!a->isa.given) {
+    if (!given->given) {
         if (!env || !*env) return EXIT_DONE;
         if (!hop_isa_from_name(env, &isa))
-            return fail(a, EXIT_USAGE,
+            return fail(&a, EXIT_USAGE,
                         "HOPBOUND_ISA: unknown name \"%.60s\" (known: ref, scalar, avx2, avx512)", env);
     }
-    return hop_kernels_select(isa, &err) == HOP_OK ? EXIT_DONE : fail_error(a, &err);
+    return hop_kernels_select(isa, &err) == HOP_OK ? EXIT_DONE : fail_error(&a, &err);
 }
 
 static int run_verb(const verb *v, common_args *a, int argc, char **argv)
@@ -129,10 +151,10 @@ static int run_verb(const verb *v, common_args *a, int argc, char **argv)
     }
     if (v->operand && v->operand[0] != '[' && !a->operand)
         return fail(a, EXIT_USAGE, "%s: missing; `hopbound %s --help` explains", v->operand, v->name);
-    const opt *missing = options_missing(v, a);
+    const hop_opt *missing = hop_opt_missing(v->groups, a);
     if (missing) return fail(a, EXIT_USAGE, "--%s: missing", missing->name);
     if (!options_apart(v, a, a->operands, a->operand_count, &err)) return fail(a, EXIT_USAGE, "%s", err.text);
-    int code = choose_kernels(a);
+    int code = choose_kernels(v, &a->isa);
     if (code != EXIT_DONE) return code;
 
     a->progress = terminal_start(v->name, a->quiet.flag);
@@ -144,10 +166,12 @@ static int run_verb(const verb *v, common_args *a, int argc, char **argv)
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
+    gather_verbs();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a write error, which is reported */
     if (argc < 2 || argv[1][0] == '-' || strcmp(argv[1], "help") == 0) return without_verb(argc, argv);
     const verb *v = find_verb(argv[1]);
     if (!v) return unknown_verb(argv[1]);
+    if (v->asks) return answer_verb(v, argc - 2, argv + 2);
     common_args *args = calloc(1, v->args_size);
     if (!args) {
         fprintf(stderr, "hopbound: %s: out of memory\n", v->name);

@@ -53,7 +53,7 @@ static void add_title(hop_text *out, const char *page)
     hop_text_add(out, "\" 1 \"\" \"hopbound " HOP_VERSION "\" \"hopbound\"\n");
 }
 
-static void add_option(hop_text *out, const opt_group *g, const opt *o)
+static void add_option(hop_text *out, const hop_opt_group *g, const hop_opt *o)
 {
     hop_text_add(out, ".TP\n");
     if (o->letter) hop_text_printf(out, "\\fB\\-%c\\fR, ", o->letter);
@@ -126,9 +126,9 @@ void man_verb(hop_text *out, const verb *v)
     add_operand(out, v->operand, v->operand_help);
     add_operand(out, v->second, v->second_help);
     hop_text_add(out, ".SH OPTIONS\n");
-    for (const opt_group *g = v->groups; g->opts; g++) {
+    for (const hop_opt_group *g = v->groups; g->opts; g++) {
         hop_text_printf(out, ".SS %s\n", g->title);
-        for (const opt *o = g->opts; o->name; o++) add_option(out, g, o);
+        for (const hop_opt *o = g->opts; o->name; o++) add_option(out, g, o);
     }
     add_exit_status(out);
     add_environment(out);

@@ -48,14 +48,14 @@ static bool part_of(const char *path, const char *dir)
     return own && is_dir(dir) && same(parent, dir);
 }
 
-static const char *text_of(const opt_group *g, const opt *o, const void *args, opt_use use)
+static const char *text_of(const hop_opt_group *g, const hop_opt *o, const void *args, hop_opt_use use)
 {
-    if (o->kind != OPT_TEXT || o->use != use) return NULL;
-    const opt_value *v = (const opt_value *)(const void *)((const char *)args + g->base + o->at);
+    if (o->kind != HOP_OPT_TEXT || o->use != use) return NULL;
+    const hop_opt_value *v = (const hop_opt_value *)(const void *)((const char *)args + g->base + o->at);
     return v->text && strcmp(v->text, "-") != 0 ? v->text : NULL;
 }
 
-static bool apart(const opt *o, const char *path, const char *input, hop_error *err)
+static bool apart(const hop_opt *o, const char *path, const char *input, hop_error *err)
 {
     const char *why = NULL;
     if (same(path, input))
@@ -68,13 +68,13 @@ static bool apart(const opt *o, const char *path, const char *input, hop_error *
 }
 
 /* `path` beside all that is read, and what other options before `o` write. */
-static bool apart_from_all(const verb *v, const void *args, const opt *o, const char *path, hop_error *err)
+static bool apart_from_all(const verb *v, const void *args, const hop_opt *o, const char *path, hop_error *err)
 {
     bool before = true;
-    for (const opt_group *g = v->groups; g->opts; g++)
-        for (const opt *other = g->opts; other->name; other++) {
-            const char *read = text_of(g, other, args, OPT_READS);
-            const char *written = text_of(g, other, args, OPT_WRITES);
+    for (const hop_opt_group *g = v->groups; g->opts; g++)
+        for (const hop_opt *other = g->opts; other->name; other++) {
+            const char *read = text_of(g, other, args, HOP_OPT_READS);
+            const char *written = text_of(g, other, args, HOP_OPT_WRITES);
             if (other == o) before = false;
             if (read && !apart(o, path, read, err)) return false;
             if (before && written && (same_name(path, written) || same(path, written)))
@@ -86,9 +86,9 @@ static bool apart_from_all(const verb *v, const void *args, const opt *o, const 
 
 bool options_apart(const verb *v, const void *args, char *const *operands, int count, hop_error *err)
 {
-    for (const opt_group *g = v->groups; g->opts; g++)
-        for (const opt *o = g->opts; o->name; o++) {
-            const char *path = text_of(g, o, args, OPT_WRITES);
+    for (const hop_opt_group *g = v->groups; g->opts; g++)
+        for (const hop_opt *o = g->opts; o->name; o++) {
+            const char *path = text_of(g, o, args, HOP_OPT_WRITES);
             if (!path) continue;
             for (int i = 0; i < count; i++)
                 if (!apart(o, path, operands[i], err)) return false;

@@ -5,11 +5,11 @@
 
 /* clang-format off */
 #define AT(member) offsetof(seat_args, member)
-const opt SEAT_OPTIONS[] = {
-    {"players", 0, OPT_INT, AT(players), "P", NULL, 1, HOP_MAX_PLAYERS,
+const hop_opt SEAT_OPTIONS[] = {
+    {"players", 0, HOP_OPT_INT, AT(players), "P", NULL, 1, HOP_MAX_PLAYERS,
      .initial_help = "funccomp: one for each function, z_0 and w; else 4",
      .help = "P players with segments of nearly equal length"},
-    {"cut", 0, OPT_LIST, AT(cut), "T1,..", NULL, 1, (int64_t)1 << 31,
+    {"cut", 0, HOP_OPT_LIST, AT(cut), "T1,..", NULL, 1, (int64_t)1 << 31,
      .help = "players that begin at token 0 and at these"},
     {0},
 };

@@ -5,7 +5,7 @@
 #include "cli.h"
 
 typedef struct seat_args {
-    opt_value players, cut;
+    hop_opt_value players, cut;
 } seat_args;
 
 typedef struct seats {
@@ -13,7 +13,7 @@ typedef struct seats {
     int count;
 } seats;
 
-extern const opt SEAT_OPTIONS[];
+extern const hop_opt SEAT_OPTIONS[];
 #define SEAT_GROUP(args, member)                              \
     {                                                         \
         "Players", SEAT_OPTIONS, offsetof(args, member), NULL \

@@ -18,41 +18,41 @@ static const char *const TASK_NAMES[TASK_COUNT + 1] = {
 
 /* clang-format off */
 #define AT(member) offsetof(size_args, member)
-const opt SIZE_OPTIONS[] = {
-    {"task", 0, OPT_CHOICE, AT(task), "NAME", .choices = TASK_NAMES, .initial_help = "funccomp",
+const hop_opt SIZE_OPTIONS[] = {
+    {"task", 0, HOP_OPT_CHOICE, AT(task), "NAME", .choices = TASK_NAMES, .initial_help = "funccomp",
      .help = "the task"},
-    {"hops", 0, OPT_INT, AT(hops), "L", NULL, 1, HOP_MAX_HOPS, .initial_help = "2",
+    {"hops", 0, HOP_OPT_INT, AT(hops), "L", NULL, 1, HOP_MAX_HOPS, .initial_help = "2",
      .help = "funccomp: functions to compose; khop: steps to take"},
-    {"m", 0, OPT_INT, AT(m), "M", NULL, 2, (int64_t)1 << 31, .initial_help = "8",
+    {"m", 0, HOP_OPT_INT, AT(m), "M", NULL, 2, (int64_t)1 << 31, .initial_help = "8",
      .help = "funccomp: entries of the first function"},
-    {"fan", 0, OPT_LIST, AT(fan), "N1,..", NULL, 2, (int64_t)1 << 31, .initial_help = "4 each",
+    {"fan", 0, HOP_OPT_LIST, AT(fan), "N1,..", NULL, 2, (int64_t)1 << 31, .initial_help = "4 each",
      .help = "funccomp: how many times larger each next function is: L-1 numbers, or one that is repeated"},
-    {"n", 0, OPT_INT, AT(n), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16; khop 32",
+    {"n", 0, HOP_OPT_INT, AT(n), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16; khop 32",
      .help = "two-sum, khop: tokens"},
-    {"mod", 0, OPT_INT, AT(mod), "M", NULL, 2, (int64_t)1 << 31, .initial_help = "16",
+    {"mod", 0, HOP_OPT_INT, AT(mod), "M", NULL, 2, (int64_t)1 << 31, .initial_help = "16",
      .help = "two-sum: what sums are taken modulo"},
-    {"pairs", 0, OPT_INT, AT(pairs), "N", NULL, 1, (int64_t)1 << 30, .initial_help = "8",
+    {"pairs", 0, HOP_OPT_INT, AT(pairs), "N", NULL, 1, (int64_t)1 << 30, .initial_help = "8",
      .help = "recall: pairs of a key and a value"},
-    {"queries", 0, OPT_INT, AT(queries), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "8",
+    {"queries", 0, HOP_OPT_INT, AT(queries), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "8",
      .help = "recall: keys that are asked for"},
-    {"keys", 0, OPT_INT, AT(keys), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16, or as many as pairs",
+    {"keys", 0, HOP_OPT_INT, AT(keys), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16, or as many as pairs",
      .help = "recall: different keys"},
-    {"values", 0, OPT_INT, AT(values), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16",
+    {"values", 0, HOP_OPT_INT, AT(values), "N", NULL, 1, (int64_t)1 << 31, .initial_help = "16",
      .help = "recall: different values"},
-    {"alphabet", 0, OPT_INT, AT(alphabet), "N", NULL, 2, ((int64_t)1 << 31) - 1, .initial_help = "4",
+    {"alphabet", 0, HOP_OPT_INT, AT(alphabet), "N", NULL, 2, ((int64_t)1 << 31) - 1, .initial_help = "4",
      .help = "khop: different tokens"},
     {0},
 };
 /* clang-format on */
 
-static const opt_value *value_of(const size_args *s, const opt *o)
+static const hop_opt_value *value_of(const size_args *s, const hop_opt *o)
 {
-    return (const opt_value *)(const void *)((const char *)s + o->at);
+    return (const hop_opt_value *)(const void *)((const char *)s + o->at);
 }
 
-static const opt *option_called(const char *name)
+static const hop_opt *option_called(const char *name)
 {
-    const opt *o = SIZE_OPTIONS;
+    const hop_opt *o = SIZE_OPTIONS;
     while (strcmp(o->name, name) != 0) o++;
     return o;
 }
@@ -60,7 +60,7 @@ static const opt *option_called(const char *name)
 bool sizes_given(const size_args *s)
 {
     bool any = false;
-    for (const opt *o = SIZE_OPTIONS; o->name; o++) any = any || value_of(s, o)->given;
+    for (const hop_opt *o = SIZE_OPTIONS; o->name; o++) any = any || value_of(s, o)->given;
     return any;
 }
 
@@ -75,7 +75,7 @@ static bool has_size(hop_task_kind kind, const char *name)
 /* An option that was given and that the task does not have: its name; else NULL. */
 static const char *foreign_option(const size_args *s, hop_task_kind kind)
 {
-    for (const opt *o = SIZE_OPTIONS + 1; o->name; o++) /* the first is the task itself */
+    for (const hop_opt *o = SIZE_OPTIONS + 1; o->name; o++) /* the first is the task itself */
         if (value_of(s, o)->given && !has_size(kind, o->name)) return o->name;
     return NULL;
 }
@@ -101,7 +101,7 @@ static int funccomp_from_options(const common_args *a, const size_args *s, const
 static void numbers_from_options(const size_args *s, const hop_task *base, hop_task *out)
 {
     for (const hop_task_size *z = hop_task_sizes(out->kind); z->name; z++) {
-        const opt_value *v = value_of(s, option_called(z->name));
+        const hop_opt_value *v = value_of(s, option_called(z->name));
         int64_t other = base ? hop_task_size_get(base, z) : z->initial;
         hop_task_size_set(out, z, v->given ? v->integer : other);
     }

@@ -37,7 +37,9 @@ extern "C" {
     X(EDOMAIN, -5, "outside the hypotheses")            \
     X(ERANGE, -6, "a number is out of range")           \
     X(EUNKNOWN, -7, "unknown name")                     \
-    X(ESTOPPED, -8, "stopped on request")
+    X(ESTOPPED, -8, "stopped on request")               \
+    X(EUSAGE, -9, "the question is wrong")              \
+    X(EUNDECIDED, -10, "not decided")
 
 typedef enum hop_status {
 #define HOP_STATUS_ENUM(name, code, text) HOP_##name = code,

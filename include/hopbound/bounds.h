@@ -88,6 +88,7 @@ typedef struct hop_question {
 
 typedef enum hop_answer { HOP_ANSWER_IMPOSSIBLE, HOP_ANSWER_POSSIBLE, HOP_ANSWER_SILENT } hop_answer;
 const char *hop_answer_name(hop_answer a); /* "impossible", "possible", "silent" */
+extern const char *const hop_answer_words[]; /* the same by their numbers, ended by NULL */
 
 /* A verdict never stands without what it supposes, which is said here once: impossible is said of any weights
  * of networks that are so, possible of weights that are known where this holds. */
@@ -158,6 +159,12 @@ typedef struct hop_bounds {
 /* HOP_EDOMAIN for a question that makes no sense, HOP_ESTOPPED when the progress says so, HOP_ENOMEM. */
 hop_status hop_bounds_new(hop_bounds **out, const hop_question *q, hop_error *err);
 void hop_bounds_free(hop_bounds *b);
+
+/* Which theorem speaks first. Of those that say possible it is the one that reaches farthest, of all others the one
+ * whose length is the shortest. CERTIFIED: of the impossible ones with a certificate, else of all impossible ones.
+ * SPEAKS: that is, or will be at a longer prompt, impossible. NULL: none does. */
+typedef enum hop_first { HOP_FIRST_POSSIBLE, HOP_FIRST_IMPOSSIBLE, HOP_FIRST_CERTIFIED, HOP_FIRST_SILENT, HOP_FIRST_SPEAKS } hop_first;
+const hop_bound *hop_bounds_first(const hop_bounds *b, hop_first which);
 
 /* ---- how many hops ------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #ifndef HOPBOUND_HOPBOUND_H
 #define HOPBOUND_HOPBOUND_H
 
+#include <hopbound/ask.h>
 #include <hopbound/base.h>
 #include <hopbound/bounds.h>
 #include <hopbound/check.h>

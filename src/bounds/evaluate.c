@@ -23,10 +23,11 @@ typedef struct answer {
     hop__strings strings;
 } answer;
 
+const char *const hop_answer_words[] = {"impossible", "possible", "silent", NULL};
+
 const char *hop_answer_name(hop_answer a)
 {
-    static const char *const names[] = {"impossible", "possible", "silent"};
-    return names[a];
+    return hop_answer_words[a];
 }
 
 /* ---- questions that make no sense ----------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* What the symbols of the theorems mean: one table, from which `bound` says those that occur. */
-#include "bound.h"
+#include "show_bound.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -91,22 +91,21 @@ static void look_at(bool *seen, const char *id, const char *text)
     }
 }
 
-static void look_at_result(bool *seen, const hop_bound *r)
+static void look_at_result(bool *seen, const hop_bound_result *r)
 {
     look_at(seen, r->id, r->needs);
     look_at(seen, r->id, r->has);
     look_at(seen, r->id, r->why);
-    if (r->sizes) look_at(seen, r->id, r->sizes[0] && r->sizes[1] ? "m n_1" : "m");
-    if (r->x) look_at(seen, r->id, "x_0");
-    if (r->s) look_at(seen, r->id, "s_1");
-    for (int i = 0; r->certificate && r->certificate->names[i]; i++)
-        look_at(seen, r->id, r->certificate->names[i]);
+    if (r->sizes.at) look_at(seen, r->id, r->sizes.count > 1 ? "m n_1" : "m");
+    if (r->x.at) look_at(seen, r->id, "x_0");
+    if (r->s.at) look_at(seen, r->id, "s_1");
+    if (r->certificate) look_at(seen, r->id, r->certificate->integers); /* the keys of that object */
     for (size_t i = 0; i < SYMBOL_COUNT; i++) /* what is explained by others; those stand anywhere */
         if (seen[i] && is_of(&SYMBOLS[i], r->id)) look_at(seen, r->id, SYMBOLS[i].means);
 }
 
 /* " (P7, P9)": those of the results whose symbol it is. */
-static void add_owners(hop_text *piece, const symbol *s, const hop_bound *const *results, int count)
+static void add_owners(hop_text *piece, const symbol *s, const hop_bound_result *const *results, int count)
 {
     const char *between = " (";
     for (int i = 0; i < count; i++) {
@@ -117,7 +116,7 @@ static void add_owners(hop_text *piece, const symbol *s, const hop_bound *const 
     hop_text_add(piece, ")");
 }
 
-void bound_say_legend(hop_text *out, const hop_bound *const *results, int count)
+void show_legend(hop_text *out, const hop_bound_result *const *results, int count)
 {
     bool seen[SYMBOL_COUNT] = {false};
     size_t column = 0;

@@ -1,43 +1,45 @@
-/* An architecture from the command line. */
+/* An architecture from a question. */
 #include "architecture.h"
+
+#include <hopbound/mixers.h>
+#include "desk.h"
 
 #include <string.h>
 
 /* clang-format off */
 #define AT(member) offsetof(arch_args, member)
-const opt ARCH_OPTIONS[] = {
-    {"pattern", 'p', OPT_TEXT, AT(pattern), "LAYERS", .required = true,
+const hop_opt hop__arch_options[] = {
+    {"pattern", 'p', HOP_OPT_TEXT, AT(pattern), "LAYERS", .required = true,
      .help = "layers in order: F full, L the linear mixer, W window, S sparse, or a mixer's name; ^k "
              "repeats, parentheses group: \"(gdn^3 full)^12\""},
-    {"mixer", 0, OPT_TEXT, AT(mixer), "NAME", "deltanet", .help = "what L stands for"},
-    {"heads", 0, OPT_INT, AT(heads), "H", "1", 1, 1 << 12, .help = "heads of every layer"},
-    {"dim", 0, OPT_INT, AT(dim), "D", "64", 1, 1 << 16, .help = "numbers in a head"},
-    {"d-model", 0, OPT_INT, AT(d_model), "N", NULL, 1, 1 << 28, .initial_help = "heads times dim",
+    {"mixer", 0, HOP_OPT_TEXT, AT(mixer), "NAME", "deltanet", .help = "what L stands for"},
+    {"heads", 0, HOP_OPT_INT, AT(heads), "H", "1", 1, 1 << 12, .help = "heads of every layer"},
+    {"dim", 0, HOP_OPT_INT, AT(dim), "D", "64", 1, 1 << 16, .help = "numbers in a head"},
+    {"d-model", 0, HOP_OPT_INT, AT(d_model), "N", NULL, 1, 1 << 28, .initial_help = "heads times dim",
      .help = "width of the residual stream: P1 counts it, and some mixers' states depend on it"},
-    {"bits", 0, OPT_INT, AT(bits), "P", "32", 1, 1024,
+    {"bits", 0, HOP_OPT_INT, AT(bits), "P", "32", 1, 1024,
      .help = "bits of one number in the accumulator (bfloat16 with float32 sums: 32)"},
-    {"state-bits", 0, OPT_INT, AT(state_bits), "S", NULL, 0, 1000000000000000000,
+    {"state-bits", 0, HOP_OPT_INT, AT(state_bits), "S", NULL, 0, 1000000000000000000,
      .initial_help = "as the mixer declares",
      .help = "state bits of each linear layer; a window keeps the rows that --window leaves it"},
-    {"window", 0, OPT_INT, AT(window), "W", "512", 1, (int64_t)1 << 31,
+    {"window", 0, HOP_OPT_INT, AT(window), "W", "512", 1, (int64_t)1 << 31,
      .help = "positions that a window layer sees, its own included"},
-    {"block", 0, OPT_INT, AT(block), "B", "64", 1, 1 << 20, .help = "tokens in a block of a sparse layer"},
+    {"block", 0, HOP_OPT_INT, AT(block), "B", "64", 1, 1 << 20, .help = "tokens in a block of a sparse layer"},
     {0},
 };
 /* clang-format on */
 
-static int check_mixer(const common_args *a, const char *name)
+static hop_status check_mixer(const char *name, hop_error *err)
 {
     const hop_mixer_ops *ops = hop_mixer_find(name);
-    if (!ops) return fail(a, EXIT_USAGE, "--mixer: %.40s: unknown mixer; `hopbound mixers` lists them", name);
+    if (!ops) return hop_fail(err, HOP_EUSAGE, "--mixer: %.40s: unknown mixer; `hopbound mixers` lists them", name);
     if (ops->kind != HOP_MIXER_RECURRENT && ops->kind != HOP_MIXER_WINDOW)
-        return fail(a, EXIT_USAGE, "--mixer: %s: is not a linear mixer", name);
-    return EXIT_DONE;
+        return hop_fail(err, HOP_EUSAGE, "--mixer: %s: is not a linear mixer", name);
+    return HOP_OK;
 }
 
-/* Sizes, and what the theorems take for granted: linear attention with its normaliser, as it was published.
- */
-hop_status architecture_config(hop_config *c, const arch_args *o, hop_error *err)
+/* Sizes, and what the theorems take for granted: linear attention with its normaliser, as it was published. */
+hop_status hop__architecture_config(hop_config *c, const arch_args *o, hop_error *err)
 {
     hop_config_init(c);
     c->heads = c->kv_heads = o->heads.integer;
@@ -47,23 +49,21 @@ hop_status architecture_config(hop_config *c, const arch_args *o, hop_error *err
     if (s == HOP_OK) s = hop_config_set(c, -1, "linear", "normalise", 1, err);
     if (s == HOP_OK) s = hop_config_set(c, -1, "window", "window", (double)o->window.integer, err);
     if (s == HOP_OK) s = hop_config_set(c, -1, "sparse", "block", (double)o->block.integer, err);
-    return s;
+    return s == HOP_OK ? s : hop__asked(err, "--", "");
 }
 
-int architecture_from_options(const common_args *a, const arch_args *o, architecture *out)
+hop_status hop__architecture(architecture *out, const arch_args *o, hop_error *err)
 {
     hop_config c = {0};
-    hop_error err = {0};
     const hop_arch_options as = {.number_bits = o->bits.integer,
                                  .declared = !o->state_bits.given,
                                  .state_bits = o->state_bits.integer};
     *out = (architecture){0};
-    int code = check_mixer(a, o->mixer.text);
-    if (code == EXIT_DONE && architecture_config(&c, o, &err) != HOP_OK) code = fail_given(a, "--", &err, "");
-    if (code == EXIT_DONE && hop_arch_new(&out->arch, &c, &as, &err) != HOP_OK)
-        code = fail_given(a, "--pattern: ", &err,
-                          err.status == HOP_EUNKNOWN ? "; `hopbound mixers` lists them" : "");
-    if (code == EXIT_DONE) hop_pattern_print(&c.pattern, &out->pattern);
+    hop_status s = check_mixer(o->mixer.text, err);
+    if (s == HOP_OK) s = hop__architecture_config(&c, o, err);
+    if (s == HOP_OK && (s = hop_arch_new(&out->arch, &c, &as, err)) != HOP_OK)
+        s = hop__asked(err, "--pattern: ", s == HOP_EUNKNOWN ? "; `hopbound mixers` lists them" : "");
+    if (s == HOP_OK) hop_pattern_print(&c.pattern, &out->pattern);
     for (int64_t i = 0; i < out->arch.count; i++) {
         const hop_arch_layer *l = &out->arch.layers[i];
         if (l->kind == HOP_LAYER_FULL) out->full += l->repeat;
@@ -71,10 +71,10 @@ int architecture_from_options(const common_args *a, const arch_args *o, architec
         if (l->kind == HOP_LAYER_OTHER) out->other += l->repeat;
     }
     hop_config_free(&c);
-    return code;
+    return s;
 }
 
-void architecture_free(architecture *a)
+void hop__architecture_free(architecture *a)
 {
     hop_arch_free(&a->arch);
     hop_text_free(&a->pattern);

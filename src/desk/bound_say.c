@@ -5,61 +5,27 @@
 #include <math.h>
 #include <string.h>
 
-/* ---- of all theorems ------------------------------------------------------------------------ */
-
-/* Of those that say possible the one that reaches farthest, of the others the one that speaks first. */
-static const hop_bound *best_of(const hop_bounds *all, hop_answer answer)
-{
-    const hop_bound *best = NULL;
-    for (int i = 0; i < all->count; i++) {
-        const hop_bound *r = &all->results[i];
-        if (r->answer != answer || (answer != HOP_ANSWER_POSSIBLE && !r->speaks_from)) continue;
-        bool better = !best || (answer == HOP_ANSWER_POSSIBLE ? r->log10_up_to > best->log10_up_to
-                                                              : r->log10_n < best->log10_n);
-        if (better) best = r;
-    }
-    return best;
-}
-
-/* Where a verdict is asked for, what is machine-checked is better than what is not. */
-static const hop_bound *best_no(const hop_bounds *all)
-{
-    const hop_bound *best = NULL;
-    for (int i = 0; i < all->count; i++) {
-        const hop_bound *r = &all->results[i];
-        if (r->answer != HOP_ANSWER_IMPOSSIBLE || !r->certificate) continue;
-        if (!best || r->log10_n < best->log10_n) best = r;
-    }
-    return best ? best : best_of(all, HOP_ANSWER_IMPOSSIBLE);
-}
-
-const hop_bound *bound_certified(const bound_answer *b)
-{
-    const hop_bound *no = best_no(b->bounds);
-    return no && no->certificate ? no : NULL;
-}
-
-bool bound_is_asked(const bound_answer *b)
+bool hop__bound_is_asked(const bound_facts *b)
 {
     return !b->automatic && (b->question.n || b->question.m);
 }
 
-const char *bound_verdict(const bound_answer *b, const char **by)
+const char *hop__bound_verdict(const bound_facts *b, const char **by)
 {
-    const hop_bound *yes = best_of(b->bounds, HOP_ANSWER_POSSIBLE),
-                    *no = best_no(b->bounds);
+    const hop_bound *yes = hop_bounds_first(b->bounds, HOP_FIRST_POSSIBLE),
+                    *no = hop_bounds_first(b->bounds, HOP_FIRST_CERTIFIED);
     *by = yes ? yes->id : no ? no->id : NULL;
     return yes ? "possible" : no ? "impossible" : "open";
 }
 
 /* ---- hops that can be posed -------------------------------------------------------------------- */
 
-bool bound_is_bounded(const hop_reach *r)
+bool hop__bound_is_bounded(const hop_reach *r)
 {
     return r->unable || r->fit < HOP_MAX_HOPS;
 }
 
-int bound_most_open(const hop_reach *r)
+int hop__bound_most_open(const hop_reach *r)
 {
     return r->unable && r->unable - 1 < r->fit ? r->unable - 1 : r->fit;
 }
@@ -80,14 +46,14 @@ static void say_where(hop_text *t, const hop_question *q)
 }
 
 /* At a length, or at sizes. */
-static void say_asked(hop_text *t, const bound_answer *b)
+static void say_asked(hop_text *t, const bound_facts *b)
 {
     const hop_question *q = &b->question;
-    const char *by, *verdict = bound_verdict(b, &by);
-    const hop_bound *later = best_of(b->bounds, HOP_ANSWER_SILENT);
+    const char *by, *verdict = hop__bound_verdict(b, &by);
+    const hop_bound *later = hop_bounds_first(b->bounds, HOP_FIRST_SILENT);
     bool posed = !q->n || q->n >> (q->hops < 61 ? q->hops + 1 : 62);
     if (!posed) {
-        hop_text_printf(t, "%d hop%s cannot be posed within %lld token%s: the shortest prompt has 2^%d.\n",
+        hop_text_printf(t, "%d hop%s cannot be posed within %lld token%s: the shortest prompt has 2^%d.",
                         q->hops, q->hops > 1 ? "s" : "", (long long)q->n, q->n == 1 ? "" : "s", q->hops + 1);
         return;
     }
@@ -106,14 +72,14 @@ static void say_asked(hop_text *t, const bound_answer *b)
         if (later && q->n)
             hop_text_printf(t, "; impossible from n = %s on, by %s", later->speaks_from, later->id);
     }
-    hop_text_add(t, ".\n");
+    hop_text_add(t, ".");
 }
 
 /* At any length. */
-static void say_any(hop_text *t, const bound_answer *b)
+static void say_any(hop_text *t, const bound_facts *b)
 {
-    const hop_bound *yes = best_of(b->bounds, HOP_ANSWER_POSSIBLE),
-                    *no = best_of(b->bounds, HOP_ANSWER_IMPOSSIBLE);
+    const hop_bound *yes = hop_bounds_first(b->bounds, HOP_FIRST_POSSIBLE),
+                    *no = hop_bounds_first(b->bounds, HOP_FIRST_IMPOSSIBLE);
     say_hops(t, b->question.hops);
     if (yes && yes->up_to)
         hop_text_printf(t, " possible up to n = %s, by %s", yes->up_to, yes->id);
@@ -123,20 +89,20 @@ static void say_any(hop_text *t, const bound_answer *b)
         hop_text_printf(t, "%s impossible from n = %s on, by %s", yes ? ", and" : "", no->speaks_from,
                         no->id);
     if (yes && no)
-        hop_text_add(t, "; between them open.\n");
+        hop_text_add(t, "; between them open.");
     else if (yes)
-        hop_text_add(t, "; beyond that open.\n");
+        hop_text_add(t, "; beyond that open.");
     else
-        hop_text_add(t, no ? "; below that open.\n" : " open: no theorem here speaks of this pattern.\n");
+        hop_text_add(t, no ? "; below that open." : " open: no theorem here speaks of this pattern.");
 }
 
 /* --hops auto. Without a length layers are counted and widths are not asked. */
-static void say_reach(hop_text *t, const bound_answer *b)
+static void say_reach(hop_text *t, const bound_facts *b)
 {
     const hop_reach *r = &b->reach;
     long long n = (long long)b->question.n;
     if (r->fit == 0) {
-        hop_text_printf(t, "At %lld token%s no hop can be posed: one takes 4 tokens.\n", n, n > 1 ? "s" : "");
+        hop_text_printf(t, "At %lld token%s no hop can be posed: one takes 4 tokens.", n, n > 1 ? "s" : "");
         return;
     }
     hop_text_printf(t, n ? "At %lld tokens " : r->able ? "At any length " : "At every length ", n);
@@ -148,8 +114,8 @@ static void say_reach(hop_text *t, const bound_answer *b)
     } else {
         hop_text_add(t, "no hop is proved possible");
     }
-    int first = r->able + 1, last = bound_most_open(r);
-    if (last >= first && !bound_is_bounded(r))
+    int first = r->able + 1, last = hop__bound_most_open(r);
+    if (last >= first && !hop__bound_is_bounded(r))
         hop_text_printf(t, ", %d and more are open", first);
     else if (last > first)
         hop_text_printf(t, ", %d to %d are open", first, last);
@@ -158,19 +124,19 @@ static void say_reach(hop_text *t, const bound_answer *b)
     if (r->unable) {
         hop_text_add(t, ", ");
         say_hops(t, r->unable);
-        const hop_bound *by = best_of(b->bounds, HOP_ANSWER_IMPOSSIBLE);
+        const hop_bound *by = hop_bounds_first(b->bounds, HOP_FIRST_IMPOSSIBLE);
         hop_text_add(t, " impossible");
         if (!n && by) hop_text_printf(t, " from n = %s on", by->speaks_from);
         hop_text_printf(t, " (%s)", r->unable_by);
     }
-    hop_text_add(t, ".\n");
+    hop_text_add(t, ".");
 }
 
-void bound_say_answer(hop_text *t, const bound_answer *b)
+void hop__bound_say(hop_text *t, const bound_facts *b)
 {
     if (b->automatic)
         say_reach(t, b);
-    else if (bound_is_asked(b))
+    else if (hop__bound_is_asked(b))
         say_asked(t, b);
     else
         say_any(t, b);

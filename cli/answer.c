@@ -1,0 +1,134 @@
+/* A verb that the library answers: the question from the command line, the answer as JSON, as rows for other
+ * programs, or in words for people. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli.h"
+
+static const char *const FORMATS[] = {"text", "json", "csv", "markdown", NULL};
+
+/* clang-format off */
+#define AT(member) offsetof(program_args, member)
+static const hop_opt PROGRAM_OPTIONS[] = {
+    {"json", 0, HOP_OPT_FLAG, AT(json), .help = "print exactly one JSON object"},
+    {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
+     .help = "text for people; json as --json; the rows of the answer as csv or markdown"},
+    {"quiet", 'q', HOP_OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error"},
+    {"isa", 0, HOP_OPT_CHOICE, AT(isa), "NAME", .choices = ISA_NAMES, .initial_help = "the best this machine has",
+     .help = "which kernels to use"},
+    {"help", 'h', HOP_OPT_FLAG, AT(help), .help = "explain this verb"},
+    {0},
+};
+/* clang-format on */
+
+enum { MOST_GROUPS = 8, FORMAT_TEXT = 0, FORMAT_JSON = 1 };
+
+static size_t program_at(const hop_verb *v)
+{
+    size_t unit = sizeof(hop_opt_value);
+    return (v->request_size + unit - 1) / unit * unit;
+}
+
+/* The verb with the options of every verb and the program's. The tables live as long as the program. */
+verb answered_verb(const hop_verb *v, void (*show)(hop_text *out, const hop_response *r))
+{
+    static hop_opt_group tables[32][MOST_GROUPS];
+    static int used;
+    hop_opt_group *groups = tables[used++];
+    int count = 0;
+    for (; v->groups[count].opts; count++) groups[count] = v->groups[count];
+    groups[count++] = (hop_opt_group){"Common options", hop_request_options, 0, NULL};
+    groups[count++] = (hop_opt_group){"Output", PROGRAM_OPTIONS, program_at(v), NULL};
+    return (verb){.name = v->name,
+                  .summary = v->summary,
+                  .operand = v->operand,
+                  .operand_help = v->operand_help,
+                  .second = v->second,
+                  .second_help = v->second_help,
+                  .description = v->description,
+                  .groups = groups,
+                  .examples = v->examples,
+                  .colours = true,
+                  .args_size = program_at(v) + sizeof(program_args),
+                  .asks = v,
+                  .show = show};
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static int print_answer_as(const verb *v, const program_args *p, const hop_response *r)
+{
+    const common_args a = {.verb = v, .json = {.flag = p->json.flag || p->format.choice == FORMAT_JSON}};
+    hop_text out = {0};
+    if (a.json.flag) {
+        hop_json_writer w = {0};
+        hop_record_json(&w, r->record, r->data);
+        return print_json(&a, &w);
+    }
+    if (p->format.choice == FORMAT_TEXT)
+        v->show(&out, r);
+    else
+        hop_record_rows(&out, r->record, r->data, v->asks->rows,
+                        p->format.choice == 2 ? HOP_FORMAT_CSV : HOP_FORMAT_MARKDOWN);
+    return print_text(&a, &out);
+}
+
+static int fail_answer(const verb *v, const hop_error *err)
+{
+    const common_args a = {.verb = v};
+    if (err->status == HOP_EUSAGE) return fail(&a, EXIT_USAGE, "%s", err->text);
+    if (err->status == HOP_EUNDECIDED) return fail(&a, EXIT_UNDECIDED, "%s", err->text);
+    return fail_error(&a, err);
+}
+
+static int ask(const verb *v, hop_request *q, const program_args *p)
+{
+    hop_response r = {0};
+    hop_error err = {0};
+    q->progress = terminal_start(v->name, p->quiet.flag);
+    hop_status s = v->asks->ask(&r, q, &err);
+    int code = s == HOP_OK ? print_answer_as(v, p, &r) : fail_answer(v, &err);
+    if (code == EXIT_DONE) code = (int)r.exit;
+    hop_response_free(&r);
+    terminal_clear();
+    return code;
+}
+
+/* ---- the question ---------------------------------------------------------------------------- */
+
+static int read_question(const verb *v, hop_request *q, int argc, char **argv)
+{
+    const common_args a = {.verb = v};
+    const program_args *p = (const void *)((char *)q + program_at(v->asks));
+    hop_error err = {0};
+    int operands = 0;
+    if (!options_parse(v, q, argc, argv, &operands, &err)) return fail(&a, EXIT_USAGE, "%s", err.text);
+    q->operands = (hop_texts){(const char *const *)argv, operands};
+    if (p->help.flag) return EXIT_DONE;
+    if (v->operand && v->operand[0] != '[' && !operands)
+        return fail(&a, EXIT_USAGE, "%s: missing; `hopbound %s --help` explains", v->operand, v->name);
+    const hop_opt *missing = hop_opt_missing(v->groups, q);
+    if (missing) return fail(&a, EXIT_USAGE, "--%s: missing", missing->name);
+    if (p->format.choice > FORMAT_JSON && !v->asks->rows)
+        return fail(&a, EXIT_USAGE, "--format: %s: this answer has no rows", FORMATS[p->format.choice]);
+    if (!options_apart(v, q, argv, operands, &err)) return fail(&a, EXIT_USAGE, "%s", err.text);
+    return choose_kernels(v, &p->isa);
+}
+
+int answer_verb(const verb *v, int argc, char **argv)
+{
+    hop_request *q = calloc(1, v->args_size);
+    const common_args a = {.verb = v, .help = {.flag = true}};
+    if (!q) return fail(&a, EXIT_FAILED, "out of memory");
+    const program_args *p = (const void *)((char *)q + program_at(v->asks));
+    int code = read_question(v, q, argc, argv);
+    if (code == EXIT_DONE && p->help.flag) {
+        hop_text out = {0};
+        help_verb(&out, v);
+        code = print_text(&a, &out);
+    } else if (code == EXIT_DONE) {
+        code = ask(v, q, p);
+    }
+    free(q);
+    return code;
+}

@@ -1,0 +1,153 @@
+/* The verb plan: layer plans for so many hops at a length, the cheapest first. */
+#include <hopbound/ask_plan.h>
+
+#include <string.h>
+#include "desk.h"
+
+HOP_RECORD_TABLE(hop_plan_row, HOP_PLAN_ROW, "a layer plan")
+HOP_RECORD_TABLE(hop_plan_answer, HOP_PLAN_ANSWER, "the cheapest plans")
+
+const char *const hop_plan_verdict_words[] = {"impossible", "possible", "open", NULL};
+
+typedef struct plan_args {
+    hop_request ask;
+    hop_opt_value hops, n, layers, full, mixer, d_model, heads, kv_heads, dim, bits, cache_bits;
+} plan_args;
+
+/* clang-format off */
+#define AT(member) offsetof(plan_args, member)
+static const hop_opt OPTIONS[] = {
+    {"hops", 0, HOP_OPT_INT, AT(hops), "L", NULL, 1, HOP_MAX_HOPS, .required = true, .help = "hops that are wanted"},
+    {"n", 0, HOP_OPT_INT, AT(n), "N", NULL, 1, (int64_t)1 << 50, .required = true, .help = "at this length, in tokens"},
+    {"layers", 0, HOP_OPT_INT, AT(layers), "K", NULL, 1, HOP_PLAN_MAX_LAYERS, .initial_help = "as few as it takes",
+     .help = "layers in all"},
+    {"full", 0, HOP_OPT_LIST, AT(full), "F1,..", NULL, 0, HOP_PLAN_MAX_LAYERS, .initial_help = "0 to L+1; where states hold no tables, 0 and those around L",
+     .help = "only plans with so many full layers"},
+    {"mixer", 0, HOP_OPT_TEXT, AT(mixer), "NAME", "gdn", .help = "of the linear layers"},
+    {"d-model", 0, HOP_OPT_INT, AT(d_model), "N", NULL, 1, 1 << 28, .initial_help = "heads times dim",
+     .help = "width of the residual stream"},
+    {"heads", 0, HOP_OPT_INT, AT(heads), "H", "16", 1, 1 << 12, .help = "heads of every layer"},
+    {"kv-heads", 0, HOP_OPT_INT, AT(kv_heads), "H", NULL, 1, 1 << 12, .initial_help = "as many as heads",
+     .help = "heads that keep keys and values"},
+    {"dim", 0, HOP_OPT_INT, AT(dim), "D", "128", 1, 1 << 16, .help = "numbers in a head"},
+    {"bits", 0, HOP_OPT_INT, AT(bits), "P", "32", 1, 1024, .help = "bits of a number in the accumulator and in states"},
+    {"cache-bits", 0, HOP_OPT_INT, AT(cache_bits), "P", "16", 1, 1024, .help = "bits of a number in the KV cache"},
+    {0},
+};
+/* clang-format on */
+
+static hop_plan_question question_of(const plan_args *a)
+{
+    return (hop_plan_question){
+        .hops = (int)a->hops.integer,
+        .n = a->n.integer,
+        .layers = a->layers.given ? a->layers.integer : 0,
+        .full = a->full.list,
+        .full_count = a->full.given ? a->full.count : 0,
+        .mixer = a->mixer.text,
+        .heads = a->heads.integer,
+        .kv_heads = a->kv_heads.given ? a->kv_heads.integer : a->heads.integer,
+        .dim = a->dim.integer,
+        .d_model = a->d_model.given ? a->d_model.integer : a->heads.integer * a->dim.integer,
+        .number_bits = a->bits.integer,
+        .cache_bits = a->cache_bits.integer,
+        .progress = &a->ask.progress};
+}
+
+static void fill_row(hop_keep *k, hop_plan_row *out, const hop_plan *p)
+{
+    *out = (hop_plan_row){.pattern = hop_keep_text(k, p->pattern),
+                          .verdict = p->answer,
+                          .by = hop_keep_text(k, p->by),
+                          .layers = p->layers,
+                          .full_layers = p->full,
+                          .kv_bytes = p->kv_bytes,
+                          .state_bytes = p->state_bytes,
+                          .flops_per_token = p->flops_per_token,
+                          .hops_proved = p->able,
+                          .impossible_from_n = hop_keep_text(k, p->impossible_from),
+                          .impossible_by = hop_keep_text(k, p->impossible_by),
+                          .impossible_log10_n = p->impossible_log10,
+                          .why = hop_keep_said(k, p->why)};
+}
+
+static hop_status record(hop_response *response, const hop_plan_question *q, const hop_plan *plans, int count,
+                         hop_error *err)
+{
+    hop_keep *k = &response->memory;
+    hop_plan_answer *out = hop_response_begin(response, &hop_plan_answer_record, err);
+    hop_plan_row *rows = hop_keep_bytes(k, (size_t)count + 1, sizeof *rows);
+    if (!out || !rows) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    for (int i = 0; i < count; i++) fill_row(k, &rows[i], &plans[i]);
+    *out = (hop_plan_answer){.hops = q->hops,
+                             .n = q->n,
+                             .layers = q->layers > 0 ? q->layers : HOP_NO_COUNT,
+                             .mixer = hop_keep_text(k, q->mixer),
+                             .bits = q->number_bits,
+                             .cache_bits = q->cache_bits,
+                             .model = HOP_BOUNDS_MODEL,
+                             .idealised = HOP_BOUNDS_IDEALISED};
+    out->plans.at = rows;
+    out->plans.count = count;
+    return hop_response_end(response, err);
+}
+
+static hop_status ask_plan(hop_response *out, const void *request, hop_error *err)
+{
+    const plan_args *a = request;
+    hop_plan_question q = question_of(a);
+    hop_plan *plans = NULL;
+    int count = 0;
+    hop_status s = hop__pool(&q.pool, &a->ask, err);
+    if (s != HOP_OK) return s;
+    s = hop_plans_find(&plans, &count, &q, err);
+    hop_pool_free(q.pool);
+    if (s != HOP_OK) {
+        /* What a mixer refuses begins with its name, all else with the option's. */
+        size_t name = strlen(q.mixer);
+        bool by_mixer = err && strncmp(err->text, q.mixer, name) == 0 && err->text[name] == ':';
+        return hop__asked(err, by_mixer ? "--mixer: " : "--", "");
+    }
+    s = record(out, &q, plans, count, err);
+    hop_plans_free(plans, count);
+    return s;
+}
+
+/* clang-format off */
+static const hop_opt_group GROUPS[] = {
+    {.title = "Options", .opts = OPTIONS},
+    {0},
+};
+static const hop_example EXAMPLES[] = {
+    {"hopbound plan --hops 8 --n 128k",
+     "The cheapest plan for 8 hops at 131072 tokens, and why the next cheaper one fails."},
+    {"hopbound plan --hops 12 --n 128k --layers 48 --full 6,12",
+     "What is lost with 6 full layers instead of 12 in 48?"},
+    {"hopbound plan --hops 6 --n 128k --layers 48 --full 6",
+     "Where should they stand? Both placements that differ to any theorem."},
+    {0},
+};
+const hop_verb hop__verb_plan = {
+    .name = "plan",
+    .summary = "finds the cheapest layer plans that make so many hops at a length",
+    .description =
+        "Plans of full and linear layers, the cheapest first: bytes of KV cache and states at that length, then "
+        "flops. Each is possible (weights that do it are known: P1 and P10 of docs/BOUNDS.md), impossible (no weights do it "
+        "at that length, of networks that are " HOP_BOUNDS_MODEL "), or open; an open one says from which length on it is impossible, where that is known. "
+        "Possible supposes that " HOP_BOUNDS_IDEALISED ". "
+        "The first lines say which plan is the cheapest that is possible, and why the next cheaper one is not.\n\n"
+        "A hop costs one full layer, or linear layers whose states hold its table: gdn, kda, deltanet and mamba2 layers share "
+        "a table among as many of them as it takes. Without --layers the fewest such layers are found for each number "
+        "of full ones: the exchange rate between the two.\n\n"
+        "At one depth all plans with as many full layers cost the same, and their places matter in two ways. With as "
+        "many full layers as hops, a linear layer must stand before the first or the second of them; with fewer, "
+        "states make the first hops, whose tables are the shortest, and full layers do best behind them. Then two "
+        "placements are shown, one of each kind.",
+    .groups = GROUPS,
+    .examples = EXAMPLES,
+    .answer = &hop_plan_answer_record,
+    .rows = "plans",
+    .request_size = sizeof(plan_args),
+    .ask = ask_plan,
+};
+/* clang-format on */

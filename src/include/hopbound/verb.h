@@ -1,0 +1,66 @@
+/* hopbound/verb.h - a verb as data: what it takes, what it answers, and the function between the two (room: desk). */
+#ifndef HOPBOUND_VERB_H
+#define HOPBOUND_VERB_H
+
+#include <hopbound/ask.h>
+#include <hopbound/form.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Every verb's question begins with this. */
+typedef struct hop_request {
+    hop_texts operands;
+    hop_progress progress;
+    hop_opt_value seed, threads;
+} hop_request;
+
+extern const hop_opt hop_request_options[]; /* seed, threads: of every verb */
+const char *hop_request_operand(const hop_request *q, int index); /* NULL: not given */
+
+/* An answer: the struct that the verb's record describes, and all it points to. Freed by hop_response_free, which
+ * is fine with an empty one. */
+typedef struct hop_response {
+    const hop_record *record;
+    const void *data;
+    hop_exit exit;
+    hop_keep memory;
+} hop_response;
+void hop_response_free(hop_response *r);
+/* The zeroed struct of `record`, which becomes the answer's; NULL, with the error, when there is no memory. */
+void *hop_response_begin(hop_response *r, const hop_record *record, hop_error *err);
+/* HOP_OK, or HOP_ENOMEM where the answer's memory did not suffice: what a verb returns in the end. */
+hop_status hop_response_end(const hop_response *r, hop_error *err);
+
+typedef struct hop_example {
+    const char *command, *says;
+} hop_example;
+
+typedef struct hop_verb {
+    const char *name, *summary;
+    const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none; "[NAME]": it may be missing;
+                                           "PATH..": one or more */
+    const char *second, *second_help;   /* "[DIR]": another that may be missing; NULL: one is enough */
+    const char *description;            /* paragraphs, separated by "\n\n" */
+    const hop_opt_group *groups;        /* ended by one without a table */
+    const hop_example *examples;        /* ended by one without a command */
+    const hop_record *answer;
+    const hop_record *other; /* what it answers instead where `other_when` says; NULL: always the one */
+    const char *other_when;
+    const char *rows;   /* the answer's list that --format csv and markdown print; NULL: none */
+    size_t request_size; /* of the question, which begins with a hop_request */
+    /* Fills the (empty) answer. HOP_EUSAGE: the question is wrong. On failure the answer is freed by the caller. */
+    hop_status (*ask)(hop_response *out, const void *request, hop_error *err);
+} hop_verb;
+
+const hop_verb *const *hop_verbs(size_t *count);
+const hop_verb *hop_verb_find(const char *name); /* NULL: there is none */
+
+/* The members of its answer, as docs/JSON.md has them. */
+void hop_verb_doc(hop_text *out, const hop_verb *v);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

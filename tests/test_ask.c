@@ -1,0 +1,207 @@
+/* Questions and answers as data: what is made of the tables, and asking the library. */
+#include <hopbound/verb.h>
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "test.h"
+
+/* ---- records ------------------------------------------------------------------------------- */
+
+typedef enum colour { RED, GREEN } colour;
+static const char *const colour_words[] = {"red", "green", NULL};
+
+#define LEAF(X, R)                                                     \
+    X(R, name, text, "", "leaf", "what it is called")                  \
+    X(R, size, count, "mm", "size", "how long it is")                  \
+    X(R, tint, word(colour), "", "tint", "its colour")                 \
+    X(R, share, real, "", "", "a part of one")                         \
+    X(R, odd, maybe, "", "", "is it?")
+HOP_RECORD(leaf, LEAF)
+HOP_RECORD_TABLE(leaf, LEAF, "a leaf")
+
+#define TREE(X, R)                                      \
+    X(R, leaves, many(leaf), "", "", "all of them")     \
+    X(R, best, one(leaf), "", "", "the best of them")   \
+    X(R, height, digits, "mm", "", "of it")             \
+    X(R, rings, counts, "", "", "their widths")         \
+    X(R, own, json, "", "", "anything")
+HOP_RECORD(tree, TREE)
+HOP_RECORD_TABLE(tree, TREE, "a tree")
+
+static tree example(void)
+{
+    static const leaf leaves[] = {{"a,b", 3, GREEN, 0.5, 1}, {"c|\"d\"", HOP_NO_COUNT, RED, NAN, HOP_NO_FLAG}};
+    static const int64_t rings[] = {1, HOP_NO_COUNT};
+    tree t = {.height = "1234567890123456789", .rings = {rings, 2}, .own = "{\"x\": [1]}"};
+    t.leaves.at = leaves;
+    t.leaves.count = 2;
+    return t;
+}
+
+static void a_record_is_written_as_its_table_says(void **state)
+{
+    (void)state;
+    const tree t = example();
+    hop_json_writer w = {0};
+    hop_record_json(&w, &tree_record, &t);
+    assert_string_equal(w.text.s,
+                        "{\"leaves\":[{\"name\":\"a,b\",\"size\":3,\"tint\":\"green\",\"share\":0.5,\"odd\":true},"
+                        "{\"name\":\"c|\\\"d\\\"\",\"size\":null,\"tint\":\"red\",\"share\":null,\"odd\":null}],"
+                        "\"best\":null,\"height\":\"1234567890123456789\",\"rings\":[1,null],\"own\":{\"x\":[1]}}");
+    hop_text_free(&w.text);
+}
+
+static void rows_are_quoted_as_csv_and_markdown_ask(void **state)
+{
+    (void)state;
+    const tree t = example();
+    hop_text csv = {0}, page = {0};
+    hop_record_rows(&csv, &tree_record, &t, "leaves", HOP_FORMAT_CSV);
+    hop_record_rows(&page, &tree_record, &t, "leaves", HOP_FORMAT_MARKDOWN);
+    assert_string_equal(csv.s, "name,size,tint,share,odd\n\"a,b\",3,green,0.5,true\n\"c|\"\"d\"\"\",,red,,\n");
+    assert_string_equal(page.s, "| leaf | size | tint |\n|---|---:|---|\n| a,b | 3 | green |\n| c\\|\"d\" |  | red |\n");
+    hop_text_free(&csv), hop_text_free(&page);
+}
+
+/* One more line, and nothing else: it is in the JSON, the CSV, the Markdown and the page. */
+static void a_field_that_is_added_in_one_place_is_everywhere(void **state)
+{
+    (void)state;
+#define TALLER(X, R) LEAF(X, R) X(R, age, count, "years", "age", "since it was a bud")
+    typedef struct taller {
+        TALLER(HOP_FIELD_MEMBER, taller)
+    } taller;
+    static const hop_field fields[] = {TALLER(HOP_FIELD_ROW, taller){.name = NULL}};
+    static const hop_record record = {"taller", "a leaf with an age", sizeof(taller), fields};
+    static const hop_field list[] = {{"all", HOP_TYPE_many, 0, "", "", "leaves", &record, NULL}, {.name = NULL}};
+    static const hop_record outer = {"outer", "", sizeof(hop_records), list};
+    const taller one = {.name = "x", .age = 7};
+    const hop_records all = {&one, 1};
+    hop_json_writer w = {0};
+    hop_text csv = {0}, page = {0}, doc = {0};
+    hop_record_json(&w, &outer, &all);
+    hop_record_rows(&csv, &outer, &all, "all", HOP_FORMAT_CSV);
+    hop_record_rows(&page, &outer, &all, "all", HOP_FORMAT_MARKDOWN);
+    hop_record_doc(&doc, &outer);
+    assert_non_null(strstr(w.text.s, "\"age\":7"));
+    assert_non_null(strstr(csv.s, ",age\n"));
+    assert_non_null(strstr(page.s, "| age |"));
+    assert_non_null(strstr(doc.s, "| `all[].age` | an integer, years | since it was a bud |"));
+    hop_text_free(&w.text), hop_text_free(&csv), hop_text_free(&page), hop_text_free(&doc);
+}
+
+/* ---- asking -------------------------------------------------------------------------------- */
+
+static hop_status asked(const char *verb, const char *question, hop_text *out, hop_error *err)
+{
+    *err = (hop_error){0};
+    *out = (hop_text){0};
+    return hop_ask(verb, question, NULL, out, NULL, err);
+}
+
+static void a_question_in_json_is_answered_in_json(void **state)
+{
+    (void)state;
+    hop_text out;
+    hop_error err;
+    hop_json_doc doc = {0};
+    hop_status s = asked("bound", "{\"pattern\": \"L F L\", \"mixer\": \"linear\", \"dim\": 8, \"bits\": 16, \"hops\": 2}", &out, &err);
+    assert_int_equal(s, HOP_OK);
+    assert_int_equal(hop_json_parse(&doc, out.s, out.len, &err), HOP_OK);
+    assert_string_equal(hop_json_get(doc.root, "pattern")->string, "linear full linear");
+    assert_true(hop_json_get(doc.root, "results")->count > 10);
+    hop_json_free(&doc);
+    hop_text_free(&out);
+}
+
+/* Dashes are underscores, numbers are texts, lists are lists: as each language likes it. */
+static void a_question_may_be_written_in_several_ways(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"{\"pattern\": \"F F\", \"hops\": \"2\", \"m\": 64, \"fan\": [4], \"d-model\": 64}",
+                                       "{\"pattern\": \"F F\", \"hops\": 2, \"m\": \"64\", \"fan\": 4, \"d_model\": 64}"};
+    hop_text first, second;
+    hop_error err;
+    assert_int_equal(asked("bound", ways[0], &first, &err), HOP_OK);
+    assert_int_equal(asked("bound", ways[1], &second, &err), HOP_OK);
+    assert_string_equal(first.s, second.s);
+    hop_text_free(&first), hop_text_free(&second);
+}
+
+static void a_wrong_question_is_refused_with_one_line(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *verb, *question, *line;
+        hop_status status;
+    } wrong[] = {
+        {"bind", "", "bind: unknown verb", HOP_EUNKNOWN},
+        {"bound", "", "pattern: missing", HOP_EUSAGE},
+        {"bound", "[]", "the question is no JSON object", HOP_EUSAGE},
+        {"bound", "{\"patern\": \"F\"}", "patern: unknown option; did you mean pattern?", HOP_EUSAGE},
+        {"bound", "{\"pattern\": {}}", "pattern: neither a number nor a text nor a list of them", HOP_EUSAGE},
+        {"bound", "{\"pattern\": \"F\", \"dim\": 0}", "dim: 0 is outside 1..65536", HOP_EUSAGE},
+        {"bound", "{\"pattern\": \"F\", \"operands\": [\"x\"]}", "operands: unknown option", HOP_EUSAGE},
+        {"bound", "{\"pattern\": \"F\", \"curve\": 3}", "curve: takes no value", HOP_EUSAGE},
+        {"plan", "{\"hops\": 1}", "n: missing", HOP_EUSAGE},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        hop_text out;
+        hop_error err;
+        assert_int_equal(asked(wrong[i].verb, wrong[i].question, &out, &err), wrong[i].status);
+        assert_string_equal(err.text, wrong[i].line);
+        assert_int_equal(out.len, 0);
+        hop_text_free(&out);
+    }
+}
+
+static void every_verb_says_what_it_answers(void **state)
+{
+    (void)state;
+    size_t count;
+    const hop_verb *const *verbs = hop_verbs(&count);
+    for (size_t i = 0; i < count; i++) {
+        assert_ptr_equal(hop_verb_find(verbs[i]->name), verbs[i]);
+        for (const hop_field *f = verbs[i]->answer->fields; f->name; f++) assert_true(f->doc && *f->doc);
+    }
+}
+
+/* What a front is made of: every option and every member. */
+static void every_verb_can_be_had_as_data(void **state)
+{
+    (void)state;
+    hop_text out = {0};
+    hop_json_doc doc = {0};
+    hop_error err = {0};
+    size_t count;
+    const hop_verb *const *verbs = hop_verbs(&count);
+    hop_verbs_json(&out);
+    assert_int_equal(hop_json_parse(&doc, out.s, out.len, &err), HOP_OK);
+    for (size_t i = 0; i < count; i++) {
+        const hop_json *verb = hop_json_get(doc.root, verbs[i]->name);
+        size_t options = 2, members = 0; /* seed and threads */
+        for (const hop_opt_group *g = verbs[i]->groups; g->opts; g++)
+            for (const hop_opt *o = g->opts; o->name; o++) options++;
+        for (const hop_field *f = verbs[i]->answer->fields; f->name; f++) members++;
+        assert_int_equal(hop_json_get(verb, "takes")->count, options);
+        assert_int_equal(hop_json_get(verb, "answers")->count, members);
+    }
+    hop_json_free(&doc);
+    hop_text_free(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_record_is_written_as_its_table_says),
+        cmocka_unit_test(rows_are_quoted_as_csv_and_markdown_ask),
+        cmocka_unit_test(a_field_that_is_added_in_one_place_is_everywhere),
+        cmocka_unit_test(a_question_in_json_is_answered_in_json),
+        cmocka_unit_test(a_question_may_be_written_in_several_ways),
+        cmocka_unit_test(a_wrong_question_is_refused_with_one_line),
+        cmocka_unit_test(every_verb_says_what_it_answers),
+        cmocka_unit_test(every_verb_can_be_had_as_data),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
