@@ -7,6 +7,8 @@ Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
 
+(** ** Binomials, in powers *)
+
 (** C(N, k) <= N^N / (k^k (N-k)^(N-k)) *)
 Lemma binomial_le N k : k <= N -> 'C(N, k) * (k ^ k * (N - k) ^ (N - k)) <= N ^ N.
 Proof.
@@ -15,10 +17,55 @@ rewrite expnDn (bigD1 (inord (N - k))) //= inordK ?ltnS ?leq_subr //.
 by rewrite subKn // bin_sub // leq_addr.
 Qed.
 
+(** C(N, k) <= (3N/k)^k, which needs no power of N's own size: for a k that is a small part of N. *)
+Lemma halves (t : nat -> nat) K n : (forall i, i < n -> 2 ^ i * t i <= K) -> \sum_(i < n) t i <= 2 * K.
+Proof.
+suff H : (forall i, i < n -> 2 ^ i * t i <= K) -> 2 ^ n * (\sum_(i < n) t i) + 2 * K <= 2 ^ n * (2 * K).
+  move/H => le; have P0 : 0 < 2 ^ n by rewrite expn_gt0.
+  by rewrite -(leq_pmul2l P0); apply: leq_trans le; apply: leq_addr.
+elim: n => [|n IH] ht; first by rewrite big_ord0 muln0 mul1n.
+have {}IH := IH (fun i ni => ht i (ltnW ni)); have tn := ht n (ltnSn n).
+rewrite big_ord_recr /= expnS; move: IH tn; move: (\sum_(i < n) t i) (t n) (2 ^ n) => S T P IH PT.
+apply: (@leq_trans (2 * (P * S + 2 * K))); last by rewrite -mulnA leq_mul2l.
+by rewrite -mulnA mulnDr [2 * (_ + _)]mulnDr [2 * (_ + 2 * K)]mulnDr -addnA leq_add2l [2 * (2 * K)]mul2n -addnn leq_add2r leq_mul2l.
+Qed.
+
+Lemma ffact_le n k : n ^_ k <= n ^ k.
+Proof.
+elim: k n => // k IH [|n] //; rewrite ffactnS expnS leq_mul2l (leq_trans (IH n)) //.
+by case: k {IH} => // k; rewrite leq_exp2r.
+Qed.
+
+Lemma succ_pow k : k.+1 ^ k <= 3 * k ^ k.
+Proof.
+rewrite -{1}addn1 expnDn big_ord_recl /= bin0 mul1n subn0 exp1n muln1 mulSn leq_add2l.
+apply: (@halves (fun i => 'C(k, i.+1) * (k ^ (k - i.+1) * 1 ^ i.+1))) => i ik.
+have fact2 j : 2 ^ j <= j.+1`!.
+  by elim: j => // j IH; rewrite expnS factS leq_mul.
+rewrite exp1n muln1 mulnA -[X in _ <= k ^ X](subnKC ik) expnD leq_mul2r; apply/orP; right.
+apply: leq_trans (ffact_le k i.+1); rewrite -bin_ffact mulnC leq_mul2l fact2 orbT //.
+Qed.
+
+Lemma pow_fact k : k ^ k <= 3 ^ k * k`!.
+Proof.
+elim: k => // k IH; rewrite expnS factS [X in _ <= X]mulnCA leq_mul2l /=.
+by apply: leq_trans (succ_pow k) _; rewrite [3 ^ _]expnS -mulnA leq_mul2l.
+Qed.
+
+Lemma binomial_le3 N k : 'C(N, k) * k ^ k <= (3 * N) ^ k.
+Proof.
+apply: leq_trans (leq_mul (leqnn _) (pow_fact k)) _.
+by rewrite mulnCA bin_ffact expnMn leq_mul2l ffact_le orbT.
+Qed.
+
 Local Open Scope N_scope.
 
 Definition check_image (N s x k d : N) :=
-  (s <=? N) && products_lt (x * d + 1) [:: (s - 1, x * k); (N, N)] [:: (N, x * k); (s - 1, s - 1); (N - (s - 1), N - (s - 1))].
+  let j := s - 1 in
+  if s <=? N then
+    if products_lt (x * d + 1) [:: (j, x * k); (N, N)] [:: (N, x * k); (j, j); (N - j, N - j)] then true
+    else products_lt (x * d + 1) [:: (j, x * k); (3 * N, j)] [:: (N, x * k); (j, j)]
+  else false.
 
 (** A hop as (x, s, n, A); in P6 A = A_l, in P7G A = A_(l+1). *)
 Fixpoint check_hops (M e P k d c S : N) (hops : seq (N * N * N * N)) : bool :=
@@ -42,17 +89,25 @@ Local Close Scope N_scope.
 
 Definition to_hop (h : N * N * N * N) := Hop %:(h.1.1.1) %:(h.1.1.2) %:(h.1.2) %:(h.2).
 
+(** With C <= q / b: what is compared with q and b. *)
+Lemma image_from C b q p t r : C * b <= q -> 2 ^ (t + 1) * (p * q) < r * b -> 2 * C * p * 2 ^ t <= r.
+Proof.
+move=> Cq lt; have b0 : 0 < b by rewrite lt0n; apply: contraTneq lt => ->; rewrite muln0.
+rewrite -(leq_pmul2r b0); apply: ltnW; apply: leq_ltn_trans lt.
+rewrite expnD expn1; move: (2 ^ t) => T.
+have -> : 2 * C * p * T * b = T * 2 * (p * (C * b)) by rewrite -!mulnA [RHS]mulnCA; congr (_ * _); rewrite [RHS]mulnCA [T * (C * b)]mulnCA [RHS]mulnCA.
+by rewrite !(leq_mul, leq_mul2r) ?Cq ?orbT.
+Qed.
+
+Local Arguments N.mul : simpl never.
 Lemma check_image_sound N s x k d : check_image N s x k d ->
   %:s <= %:N /\ 2 * 'C(%:N, %:s.-1) * %:s.-1 ^ (%:x * %:k) * 2 ^ (%:x * %:d) <= %:N ^ (%:x * %:k).
 Proof.
-case/andP=> /nat_le sN /products_ltP; rewrite /= !nat_of subn1 [%:1]/= !muln1.
+rewrite /check_image; case: ifP => [/nat_le sN|//] ok; split; first exact: sN.
 have s1 : %:s.-1 <= %:N := leq_trans (leq_pred _) sN.
-have := binomial_le s1; set b := _ * _ ^ (_ - _) => bin lt; split=> //.
-clearbody b; have b0 : 0 < b by rewrite lt0n; apply: contraTneq lt => ->; rewrite muln0.
-rewrite -(leq_pmul2r b0); apply: ltnW; apply: leq_ltn_trans lt.
-rewrite expnD expn1; move: bin; move: 'C(_, _) (_ ^ (_ * _)) (2 ^ _) (_ ^ %:N) => C p t q bin.
-have -> : 2 * C * p * t * b = t * 2 * (p * (C * b)) by rewrite -!mulnA [RHS]mulnCA; congr (_ * _); rewrite [RHS]mulnCA [t * (C * b)]mulnCA [RHS]mulnCA.
-by rewrite !(leq_mul, leq_mul2r) ?bin ?orbT.
+move: ok; case: ifP => [/products_ltP + _ | _ /products_ltP +]; rewrite [powers _]/= [X in _ < X]/= !nat_of subn1 [%:1]/= ?muln1 => lt.
+  exact: (image_from (binomial_le s1) lt).
+exact: (image_from (binomial_le3 _ _) lt).
 Qed.
 
 Lemma check_hops_sound M e N k d c S hops : check_hops M e N k d c S hops ->

@@ -162,7 +162,8 @@ typedef struct transcript {
     FILE *file;
     char *said; /* 'a' or 'r' for each line */
     size_t count, room;
-    int left[10]; /* lines of each theorem: the extracted checker takes a quarter of a second for some */
+    int left[10]; /* lines of each theorem: the extracted checker takes a quarter of a second for some. In a long
+                     run all certificates are compared, and so many lines that are damaged */
 } transcript;
 
 static int theorem_of(const char *line)
@@ -175,9 +176,9 @@ static int theorem_of(const char *line)
     return 0;
 }
 
-static void put(transcript *t, const char *line)
+static void put(transcript *t, const char *line, bool always)
 {
-    if (t->left[theorem_of(line)]-- <= 0) return;
+    if (t->left[theorem_of(line)]-- <= 0 && !always) return;
     if (t->count == t->room) {
         t->room = t->room ? 2 * t->room : 1024;
         t->said = realloc(t->said, t->room);
@@ -193,12 +194,12 @@ static void put_with_damages(transcript *t, const char *text, uint64_t *seed)
     size_t size = strlen(text) + 64;
     char *line = malloc(size);
     assert_non_null(line);
-    put(t, text);
+    put(t, text, long_run());
     for (int k = 0; k < 24; k++) {
         if (!long_run() && random_below(seed, 6)) continue;
         int by = random_below(seed, 2) ? 1 : -1;
         if (random_below(seed, 3) == 0) by *= 1 + random_below(seed, 40);
-        if (damaged(line, size, text, k, by)) put(t, line);
+        if (damaged(line, size, text, k, by)) put(t, line, false);
     }
     free(line);
 }
@@ -235,13 +236,6 @@ static void compare(const transcript *t, const char *path)
     assert_int_equal(stricter, 0);
 }
 
-/* In 128 bits the checker does not see the images of sizes that have hundreds of digits, nor V = 1. */
-static bool may_be_on_paper(const hop_bound *r)
-{
-    bool hops = strcmp(r->id, "P6") == 0 || strcmp(r->id, "P7G") == 0;
-    return (hops && r->log10_n > 100) || strcmp(r->id, "P4") == 0;
-}
-
 static void every_impossible_row_of_ours_has_a_certificate(void **state)
 {
     (void)state;
@@ -249,10 +243,10 @@ static void every_impossible_row_of_ours_has_a_certificate(void **state)
     char path[4096];
     snprintf(path, sizeof path, "%s/certificates.%ld", dir ? dir : ".", (long)getpid());
     transcript t = {.file = fopen(path, "w")};
-    for (int k = 0; k < 10; k++) t.left[k] = long_run() ? 1000 : k == 2 || k == 4 || k > 6 ? 8 : 40;
+    for (int k = 0; k < 10; k++) t.left[k] = long_run() ? 100 : k == 2 || k == 4 || k > 5 ? 8 : 40;
     assert_non_null(t.file);
-    uint64_t seed = 20;
-    int rows = 0, missing = 0, seen = long_run() ? 2000 : 200;
+    uint64_t seed = 20, damage_seed = 21;
+    int rows = 0, seen = long_run() ? 2000 : 200;
     for (int i = 0; i < seen; i++) {
         random_arch a;
         make_arch(&a, &seed);
@@ -261,18 +255,15 @@ static void every_impossible_row_of_ours_has_a_certificate(void **state)
             const hop_bound *r = &b->results[k];
             if (r->answer != HOP_ANSWER_IMPOSSIBLE || !is_of_proofs(r->id)) continue;
             rows++;
-            missing += !r->certificate;
-            if (!r->certificate && !may_be_on_paper(r))
-                fail_msg("%s at %d hops from n = %s", r->id, a.hops, r->speaks_from);
-            if (!r->certificate) continue;
+            if (!r->certificate) fail_msg("%s at %d hops from n = %s", r->id, a.hops, r->speaks_from);
             assert_true(answer_is_certified(r));
-            put_with_damages(&t, r->certificate->text, &seed);
+            put_with_damages(&t, r->certificate->text, &damage_seed);
         }
         hop_bounds_free(b);
     }
     fclose(t.file);
-    print_message("%d architectures, %d impossible rows, %d without a certificate\n", seen, rows, missing);
-    assert_true(rows > seen && missing * 20 <= rows);
+    print_message("%d architectures, %d impossible rows, each with a certificate\n", seen, rows);
+    assert_true(rows > seen);
     compare(&t, path);
     remove(path);
     free(t.said);

@@ -28,7 +28,7 @@ void hop__p6_set(hop__p6_numbers *to, const hop__p6_numbers *from)
     }
 }
 
-/* x_0, x_1, s_1, ..; in enclosures of 128 bits the checker does not see the least images of many hops. */
+/* x_0, x_1, s_1, .. */
 static void certify(hop__case *c, hop_bound *b, const hop__p6_numbers *p)
 {
     static const char *const names[] = {"x_0", "x_1", "s_1", "x_2", "s_2", "x_3", "s_3", "x_4",

@@ -7,7 +7,8 @@
  *     g(k) = N·h(k/N) + a·log2(k/N) + x_l·Δ_l + 1 <= 0,     a = x_l·n_{l-1}·s_{l-1}.
  *
  * k·g'(k) = k·log2(N/k - 1) + a/ln 2 is concave, positive at first and negative at last, so g rises and then
- * falls, to a positive value at k = N: it changes its sign once, and bisection finds where. What is left is
+ * falls, to a positive value at k = N: it changes its sign once, and bisection finds where. (Where k is a small
+ * part of N, C(N, k) is bounded a little more roughly: then it finds a change of sign.) What is left is
  * to choose x_0 .. x_{L-1}: moves by a factor, smaller and smaller, of one or of two neighbours, while what
  * the end lacks becomes less. */
 #include "p6_search.h"
@@ -24,23 +25,13 @@ typedef struct stage {
 
 static bool image_holds(const stage *g, const fmpz_t k)
 {
-    arb_t r, sum, t;
-    fmpz_t f;
-    arb_init(r), arb_init(sum), arb_init(t), fmpz_init(f);
-    arb_set_fmpz(r, k);
-    arb_div_fmpz(r, r, g->table, PREC);
-    arb_log(sum, r, PREC);
-    fmpz_sub(f, g->addresses, k);
-    arb_mul_fmpz(sum, sum, f, PREC);
-    arb_neg(r, r);
-    arb_log1p(t, r, PREC);
-    fmpz_sub(f, k, g->table);
-    arb_addmul_fmpz(sum, t, f, PREC);
-    arb_const_log2(t, PREC);
-    arb_div(sum, sum, t, PREC);
+    arb_t sum, each;
+    arb_init(sum), arb_init(each);
+    hop__p6_image(sum, each, k, g->table, PREC);
+    arb_submul_fmpz(sum, each, g->addresses, PREC);
     arb_add_fmpz(sum, sum, g->slack, PREC);
     bool holds = arb_is_negative(sum);
-    arb_clear(r), arb_clear(sum), arb_clear(t), fmpz_clear(f);
+    arb_clear(sum), arb_clear(each);
     return holds;
 }
 

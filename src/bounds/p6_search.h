@@ -35,6 +35,10 @@ void hop__p6_start(const hop__p6_ground *g, int number, double *z);
 /* Integers near the place, with the sizes as small as they go; false: none hold. */
 bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from);
 
+/* An image of k of N values: what the checker takes for log2 C(N, k), and log2(N/k), bits that an address has in it
+ * too few. Where k is a small part of N the first is k·log2(3N/k), since enclosures of N^N would lose it. */
+void hop__p6_image(arb_t choices, arb_t each, const fmpz_t k, const fmpz_t table, slong prec);
+
 /* At fixed sizes: x near the place, as a start. */
 void hop__p6_start_x(hop__p6_numbers *p, const hop__p6_place *place);
 /* At fixed sizes: from the x that p has to some, with their s, that hold; false: none found. */

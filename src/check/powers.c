@@ -32,17 +32,24 @@ static void cut(enclosure *p, bool up)
 /* base^exponent: squares from the highest bit on. */
 static void power(enclosure *out, const hop__power *of, bool up)
 {
+    enclosure base;
     fmpz_one(out->x), fmpz_zero(out->e);
     flint_bitcnt_t bits = fmpz_bits(of->exponent);
     if (bits == 0) return;
-    fmpz_set(out->x, of->base);
-    cut(out, up);
+    enclosure_init(&base);
+    fmpz_set(base.x, of->base);
+    cut(&base, up);
+    fmpz_set(out->x, base.x), fmpz_set(out->e, base.e);
     for (flint_bitcnt_t i = bits - 1; i > 0; i--) {
         fmpz_mul(out->x, out->x, out->x);
         fmpz_mul_2exp(out->e, out->e, 1);
-        if (fmpz_tstbit(of->exponent, i - 1)) fmpz_mul(out->x, of->base, out->x);
+        if (fmpz_tstbit(of->exponent, i - 1)) {
+            fmpz_mul(out->x, base.x, out->x);
+            fmpz_add(out->e, base.e, out->e);
+        }
         cut(out, up);
     }
+    enclosure_clear(&base);
 }
 
 static void product(enclosure *out, const hop__power *of, int count, bool up)
@@ -62,6 +69,7 @@ static void product(enclosure *out, const hop__power *of, int count, bool up)
 /* p < q */
 static bool below(const enclosure *p, const enclosure *q)
 {
+    if (fmpz_is_zero(p->x)) return !fmpz_is_zero(q->x);
     fmpz_t gap, left, right;
     fmpz_init(gap), fmpz_init(left), fmpz_init(right);
     fmpz_sub(gap, q->e, p->e);

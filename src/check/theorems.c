@@ -149,15 +149,17 @@ static bool p9_draws_hold(const hop__bound_claim *c)
 
 /* ---- hop by hop -------------------------------------------------------------------------------------- */
 
-/* (s-1)^(x·k)·N^N·2^(x·d + 1) < N^(x·k)·(s-1)^(s-1)·(N-s+1)^(N-s+1) */
+/* With C = C(N, j), j = s - 1: 2·C·j^(x·k)·2^(x·d) < N^(x·k), where C is at most N^N/(j^j·(N-j)^(N-j)), or, which
+ * an enclosure can hold when j is a small part of a large N, (3N)^j/j^j. */
 static bool image_holds(const fmpz *N, const fmpz *s, const fmpz *x, const fmpz *k, const fmpz *d)
 {
     hop__terms t;
     t.used = 0;
-    const fmpz *less = LESS(s, NUMBER(1)), *rest = LESS(N, less), *xk = TIMES(x, k);
-    const hop__power left[] = {{less, xk}, {N, N}}, right[] = {{N, xk}, {less, less}, {rest, rest}};
-    return ended(&t, at_most(s, N) &&
-                         hop__products_less(PLUS(TIMES(x, d), NUMBER(1)), left, 2, right, 3));
+    const fmpz *j = LESS(s, NUMBER(1)), *rest = LESS(N, j), *xk = TIMES(x, k), *bits = PLUS(TIMES(x, d), NUMBER(1));
+    const hop__power wide[] = {{j, xk}, {N, N}}, narrow[] = {{j, xk}, {TIMES(NUMBER(3), N), j}},
+                     right[] = {{N, xk}, {j, j}, {rest, rest}};
+    return ended(&t, at_most(s, N) && (hop__products_less(bits, wide, 2, right, 3) ||
+                                       hop__products_less(bits, narrow, 2, right, 2)));
 }
 
 /* n_1 .. n_{L-1} of the hops that the certificate has. */
