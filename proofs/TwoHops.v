@@ -34,6 +34,10 @@ Proof. apply: (@check_sound 4228440 [:: 18] 8448 [:: 532480; 532480] (byP4' 4008
 Theorem two_hops_LFL_large_states : impossible %:128647156128144076413 [:: %:2] %:2112 [:: %:1000000000000000000; %:1000000000000000000].
 Proof. apply: (@check_sound 128647156128144076413 [:: 2] 2112 [:: 1000000000000000000; 1000000000000000000] (byP6 972445451071241472 [:: (564, 53769921035205179654)]))%num. vm_cast_no_check (erefl true). Qed.
 
+(** n = 11,004, by P4 *)
+Theorem two_hops_LF_one_value : impossible %:2 [:: %:5500] %:8 [:: %:29838; %:0].
+Proof. apply: (@check_sound 2 [:: 5500] 8 [:: 29838; 0] (byP4 1))%num. vm_cast_no_check (erefl true). Qed.
+
 (** n = 222,210, by P7 *)
 Theorem two_hops_FF_160 : impossible %:448 [:: %:495] %:160 [:: %:0; %:0; %:0].
 Proof. apply: (@check_sound 448 [:: 495] 160 [:: 0; 0; 0] (byP7 14 16 32 1 495 274))%num. vm_cast_no_check (erefl true). Qed.

@@ -56,7 +56,8 @@ EDGES = [
     ("two_hops_LFL_8", "M", 0, 1), ("two_hops_LFL_8", "c7", 0, 1), ("two_hops_LFL_8", "A0", 0, 1), ("two_hops_LFL_8", "A1", 0, 1),
     ("two_hops_LFL_160", "M", 0, 1), ("two_hops_LFL_160", "A0", 0, 1), ("two_hops_LFL_160", "A1", 1, 2),
     ("two_hops_LFL_160", "m", 0, -1), ("three_hops_LFLFL_160", "c6", 0, 1), ("three_hops_FLFL_160", "c6", 0, 1),
-    ("three_hops_FLFL_160", "A0", 0, 1),
+    ("three_hops_FLFL_160", "A0", 0, 1), ("two_hops_LF_one_value", "n1", 0, -1), ("two_hops_LF_one_value", "c0", 0, -1),
+    ("two_hops_LF_one_value", "A0", 0, 1), ("five_hops_LFLFLFLFL_160", "n4", 0, -1), ("five_hops_LFLFLFLFL_160", "M", 0, 1),
 ]
 
 # Not a certificate of what it claims, or of nothing at all.

@@ -1,8 +1,6 @@
 /* The images of P6 and P7G as the checker sees them (proofs/CheckHops.v). */
 #include "p6_search.h"
 
-#define SMALL_PART 64 /* bits by which k is shorter than N: from here on N·h(k/N) and the other form hardly differ */
-
 /* (k - N)·ln(1 - k/N) */
 static void the_rest(arb_t out, const fmpz_t k, const fmpz_t table, slong prec)
 {
@@ -31,7 +29,7 @@ void hop__p6_image(arb_t choices, arb_t each, const fmpz_t k, const fmpz_t table
     arb_init(t);
     log_part(each, k, table, prec);
     arb_mul_fmpz(choices, each, k, prec);
-    if (fmpz_bits(k) + SMALL_PART < fmpz_bits(table)) {
+    if (fmpz_bits(k) + HOP__P6_SMALL_PART < fmpz_bits(table)) {
         arb_log_ui(t, 3, prec);
         arb_mul_fmpz(t, t, k, prec);
     } else {

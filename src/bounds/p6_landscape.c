@@ -35,9 +35,9 @@ static double add_log(double a, double b) /* log2(2^a + 2^b) */
     return least == -INFINITY ? most : most + log2(1 + exp2(least - most));
 }
 
-static double log_entropy(double y) /* log2 of h(2^-y) */
+static double log_entropy(double y) /* log2 of h(2^-y), or of what hop__p6_image has in its place */
 {
-    if (y > 40) return log2(y + 1.4426950408889634074) - y; /* to the last bit of a double */
+    if (y > HOP__P6_SMALL_PART - 1) return log2(y + 1.5849625007211561815) - y;
     double r = exp2(-y);
     return log2(r * y - (1 - r) * log1p(-r) * 1.4426950408889634074);
 }

@@ -37,6 +37,7 @@ bool hop__p6_round(hop__p6_numbers *p, const hop__p6_place *from);
 
 /* An image of k of N values: what the checker takes for log2 C(N, k), and log2(N/k), bits that an address has in it
  * too few. Where k is a small part of N the first is k·log2(3N/k), since enclosures of N^N would lose it. */
+#define HOP__P6_SMALL_PART 40 /* by so many bits; the two then hardly differ */
 void hop__p6_image(arb_t choices, arb_t each, const fmpz_t k, const fmpz_t table, slong prec);
 
 /* At fixed sizes: x near the place, as a start. */
