@@ -124,7 +124,7 @@ static hop__num squared(hop__num a, bool wide)
     hop__num y = times(a, a);
     y.range = ival_square(a.range);
     if (y.range.lo < 0) y.range.lo = 0;
-    if (wide) y.rel = more(more(a.rel, a.rel), DOUBLE), y.abs -= is_zero(&a) ? 0 : BELOW;
+    if (wide) y.rel = more(more(a.rel, a.rel), DOUBLE), y.abs = (2 * a.mag * (1 + a.rel) + a.abs) * a.abs * SOME;
     return y;
 }
 
@@ -164,7 +164,7 @@ static hop__num fade(hop__reading *r, hop__num e, hop__num s, hop__num new)
                   .rel = ival_most(more(s.rel, r->carry + r->drift), r->add),
                   .low = -INFINITY,
                   .grid = HOP__NO_GRID};
-    y.abs = (e.abs * s.mag * (1 + s.rel) + s.abs * (e.mag + e.abs) + new.abs + 3 * BELOW) * SOME;
+    y.abs = (e.abs * s.mag * (1 + s.rel) + s.abs * (e.mag * (1 + e.rel) + e.abs) + new.abs + 3 * BELOW) * SOME;
     y.top = (1.9 * e.top * s.top + new.top) * (1 + 8 * UNIT); /* |hi| + |lo| */
     if (is_zero(&s)) y = new;
     return y;
@@ -279,7 +279,7 @@ static hop__num under(hop__num a, hop__num m, double unit)
 
 static hop__num total(hop__num a, double n)
 {
-    hop__num y = sum(a, n, 0, UNIT);
+    hop__num y = sum(a, n, 1, UNIT);
     if (!is_zero(&a)) y.rel = more(a.rel, UNIT), y.abs += BELOW;
     return y;
 }
@@ -295,7 +295,7 @@ static hop__num larger(hop__num a, hop__num b)
 {
     hop__num y = hull(a, b);
     y.range = (ival){ival_most(a.range.lo, b.range.lo), ival_most(a.range.hi, b.range.hi)};
-    y.low = ival_most(a.low, b.low);
+    y.low = ival_most(a.low, b.low), y.own = y.own && a.range.lo >= 0 && b.range.lo >= 0;
     return y;
 }
 

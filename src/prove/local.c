@@ -86,7 +86,8 @@ ival hop__function_bounds(hop_prim f, ival x)
     case HOP_PRIM_SIGMOID: return between(hop__about(rising(sigmoid, x), ACT_ERROR), 0, 1);
     case HOP_PRIM_SILU:
         if (x.lo == 0 && x.hi == 0) return x; /* 0 over 1 + 1 */
-        return hop__about(valley(silu, x, -1.2784645427610738, -0.27846454276107380), ACT_ERROR);
+        /* e^x may be 0 below 2^-120, and it is multiplied by x: |x| e^x is at most 2^-113 there. */
+        return ival_widen(hop__about(valley(silu, x, -1.2784645427610738, -0.27846454276107380), ACT_ERROR), 0x1p-113);
     case HOP_PRIM_TANH: return between(hop__about(rising(tanh, x), ACT_ERROR), -1, 1);
     case HOP_PRIM_SOFTPLUS: return between(hop__about(rising(softplus, x), ACT_ERROR), 0, INFINITY);
     case HOP_PRIM_ELU1: return between(hop__about(rising(elu1, x), ACT_ERROR), 0, INFINITY);
