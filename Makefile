@@ -9,7 +9,7 @@ mine = grep -qsF '"source": "$(CURDIR)"' $(1)/meson-info/meson-info.json && test
 stale = if test -d $(1)/meson-private && ! { $(call mine,$(1)); }; then echo "$(1): was cut off or moved; made anew"; rm -rf $(1); fi
 configure = $(call stale,$(1)); test -f $(1)/build.ninja || { mkdir -p $(1); meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log >&2; false; }; }
 
-.PHONY: all demo check check-long proofs proofs-chk install clean bench format setup
+.PHONY: all demo check check-long mutants proofs proofs-chk install clean bench format setup
 all: setup
 	@$(call configure,$(BUILD),--prefix "$(prefix)")
 	@ninja -C $(BUILD) $(NINJAFLAGS)
@@ -40,9 +40,16 @@ proofs proofs-chk:
 	@command -v coqc >/dev/null || { echo "proofs: no coqc; on Debian: apt-get install coq libcoq-mathcomp-ssreflect libcoq-mathcomp-algebra ocaml-findlib ocaml" >&2; exit 1; }
 	@$(MAKE) --no-print-directory -C proofs $(if $(filter proofs-chk,$@),coqchk)
 
-# Hours: all of what the campaigns can make, and the proofs once more.
+# Each rule of the prover weakened by itself: which test catches it (tests/mutants.txt).
+mutants: all
+	@meson configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) $(NINJAFLAGS)
+	@tests/mutants.py $(BUILD) --baseline && tests/mutants.py $(BUILD)
+
+# Hours: all of what the campaigns can make, all mutants, and the proofs once more.
 check-long: check
 	@HOPBOUND_LONG=1 meson test -C $(BUILD) --print-errorlogs --timeout-multiplier 20 forged walks edges prove_scaled prove_contained bounds_law bounds_built certificates damages
+	@$(MAKE) --no-print-directory mutants
 	@if command -v coqc >/dev/null; then $(MAKE) --no-print-directory proofs-chk; else echo "check-long: no coqc, so no coqchk"; fi
 
 install: all

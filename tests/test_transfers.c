@@ -45,7 +45,8 @@ static double draw(hop_rng *rng, ival x)
 static int expect(ival x, double y, const char *what)
 {
     if (x.lo == -INFINITY && x.hi == INFINITY) return 0;
-    if (!(x.lo <= y && y <= x.hi)) fail_msg("%s: %.17g is formed, not in [%.17g, %.17g]", what, y, x.lo, x.hi);
+    if (!(x.lo <= y && y <= x.hi)) fail_msg("%s: %.17g is formed, not in [%.17g, %.17g]", what, y, x.lo,
+        x.hi);
     return 1;
 }
 
@@ -95,12 +96,15 @@ static void lines_of_programs_hold_what_float32_makes(void **state)
         assert_true(hop__elements_open(&m, &e, &program, 1, 1));
         for (int i = 0; i < TIMES; i++) {
             const bool above = prim == HOP_PRIM_DIV || prim == HOP_PRIM_SQRT;
-            double size = prim == HOP_PRIM_EXP || prim == HOP_PRIM_EXPM1 ? ldexp(1, below(&rng, 20) - 12) : size_drawn(&rng);
-            ival a = draw_range(&rng, size, above), b = draw_range(&rng, below(&rng, 2) ? size : size_drawn(&rng), above);
+            double size = prim == HOP_PRIM_EXP || prim == HOP_PRIM_EXPM1 ? ldexp(1, below(&rng, 20) - 12)
+                : size_drawn(&rng);
+            ival a = draw_range(&rng, size, above), b = draw_range(&rng, below(&rng, 2) ? size
+                : size_drawn(&rng), above);
             if (prim == HOP_PRIM_EXP || prim == HOP_PRIM_EXPM1) a = (ival){-ival_mag(a), -0.5 * ival_mag(a)};
             hop__elements_give(&e, "a", &a), hop__elements_give(&e, "b", &b);
             ival y = *hop__elements_run(&e);
-            for (int d = 0; d < 8; d++) told += expect(y, formed(&rng, prim, draw(&rng, a), draw(&rng, b)), hop_prim_name(prim));
+            for (int d = 0; d < 8; d++) told += expect(y, formed(&rng, prim, draw(&rng, a), draw(&rng, b)),
+                hop_prim_name(prim));
         }
         assert_true(told > TIMES * 2);
         hop__memory_free(&m);
@@ -143,7 +147,8 @@ static double add_up(hop_rng *rng, const double *x, int n)
 static void sums_of_rows_hold_what_float32_makes(void **state)
 {
     const hop_line list[] = {{.name = "a", .prim = HOP_PRIM_INPUT, .value = 1 << HOP_AXIS_K},
-                             {.name = "y", .prim = HOP_PRIM_SUM, .of = {"a"}, .axis = HOP_AXIS_K}, {.name = NULL}};
+                             {.name = "y", .prim = HOP_PRIM_SUM, .of = {"a"}, .axis = HOP_AXIS_K},
+                                 {.name = NULL}};
     const hop_program program = {.op = "one", .form = "row", .part = {list}, .reads = "y"};
     hop__memory m = {0};
     hop__elements e;
@@ -186,7 +191,8 @@ static double act_formed(hop_prim act, float x, float e)
 
 static void activations_hold_what_float32_makes(void **state)
 {
-    static const hop_prim acts[] = {HOP_PRIM_SIGMOID, HOP_PRIM_SILU, HOP_PRIM_SOFTPLUS, HOP_PRIM_TANH, HOP_PRIM_ELU1, HOP_PRIM_RELU};
+    static const hop_prim acts[] = {HOP_PRIM_SIGMOID, HOP_PRIM_SILU, HOP_PRIM_SOFTPLUS, HOP_PRIM_TANH,
+        HOP_PRIM_ELU1, HOP_PRIM_RELU};
     hop_rng rng;
     hop_rng_init(&rng, 3, 1);
     (void)state;
@@ -195,11 +201,13 @@ static void activations_hold_what_float32_makes(void **state)
             ival x = draw_range(&rng, ldexp(1, below(&rng, 14) - 7), false), y = hop__function_bounds(acts[k], x);
             for (int d = 0; d < 8; d++) {
                 float v = (float)draw(&rng, x);
-                assert_int_equal(expect(y, act_formed(acts[k], v, (float)kernels_exp(&rng, -fabs((double)v))), "activation"), 1);
+                assert_int_equal(expect(y, act_formed(acts[k], v,
+                    (float)kernels_exp(&rng, -fabs((double)v))), "activation"), 1);
             }
         }
     for (int i = 0; i < TIMES; i++) {
-        ival x = draw_range(&rng, ldexp(1, below(&rng, 20) - 12), true), y = hop__exp_bounds((ival){-x.hi, -x.lo});
+        ival x = draw_range(&rng, ldexp(1, below(&rng, 20) - 12), true),
+            y = hop__exp_bounds((ival){-x.hi, -x.lo});
         for (int d = 0; d < 8; d++) expect(y, kernels_exp(&rng, -draw(&rng, x)), "exp");
         float v = (float)draw(&rng, (ival){-6, 6}), g;
         hop_gelu(&g, &v, 1);
@@ -232,12 +240,14 @@ static void linear_maps_hold_sums_in_any_order(void **state)
         float w[MOST], bias = i % 4 < 2 ? 0 : i % 4 == 2 ? 1 : 100;
         draw_terms(&rng, x, MOST, i % 2);
         if (i % 4 == 2) x[0] = 0x1p-24;
-        for (int k = 0; k < MOST; k++) w[k] = i % 2 ? (float)hop_rng_normal(&rng) : 1, t[k + 1] = (float)x[k] * w[k];
+        for (int k = 0; k < MOST; k++) w[k] = i % 2 ? (float)hop_rng_normal(&rng) : 1,
+            t[k + 1] = (float)x[k] * w[k];
         t[0] = bias;
         hop__matrix map = {.w = w, .bias = &bias, .out = 1, .in = MOST, .row_step = MOST, .col_step = 1};
         hop__set *y = hop__set_linear(&m, of_numbers(&m, x, MOST), map);
         assert_non_null(y);
-        if (!m.overflow) told += expect(hop__set_range(y, 0), i % 2 ? add_up(&rng, t, MOST + 1) : add_up(&(hop_rng){0}, t, MOST + 1), "linear");
+        if (!m.overflow) told += expect(hop__set_range(y, 0), i % 2 ? add_up(&rng, t, MOST + 1)
+            : add_up(&(hop_rng){0}, t, MOST + 1), "linear");
         hop__memory_free(&m);
     }
     assert_true(told > TIMES / 2);
@@ -250,7 +260,8 @@ static void sums_of_streams_hold_what_float32_makes(void **state)
     (void)state;
     for (int i = 0; i < TIMES; i++) {
         hop__memory m = {0};
-        double size = size_drawn(&rng), x = as_float(size * hop_rng_normal(&rng)), y = as_float(size * hop_rng_normal(&rng) * ldexp(1, below(&rng, 30)));
+        double size = size_drawn(&rng), x = as_float(size * hop_rng_normal(&rng)),
+            y = as_float(size * hop_rng_normal(&rng) * ldexp(1, below(&rng, 30)));
         hop__set *s = hop__set_add(&m, of_numbers(&m, &x, 1), of_numbers(&m, &y, 1));
         assert_non_null(s);
         if (!m.overflow) expect(hop__set_range(s, 0), (float)x + (float)y, "sum");
@@ -309,7 +320,8 @@ static void numbers_of_few_bits_are_held(void **state)
     for (int i = 0; i < TIMES; i++) {
         hop__memory m = {0};
         int bits = 1 + below(&rng, 23);
-        double x = below(&rng, 2) ? as_float(hop_rng_normal(&rng) * size_drawn(&rng)) : below(&rng, 4000) - 2000;
+        double x = below(&rng, 2) ? as_float(hop_rng_normal(&rng) * size_drawn(&rng))
+            : below(&rng, 4000) - 2000;
         hop__set *s = hop__set_cut(&m, of_numbers(&m, &x, 1), bits);
         if (fabs(x) > 0x1p-120) expect(hop__set_range(s, 0), cut(x, bits), "cut");
         hop__memory_free(&m);
@@ -342,14 +354,17 @@ static void norms_hold_what_float32_makes(void **state)
         float w[ROW], b[ROW];
         bool centred = i % 4 == 3, bias = below(&rng, 2);
         for (int k = 0; k < ROW; k++) {
-            x[k] = i % 2 ? as_float(hop_rng_normal(&rng)) : k ? 0x1.fp-13 : 1; /* squares that the sum does not see */
+            x[k] = i % 2 ? as_float(hop_rng_normal(&rng)) : k ? 0x1.fp-13
+                : 1; /* squares that the sum does not see */
             if (centred) x[k] += 1000; /* beside which the rest is little */
             if (i % 4 == 1) x[k] = as_float(x[k] * 0x1p-60 * size_drawn(&rng));
             w[k] = 1 + (float)hop_rng_uniform(&rng), b[k] = bias ? (float)(1e4 * hop_rng_normal(&rng)) : 0;
         }
-        hop__set *y = hop__set_norm(&m, of_numbers(&m, x, ROW), centred ? HOP_NORM_LAYER : HOP_NORM_RMS, w, bias ? b : NULL, 1e-6);
+        hop__set *y = hop__set_norm(&m, of_numbers(&m, x, ROW), centred ? HOP_NORM_LAYER : HOP_NORM_RMS, w,
+            bias ? b : NULL, 1e-6);
         assert_non_null(y);
-        if (!m.overflow) told += expect(hop__set_range(y, 0), norm_formed(x, ROW, 1e-6, w[0], b[0], centred), "norm");
+        if (!m.overflow) told += expect(hop__set_range(y, 0), norm_formed(x, ROW, 1e-6, w[0], b[0], centred),
+            "norm");
         hop__memory_free(&m);
     }
     assert_true(told > 500 / 4);
@@ -370,9 +385,11 @@ static void one_factor_for_all_rows_holds_each(void **state)
         float w[WIDTH];
         double cell[2][ROWS][WIDTH] = {{{0}}};
         for (int c = 0; c < WIDTH; c++) {
-            s->mid[c] = c < WIDTH - 4 ? as_float(8 + hop_rng_uniform(&rng)) : 0, s->rad[c] = rad, w[c] = 1 + (float)hop_rng_uniform(&rng);
+            s->mid[c] = c < WIDTH - 4 ? as_float(8 + hop_rng_uniform(&rng)) : 0, s->rad[c] = rad,
+                w[c] = 1 + (float)hop_rng_uniform(&rng);
             for (int t = 0; t < 2; t++)
-                for (int r = 0; c == WIDTH - 1 - t && r < ROWS; r++) cell[t][r][c] = varies ? as_float(r) : 0x1p-10 * (r - 1);
+                for (int r = 0; c == WIDTH - 1 - t && r < ROWS; r++) cell[t][r][c] = varies ? as_float(r)
+                    : 0x1p-10 * (r - 1);
         }
         for (int t = 0; t < 2; t++) {
             hop__term *u = hop__set_add_term(&m, s, HOP__POS + t, ROWS, NULL, ROWS);
@@ -385,7 +402,8 @@ static void one_factor_for_all_rows_holds_each(void **state)
         for (int d = 0; d < 16; d++) {
             double x[WIDTH];
             int row[2] = {below(&rng, ROWS), below(&rng, ROWS)};
-            for (int c = 0; c < WIDTH; c++) x[c] = s->mid[c] + (below(&rng, 3) - 1) * rad + cell[0][row[0]][c] + cell[1][row[1]][c];
+            for (int c = 0; c < WIDTH; c++) x[c] = s->mid[c] + (below(&rng,
+                3) - 1) * rad + cell[0][row[0]][c] + cell[1][row[1]][c];
             for (int c = 0; c < WIDTH; c++) x[c] = as_float(x[c]);
             expect(hop__set_range(y, 0), norm_formed(x, WIDTH, 1e-6, w[0], 0, false), "one factor");
         }
