@@ -135,7 +135,7 @@ const verb *const *all_verbs(size_t *count);
     RUN(damage)             \
     RUN(refute)             \
     ASK(bound)              \
-    RUN(separate)           \
+    ASK(separate)           \
     ASK(plan)               \
     RUN(audit)              \
     RUN(play)               \
@@ -144,7 +144,7 @@ const verb *const *all_verbs(size_t *count);
     RUN(exact)              \
     RUN(check)              \
     RUN(core)               \
-    RUN(mixers)             \
+    ASK(mixers)             \
     RUN(bench)              \
     RUN(completion)
 #define RUN_DECLARE(name) extern const verb verb_##name;

@@ -1,8 +1,9 @@
 /* The lower half of a rung: plans that are not built, because theorems say that no weights make them work at
  * this width. A full layer fewer, with and without linear ones; linear layers only; and the hybrid with
  * 2^(3L^2) of them in every gap. */
-#include "hybrid_state.h"
 #include "ladder.h"
+
+#include <hopbound/ask_separate.h>
 
 #include <math.h>
 #include <string.h>
@@ -150,7 +151,7 @@ static void find_own(void *ctx, int64_t task, int worker)
     hop_rung *r = w->rows[task];
     hop_separation s = {.hops = w->rung->hops, .bits = w->rung->bits, .linear = w->rung->linear};
     (void)worker;
-    separation_of_mixer(&s, r->mixer);
+    hop_separation_of_mixer(&s, r->mixer);
     if (hop_separation_find(&s, false, NULL, NULL) != HOP_OK) return; /* none is told */
     snprintf(r->own_from, sizeof r->own_from, "%lld", (long long)s.n);
     snprintf(r->own_theorem, sizeof r->own_theorem, "%s", s.rows[HOP_ROW_GAPS].theorem);

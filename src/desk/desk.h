@@ -6,7 +6,9 @@
 
 #define HOP_VERB_LIST(X) \
     X(bound)             \
-    X(plan)
+    X(separate)          \
+    X(plan)              \
+    X(mixers)
 
 /* What was asked is wrong, unless it was memory that lacked or a signal that came: puts the error's line between
  * `before` and `after` and returns its status. */

@@ -86,13 +86,6 @@ def every_verb_has_its_section():
 
 
 @case
-def sections_are_those_of_the_tables():
-    page = open(PAGE, encoding="utf-8").read()
-    for section in re.split(r"(?=\n## )", good("--answers").out):
-        check(section.strip() + "\n" in page, why=f"docs/JSON.md: not as the tables say:{section[:60]}")
-
-
-@case
 def what_is_printed_is_what_is_documented():
     prepare()
     pages = documented()

@@ -25,6 +25,7 @@ typedef struct hop_response {
     const hop_record *record;
     const void *data;
     hop_exit exit;
+    const char *complaint; /* a line for standard error beside the answer; NULL: none */
     hop_keep memory;
 } hop_response;
 void hop_response_free(hop_response *r);
