@@ -230,9 +230,9 @@ static void say_able(hop_text *t, const audit *u, const audit_hops *h)
     hop_text_printf(t, " and p >= %lld", (long long)r->needs_bits);
     say_widths(t, h);
     if (h->able == 0)
-        hop_text_printf(t, ", and no hop is proved: %s", h->narrow_why ? h->narrow_why : "");
+        hop_text_printf(t, ", and no hop is known to be possible: %s", h->narrow_why ? h->narrow_why : "");
     else if (h->able < r->able)
-        hop_text_printf(t, ", and %d hop%s proved: %s", h->able, h->able == 1 ? " is" : "s are",
+        hop_text_printf(t, ", and %d hop%s possible: %s", h->able, h->able == 1 ? " is" : "s are",
                         h->narrow_why ? h->narrow_why : "");
     if (r->able < h->full - 1) hop_text_add(t, "; more do not fit the length");
     hop_text_add(t, ".");

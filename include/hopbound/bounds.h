@@ -168,9 +168,10 @@ const hop_bound *hop_bounds_first(const hop_bounds *b, hop_first which);
 
 /* ---- how many hops ------------------------------------------------------------------------- */
 
-/* At the length n: the most hops that are proved possible, the fewest that are proved impossible. */
+/* At the length n: the most hops that are possible, they and all fewer, and the fewest that are impossible. Fewer
+ * hops may have longer tables: so more than `able` may be possible, too. */
 typedef struct hop_reach {
-    int able;                      /* 0: none proved */
+    int able;                      /* 0: not even one */
     int able_by_layers;            /* by counting layers alone, as if all were wide enough; at least `able` */
     int unable;                    /* 0: none proved impossible at this length */
     int fit;                       /* hops that can be posed at this length; HOP_MAX_HOPS without one */

@@ -6,11 +6,11 @@
  *
  * What the networks ask at codes of B bits, W of which are of w's digits: keys of L+2+B numbers and values of
  * B, a residual stream of L+2+3B+W, a linear layer that hands on the bits of m (i_0 and i_1 are below m) and
- * keeps them in its state, and numbers with enough bits. Of these last: with queries that are powers of two times ±1 the scores are β
- * times integers of at most B+2, exact but for one rounding by the scale, which moves them by less than β/2
- * when there are t significant bits and 2^t >= 2(B+2). A gap of 2β shrinks to β, which at β = ln(4n)+1 still
- * leaves a wrong mass below 1/(4e), and the clip does the rest (section 5.1). With 8 bits of exponent, which
- * is ample for scores of (B+2)β, that is p = t + 8. MLPs of 2B hidden units and tables are taken for granted.
+ * keeps them in its state, and numbers with enough bits. Of these last: t significant ones, 2^t >= 2(B+2), and 8
+ * of exponent, which is ample for scores of (B+2)β: p = t + 8. A state is rounded at every cut that it crosses, of
+ * which there are L+1: there 2^t >= 7(L+2), too. That rounding leaves codes as they are, in float32
+ * and where what crosses between players has p bits, is asked of rounding.c at every length. MLPs of 2B hidden
+ * units and tables are taken for granted.
  *
  * Or, with every look-up in a register of its own and one coordinate for the player that a layer asks for
  * (section 5.7, `build hybrid --pattern`): keys of B+1 numbers, a linear layer before the first full one that
@@ -25,12 +25,14 @@ hop__need hop__need_of(int hops, hop__bits bits)
 {
     int64_t significant = 3; /* the clip's */
     while (((int64_t)1 << significant) < 2 * (bits.code + 2)) significant++;
+    int64_t kept = significant;
+    while (((int64_t)1 << kept) < 7 * ((int64_t)hops + 2)) kept++;
     return (hop__need){.key = hops + 2 + bits.code,
                        .value = bits.code,
                        .bits = significant + 8,
                        .state = bits.first,
                        .head = bits.first,
-                       .state_p = significant + 8,
+                       .state_p = kept + 8,
                        .width = hops + 2 + bits.stream};
 }
 
@@ -139,10 +141,13 @@ static int64_t hops_by_registers(const hop_arch *a, const hop__need *need, bool 
 bool hop__p1_able(const hop_arch *a, int hops, hop__bits bits, hop__need *need, bool *linear)
 {
     *need = hop__need_of(hops, bits);
-    if (hop__able_hops(a, need, linear) >= hops) return true;
+    if (hop__able_hops(a, need, linear) >= hops && hop__codes_are_clipped(bits.code, need->bits) &&
+        (!*linear || hop__is_carried(bits)))
+        return true;
     hop__need other = hop__need_of_registers(hops, bits);
     bool first;
-    if (hop__able_hops(a, &(hop__need){0}, linear) < hops || hops_by_registers(a, &other, &first) < hops)
+    if (hop__able_hops(a, &(hop__need){0}, linear) < hops || hops_by_registers(a, &other, &first) < hops ||
+        !hop__codes_are_kept(HOP__BY_LOOK_UPS, bits) || (first && !hop__is_carried(bits)))
         return false;
     *need = other, *linear = first && hops_by_registers(a, &other, &first) == hops;
     return true;
@@ -261,6 +266,10 @@ static void answer_at(hop__case *c, hop_bound *b, hop__bits bits)
         b->why = hop__say(c, "possible: %s", way(c, linear));
         return;
     }
+    if (hop__able_hops(c->q->arch, &need, &linear) >= c->hops) {
+        b->why = hop__say(c, HOP__NOT_KEPT, (long long)bits.code);
+        return;
+    }
     hop_text t = {0};
     hop_text_add(&t, "enough layers, but short of ");
     hop__say_shortage(&t, c->q->arch, c->hops, &need);
@@ -311,7 +320,7 @@ static void reach_further(const hop__case *c, fmpz_t n)
  * they suffice for all that is looked at. */
 static void first_network_up_to(const hop__case *c, fmpz_t n, bool *at_least)
 {
-    bool linear;
+    bool linear = false;
     int64_t bits = bits_that_fit(c, &linear), stream = c->q->arch->width - c->hops - 2;
     *at_least = false;
     fmpz_zero(n);
@@ -326,6 +335,10 @@ static void first_network_up_to(const hop__case *c, fmpz_t n, bool *at_least)
         if (fmpz_cmp(other, n) < 0) fmpz_set(n, other);
     }
     fmpz_sub_ui(n, n, 1);
+    while (linear && !hop__is_carried((hop__bits){.log2_n = hop__to_log2(n)})) {
+        fmpz_fdiv_q_2exp(n, n, 1);
+        *at_least = true;
+    }
     fmpz_clear(other);
 }
 

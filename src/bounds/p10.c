@@ -29,6 +29,7 @@ typedef struct demand {
     int64_t code[HOP_MAX_HOPS + 1]; /* bits of i_0, .., i_L */
     int64_t narrow;                 /* columns where codes are all the stream holds (SPREAD), .. */
     hop__need registers;            /* .. and what full layers need then */
+    hop__bits bits;
 } demand;
 
 static void demand_clear(demand *d, int hops)
@@ -39,6 +40,7 @@ static void demand_clear(demand *d, int hops)
 /* With `code` filled. */
 static void set_base(demand *d, int hops, hop__bits bits)
 {
+    d->bits = bits;
     d->full = hop__need_of(hops, bits);
     d->base = hops + 2 + bits.stream + hops * bits.code; /* who, at, val, dig, and L+1 registers */
     d->registers = hop__need_of_registers(hops, bits);
@@ -133,6 +135,7 @@ typedef struct service {
     fmpz layers;    /* that hold tables */
     fmpz bits;      /* of these layers' states together */
     bool narrow;    /* the stream is too narrow for all of them */
+    bool kept;      /* rounding leaves codes as they are */
 } service;
 
 static void service_clear(service *s)
@@ -191,6 +194,12 @@ static bool serve_layer(service *s, const hop_arch_layer *l, const demand *d, fm
     return true;
 }
 
+/* Entries that are numbers are whole ones, all below 2^24: nothing is rounded. */
+static bool keeps(style by, hop__bits bits)
+{
+    return by == NUMBERS || hop__codes_are_kept(by == SPREAD ? HOP__BY_STATES : HOP__BY_MAPS, bits);
+}
+
 static service serve(const hop_arch *a, const demand *given, int hops, style by)
 {
     service s = {.by = by, .hops = -1};
@@ -204,13 +213,14 @@ static service serve(const hop_arch *a, const demand *given, int hops, style by)
         for (int64_t k = 0; k < a->layers[i].repeat && s.hops < hops; k++)
             if (!serve_layer(&s, &a->layers[i], &d, held, width)) break;
     s.narrow = a->width && fmpz_cmp_si(width, a->width) > 0;
+    s.kept = s.hops == hops && keeps(by, given->bits);
     fmpz_clear(width), fmpz_clear(held);
     return s;
 }
 
 static bool served(const service *s, int hops)
 {
-    return s->hops == hops && !s->narrow;
+    return s->hops == hops && !s->narrow && s->kept;
 }
 
 /* The first style that serves all hops, else the one that serves most. */
@@ -291,6 +301,8 @@ static void answer(hop__case *c, hop_bound *b, const demand *d)
                      ? hop__say(c, "possible: %s; their states have %.4g times the bits that P2 demands",
                                 way(c, &s), factor(d, c->hops, &s))
                      : hop__say(c, "possible: %s", way(c, &s));
+    } else if (s.hops == c->hops && !s.narrow) {
+        b->why = hop__say(c, HOP__NOT_KEPT, (long long)d->bits.code);
     } else if (s.hops == c->hops) {
         b->why = hop__say(c, "enough layers, but a residual width of %lld is too narrow for %s",
                           (long long)c->q->arch->width, s.by == SPREAD ? "the codes" : "one-hot addresses");

@@ -1,4 +1,4 @@
-/* How many hops: the most that are proved possible, the fewest that are proved impossible. */
+/* How many hops: the most that are possible with all fewer, the fewest that are impossible. */
 #include "room.h"
 
 #include <stdio.h>
@@ -19,7 +19,8 @@ static hop__bits bits_at(int hops, int64_t n)
     hop__bits bits = {.code = hops,
                       .stream = 4 * (int64_t)hops - 1,
                       .first = 1,
-                      .registers = 1 + (int64_t)hops * (hops - 1) / 2};
+                      .registers = 1 + (int64_t)hops * (hops - 1) / 2,
+                      .log2_n = hops + 1};
     fmpz_t length;
     fmpz_init_set_si(length, n);
     if (n && hops) bits = hop__most_bits(hops, length);
@@ -124,7 +125,8 @@ void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
     hop__need need;
     for (; able > 0 && widths; able--)
         if (hop__p1_able(a, (int)able, bits_at((int)able, n), &need, &linear)) break;
-    /* Fewer hops may have longer tables, which states need not hold: so each number of hops is asked for. */
+    /* Fewer hops may have longer tables, which states need not hold: each number of hops is asked for, up to the
+     * first for which nothing is known. */
     int by_state = (int)able;
     while (widths && n && by_state < r->fit && hop__state_able(a, by_state + 1, n)) by_state++;
     r->able = (int)able;

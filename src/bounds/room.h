@@ -138,6 +138,7 @@ typedef struct hop__bits {
     int64_t code, stream;
     int64_t first;     /* of m alone: what z_0 takes */
     int64_t registers; /* of i_0, i_0, i_1, .., i_{L-2}: where every look-up has a register of its own */
+    double log2_n;     /* of the length, at the most */
 } hop__bits;
 
 hop__bits hop__bits_of(const fmpz *sizes, int hops);
@@ -154,6 +155,26 @@ bool hop__linear_only(hop__case *c, hop_bound *b); /* supposes it */
 bool hop__asked_table(hop__case *c, fmpz_t table);
 /* P3's bound on the accuracy, rounded up. */
 double hop__accuracy_ceiling(const fmpz_t table, const fmpz_t bits);
+
+/* ---- rounding (rounding.c): the lemma of docs/BOUNDS.md section 16 --------------------------------- */
+
+/* What brings the bits of an address: full layers; and states behind a SiLU, or behind a product of maps. */
+typedef enum hop__registers_of { HOP__BY_LOOK_UPS, HOP__BY_STATES, HOP__BY_MAPS } hop__registers_of;
+
+/* Is the network with one register, whose clip makes every bit ±1 again, right with all codes of so many bits
+ * or fewer, where what crosses between players has p bits? */
+bool hop__codes_are_clipped(int64_t bits, int64_t p);
+/* .. and those with a register for each look-up, in float32? */
+bool hop__codes_are_kept(hop__registers_of by, hop__bits bits);
+/* .. and does any linear mixer hand z_0 or i_1 on beside so many tokens? */
+bool hop__is_carried(hop__bits bits);
+#define HOP__NOT_KEPT                                                                                         \
+    "wide enough, but rounding is not known to keep codes of %lld bits at such a length (docs/BOUNDS.md, " \
+    "section 16)"
+/* By how much a bit is off behind a full layer's look-up at an address whose bits are off by `off`; behind any
+ * of a network's, with codes of so many bits; infinity: not known. */
+double hop__look_up_error(int64_t bits, double off);
+double hop__register_error(hop__registers_of by, int64_t bits);
 
 /* ---- P1's counting (p1.c) ---------------------------------------------------------------------- */
 

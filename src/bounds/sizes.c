@@ -86,6 +86,8 @@ hop__bits hop__bits_of(const fmpz *sizes, int hops)
         if (l == 0) bits.first = bits.registers = digit;
         if (l < hops - 1) bits.registers += bits.code;
     }
+    hop__length(last, sizes, hops);
+    bits.log2_n = hop__to_log2(last) + 1e-9;
     fmpz_clear(last);
     return bits;
 }
@@ -186,6 +188,7 @@ hop__bits hop__most_bits(int hops, const fmpz_t n)
             if (w > most.first) most.first = w;
         }
     most.registers = hops * most.code;
+    most.log2_n = hop__to_log2(n) + 1e-9;
     fmpz_clear(trial);
     _fmpz_vec_clear(tail, cap + 1);
     return most;

@@ -352,7 +352,7 @@ def devices_and_pipes_are_read_or_refused_at_once():
 def a_model_that_is_too_narrow_is_told_so():
     got, words = hops_of("--n", 1000, model_type="llama", num_hidden_layers=3, head_dim=4)
     check(got["able_if_wide"] == 2 and got["able"] == 0, why=got)
-    check("here they are 4 and 32, and no hop is proved: enough layers, but" in words, why=words)
+    check("here they are 4 and 32, and no hop is known to be possible: enough layers, but" in words, why=words)
 
 
 @case
