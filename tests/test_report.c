@@ -584,8 +584,8 @@ static void the_map_shows_its_first_setting_and_carries_all_of_them(void **state
     sample *s = sample_new(2);
     s->page.map = &map;
     hop_text t = render(&s->page);
-    assert_has(&t, "proved possible up to <var>n</var> = 10,000</p>");
-    assert_has(&t, "proved impossible from <var>n</var> = 4,673 on (P4, on paper)</p>");
+    assert_has(&t, "possible up to <var>n</var> = 10,000</p>");
+    assert_has(&t, "impossible from <var>n</var> = 4,673 on (P4, on paper)</p>");
     assert_int_equal(count(&t, "open at every length</p>"), 2); /* 0 and 3 full layers */
     assert_has(&t, "data-full=\"4\" hidden>");                  /* more than these hops can use */
     assert_has(&t, "[4.0,\"10000\",null,\"\",\"\",false]");

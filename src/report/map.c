@@ -46,12 +46,12 @@ static void add_note(hop_text *out, const hop_map_row *r)
 {
     bool possible = isfinite(r->possible_to), impossible = isfinite(r->impossible_from);
     if (possible) {
-        hop_text_add(out, "proved possible up to <var>n</var> = ");
+        hop_text_add(out, "possible up to <var>n</var> = ");
         hop__html_rich(out, hop__number_digits(r->to).rich);
     }
     if (possible && impossible) hop_text_add(out, "; ");
     if (impossible) {
-        hop_text_add(out, "proved impossible from <var>n</var> = ");
+        hop_text_add(out, "impossible from <var>n</var> = ");
         hop__html_rich(out, hop__number_digits(r->from).rich);
         hop_text_printf(out, " on (%s, %s)", r->theorem, r->machine_checked ? "machine-checked" : "on paper");
     }
@@ -260,9 +260,9 @@ static void add_models(hop_text *out, const hop_map *m)
 static void add_legend(hop_text *out)
 {
     static const char *const keys[][2] = {
-        {"swatch yes", "proved possible"},
+        {"swatch yes", "possible"},
         {"swatch", "open"},
-        {"swatch no", "proved impossible"},
+        {"swatch no", "impossible"},
         {"dot possible", "a model at its context length, possible"},
         {"dot silent", "the same, open"},
         {"dot impossible", "the same, impossible"},
@@ -285,9 +285,8 @@ void hop__map_section(hop_text *out, const hop_ladder_page *page)
         "<p>How far does a plan reach? Each row is a number of full layers with as many linear layers in "
         "every gap, "
         "before the first and after the last. Along it: the lengths at which every task of so many hops is "
-        "proved "
-        "possible, those at which some task is proved impossible, and between them those where neither is "
-        "known. A "
+        "possible, by weights that are known, those at which some task is impossible, for any weights, and "
+        "between them those where neither is known. A "
         "head has the width that is chosen, a linear layer the least state with which the networks that are "
         "written down work: the width less the hops less 2, in numbers. The dots are today\u2019s models, "
         "each "

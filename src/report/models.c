@@ -152,8 +152,8 @@ hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count
     hop__html_open(out, "Models side by side \u2013 hopbound");
     hop_text_add(out,
                  "<main>\n<header>\n<p class=\"brow\">hopbound</p>\n<h1>Models side by side</h1>\n"
-                 "<p class=\"lede\">What their layers keep, how many hops they make, and from which length "
-                 "on they cannot.</p>\n");
+                 "<p class=\"lede\">What their layers keep, how many hops are known to be possible, and "
+                 "from which length on some are not.</p>\n");
     hop_text_printf(out, "<p class=\"sum\">%s models at %s tokens.</p>\n</header>\n",
                     hop__number_count(read_count(rows, count)).rich, hop__number_count(n).rich);
     hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
