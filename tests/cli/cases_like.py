@@ -80,6 +80,26 @@ def states_of_mamba_2_make_the_hops_for_which_attention_is_missing():
 
 
 @case
+def what_audit_calls_possible_of_a_model_is_built_and_proved():
+    """As many hops as audit says, on the shortest prompts, in the model's own layers and heads; HOPBOUND_LONG: all models."""
+    names = ["nemotron-3-nano-30b-a3b", "bamba-9b"]
+    if os.environ.get("HOPBOUND_LONG"):
+        names = sorted(name[:-5] for name in os.listdir(CONFIGS) if name.endswith(".json"))
+    built = 0
+    for name in names:
+        hops = good_json("audit", config(name), "--n", 70)["hops"]["able"]
+        sizes = ["--hops", hops, "--m", 2] + (["--fan", ",".join(["2"] * (hops - 1))] if hops and hops > 1 else [])
+        r = hopbound("build", "--like", config(name), *sizes, "--d-model", 128, "-o", "net") if hops else None
+        if not r or r.code == 2 and "cannot be built" in r.err:
+            continue  # its blocks are none of ours
+        check(r.code == 0, r, name)
+        proof = good_json("prove", "net", "--method", "interval")
+        check(proof["verdict"] == "proved", why=f"{name}: {hops} hops: {proof['why']}")
+        built += 1
+    check(built >= min(2, len(names)), why=str(built))
+
+
+@case
 def like_takes_the_shape_from_the_model():
     qwen = config("qwen3-next-80b-a3b")
     for option, value in [("--pattern", "F"), ("--heads", "2"), ("--rope", "1e4"), ("--norm", "none"), ("--mixer", "gdn")]:
