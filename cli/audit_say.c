@@ -254,7 +254,7 @@ static void say_own(hop_text *t, const audit_own *own)
 {
     int hops = own->task.funccomp.hops;
     hop_text_add(t, "At the sizes of its own task (");
-    sizes_print(t, &own->task);
+    hop_sizes_say(t, &own->task);
     hop_text_printf(t, ") %d hop%s ", hops, hops > 1 ? "s are" : " is");
     if (!own->by[0]) {
         hop_text_add(t, "open: no theorem says possible, none impossible");

@@ -105,7 +105,7 @@ int build_report(const build_args *a, const hop_model *m, const hop_task *task, 
     hop_json_writer w = {0};
     hop_text out = {0}, sizes = {0}, pattern = {0};
     hop_pattern_print(&c->pattern, &pattern);
-    if (task) sizes_print(&sizes, task);
+    if (task) hop_sizes_say(&sizes, task);
 
     hop_json_begin_object(&w);
     hop_json_string(&w, "kind", kind);

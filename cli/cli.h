@@ -33,34 +33,10 @@ extern const char *const ISA_NAMES[];
         "Common options", COMMON_OPTIONS, 0, NULL \
     }
 
-/* ---- the task and its sizes (sizes.c) -------------------------------------------------------- */
-
-typedef struct size_args {
-    hop_opt_value task, hops, m, fan, n, mod, pairs, queries, keys, values, alphabet;
-} size_args;
-
-extern const hop_opt SIZE_OPTIONS[];
-#define SIZE_GROUP(args, member)                                        \
-    {                                                                   \
-        "Sizes of the task", SIZE_OPTIONS, offsetof(args, member), NULL \
-    }
-#define NETWORK_SIZE_GROUP(args, member)                                           \
-    {                                                                              \
-        "Sizes of the task", SIZE_OPTIONS, offsetof(args, member), "the network's" \
-    }
-
-/* What the options say, the rest from `base` (a network's own task), or, when it is NULL, of the task `kind`
- * and from the defaults. EXIT_DONE, or EXIT_USAGE with the line printed: also for a size that the task does
- * not have. */
-int sizes_from_options(const common_args *a, const size_args *s, hop_task_kind kind, const hop_task *base,
+/* What the options say (hopbound/verb.h), or the line printed. */
+int sizes_from_options(const common_args *a, const hop_size_args *s, hop_task_kind kind, const hop_task *base,
                        hop_task *out);
-bool sizes_given(const size_args *s); /* or the task itself */
-/* The same for a network that carries the task it was made for. `known` is false when neither it nor the
- * options say any. */
-int sizes_of_network(const common_args *a, const size_args *s, const hop_model *m, hop_task *out,
-                     bool *known);
-/* "hops 3, m 16, fan 8,8"; "khop, n 32, alphabet 4, hops 2" */
-void sizes_print(hop_text *out, const hop_task *t);
+int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_model *m, hop_task *out, bool *known);
 
 /* ---- errors and output --------------------------------------------------------------------- */
 
@@ -131,7 +107,7 @@ const verb *const *all_verbs(size_t *count);
     RUN(task)               \
     RUN(build)              \
     RUN(run)                \
-    RUN(prove)              \
+    ASK(prove)              \
     RUN(damage)             \
     RUN(refute)             \
     ASK(bound)              \

@@ -198,13 +198,13 @@ static int cmd_build(common_args *common)
     if (a->block.given && task.length % a->block.integer != 0)
         return fail(common, EXIT_USAGE, "--block %lld: does not divide the %lld tokens",
                     (long long)a->block.integer, (long long)task.length);
-    return build(a, k, is_random(k) && !sizes_given(&a->sizes) ? NULL : &task);
+    return build(a, k, is_random(k) && !hop_sizes_given(&a->sizes) ? NULL : &task);
 }
 
 /* clang-format off */
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
-    SIZE_GROUP(build_args, sizes),
+    HOP_SIZE_GROUP(build_args, sizes),
     {.title = "Shape of full, hybrid and random networks", .opts = SHAPE_OPTIONS},
     {.title = "Random networks", .opts = RANDOM_OPTIONS},
     COMMON_GROUP,

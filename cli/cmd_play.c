@@ -8,7 +8,7 @@
 
 typedef struct play_args {
     common_args common;
-    size_args sizes;
+    hop_size_args sizes;
     seat_args seats;
     hop_opt_value count, input, bits, no_compare;
 } play_args;
@@ -380,7 +380,7 @@ static int cmd_play(common_args *common)
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SEAT_GROUP(play_args, seats),
-    NETWORK_SIZE_GROUP(play_args, sizes),
+    HOP_NETWORK_SIZE_GROUP(play_args, sizes),
     COMMON_GROUP,
     {0},
 };

@@ -7,7 +7,7 @@
 
 typedef struct refute_args {
     common_args common;
-    size_args sizes;
+    hop_size_args sizes;
     hop_opt_value budget, output, prompts, by, precision, state_bits, message_bits;
 } refute_args;
 
@@ -164,7 +164,7 @@ static int report_text(const refute_args *a, const hop_refutation *r, const hop_
     hop_text_printf(&out, ": %s", hop_refute_verdict_name(r->verdict));
     if (r->verdict == HOP_REFUTE_FOUND) hop_text_printf(&out, ", by %s", r->witness.by);
     hop_text_printf(&out, "; %lld tried, %.2f s, ", (long long)r->tried, seconds);
-    sizes_print(&out, t);
+    hop_sizes_say(&out, t);
     hop_text_add(&out, "\n");
     if (r->verdict == HOP_REFUTE_FOUND) print_witness(&out, &r->witness, t);
     for (int i = 0; r->verdict == HOP_REFUTE_OPEN && i < r->strategies; i++)
@@ -262,7 +262,7 @@ static int cmd_refute(common_args *common)
 /* clang-format off */
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
-    NETWORK_SIZE_GROUP(refute_args, sizes),
+    HOP_NETWORK_SIZE_GROUP(refute_args, sizes),
     COMMON_GROUP,
     {0},
 };

@@ -12,7 +12,7 @@
 
 typedef struct run_args {
     common_args common;
-    size_args sizes;
+    hop_size_args sizes;
     seat_args seats;
     hop_opt_value count, input, predictions, precision, checkpoint, message_bits;
 } run_args;
@@ -267,15 +267,15 @@ static int report_json(const evaluation *e, double seconds, double tokens_rate, 
 static void note_other_sizes(const evaluation *e)
 {
     const common_args *a = &e->args->common;
-    size_args none = {0};
+    hop_size_args none = {0};
     hop_task own;
     bool known = false;
     hop_text here = {0}, built = {0};
-    if (a->quiet.flag || !sizes_given(&e->args->sizes) ||
+    if (a->quiet.flag || !hop_sizes_given(&e->args->sizes) ||
         sizes_of_network(a, &none, e->model, &own, &known) != EXIT_DONE || !known)
         return;
-    sizes_print(&here, &e->task);
-    sizes_print(&built, &own);
+    hop_sizes_say(&here, &e->task);
+    hop_sizes_say(&built, &own);
     if (here.s && built.s && strcmp(here.s, built.s) != 0)
         terminal_clear(),
             fprintf(stderr, "hopbound: run: note: made for %s, and run at %s\n", built.s, here.s);
@@ -391,7 +391,7 @@ static int cmd_run(common_args *common)
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     SEAT_GROUP(run_args, seats),
-    NETWORK_SIZE_GROUP(run_args, sizes),
+    HOP_NETWORK_SIZE_GROUP(run_args, sizes),
     COMMON_GROUP,
     {0},
 };

@@ -68,7 +68,7 @@ static void say_ended(void *ctx, const hop_recipe *r, const hop_measure *m, cons
     if (a->common.quiet.flag) return;
     terminal_clear();
     hop_text_printf(&line, "%s (L %s), ", r->pattern, r->mixer);
-    sizes_print(&line, &r->task);
+    hop_sizes_say(&line, &r->task);
     hop_text_printf(&line, ", seed %lld: ", (long long)r->seed);
     if (*reason)
         hop_text_printf(&line, "failed: %s", reason);

@@ -9,7 +9,7 @@ enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_JSONL };
 
 typedef struct task_args {
     common_args common;
-    size_args sizes;
+    hop_size_args sizes;
     hop_opt_value count, format, output, check;
 } task_args;
 
@@ -72,7 +72,7 @@ static void write_lines(hop_text *out, const hop_task *t, const hop_instance *i)
 static void write_readable(hop_text *out, const hop_task *t, const hop_instance *i, int64_t number)
 {
     hop_text_printf(out, "instance %lld (", (long long)number);
-    sizes_print(out, t);
+    hop_sizes_say(out, t);
     hop_text_add(out, ")\n");
     if (t->kind == HOP_TASK_FUNCCOMP)
         write_funccomp(out, &t->funccomp, i->tokens);
@@ -140,7 +140,7 @@ static int report_sampled(const task_args *a, const hop_task *t, int format)
     hop_text out = {0};
     hop_text_name(&out, a->output.text);
     hop_text_printf(&out, ": %lld instances of ", (long long)a->count.integer);
-    sizes_print(&out, t);
+    hop_sizes_say(&out, t);
     hop_text_add(&out, "\n");
     return print_text(&a->common, &out);
 }
@@ -290,7 +290,7 @@ static int cmd_task(common_args *common)
 /* clang-format off */
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
-    SIZE_GROUP(task_args, sizes),
+    HOP_SIZE_GROUP(task_args, sizes),
     COMMON_GROUP,
     {0},
 };

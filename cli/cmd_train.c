@@ -9,7 +9,7 @@
 
 typedef struct train_args {
     common_args common;
-    size_args sizes;
+    hop_size_args sizes;
     hop_opt_value output, resume, config;
 #define MEMBER(kind, member, name, metavar, initial, least, most, help) hop_opt_value member;
     struct {
@@ -105,7 +105,7 @@ static const char *beside_resume(const train_args *a)
     return a->output.given          ? "output"
            : a->config.given        ? "config"
            : a->common.seed.given   ? "seed"
-           : sizes_given(&a->sizes) ? "task"
+           : hop_sizes_given(&a->sizes) ? "task"
                                     : NULL;
 }
 
@@ -229,7 +229,7 @@ static int cmd_train(common_args *common)
 /* clang-format off */
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
-    SIZE_GROUP(train_args, sizes),
+    HOP_SIZE_GROUP(train_args, sizes),
     {.title = "The recipe", .opts = RECIPE_OPTIONS},
     COMMON_GROUP,
     {0},

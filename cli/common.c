@@ -56,6 +56,24 @@ int fail_given(const common_args *a, const char *before, const hop_error *err, c
     return fail(a, err->status == HOP_ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s%s%s", before, err->text, after);
 }
 
+static int sizes_code(const common_args *a, hop_status s, const hop_error *err)
+{
+    return s == HOP_OK ? EXIT_DONE : fail(a, s == HOP_EUSAGE ? EXIT_USAGE : EXIT_FAILED, "%s", err->text);
+}
+
+int sizes_from_options(const common_args *a, const hop_size_args *s, hop_task_kind kind, const hop_task *base,
+                       hop_task *out)
+{
+    hop_error err = {0};
+    return sizes_code(a, hop_sizes_read(s, kind, base, out, &err), &err);
+}
+
+int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_model *m, hop_task *out, bool *known)
+{
+    hop_error err = {0};
+    return sizes_code(a, hop_sizes_of_network(s, m, a->operand, out, known, &err), &err);
+}
+
 /* ---- output -------------------------------------------------------------------------------- */
 
 int print_text(const common_args *a, hop_text *t)

@@ -26,7 +26,7 @@ static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const l
 {
     const hop_config *c = hop_model_config(m);
     hop_text sizes = {0}, pattern = {0};
-    sizes_print(&sizes, t);
+    hop_sizes_say(&sizes, t);
     hop_pattern_print(&c->pattern, &pattern);
     *r = (hop_rung){.built = true,
                     .hops = t->funccomp.hops,

@@ -40,7 +40,7 @@ hop_status learnt_describe(hop_learnt *row, const hop_recipe *r, int curve, hop_
     snprintf(row->pattern, sizeof row->pattern, "%.*s", (int)sizeof row->pattern - 1, r->pattern);
     if (strchr(r->pattern, 'L'))
         snprintf(row->mixer, sizeof row->mixer, "%.*s", (int)sizeof row->mixer - 1, r->mixer);
-    sizes_print(&sizes, t);
+    hop_sizes_say(&sizes, t);
     snprintf(row->sizes, sizeof row->sizes, "%s", sizes.s ? sizes.s : "");
     s = sizes.failed ? hop_fail(err, HOP_ENOMEM, "out of memory") : HOP_OK;
     hop_text_free(&sizes);

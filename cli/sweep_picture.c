@@ -54,7 +54,7 @@ static bool identify(entry *e, const hop_recipe *r, const hop_recipe *first)
     plain.task = first->task;
     if (!strchr(plain.pattern, 'L')) snprintf(plain.mixer, sizeof plain.mixer, "%s", first->mixer);
     hop_recipe_write(&plain, &w);
-    sizes_print(&sizes, &r->task);
+    hop_sizes_say(&sizes, &r->task);
     bool fits = !w.text.failed && !sizes.failed;
     e->plan = hash_text(&w.text);
     e->sizes = hash_text(&sizes);

@@ -9,7 +9,7 @@
 static void say_begin(const trained *t)
 {
     hop_text sizes = {0};
-    sizes_print(&sizes, &t->recipe->task);
+    hop_sizes_say(&sizes, &t->recipe->task);
     const bool linear = strchr(t->recipe->pattern, 'L') != NULL;
     fprintf(stderr, "hopbound: train: %s%s%s%s, %lld parameters, %s, %lld tokens, %lld steps of %lld\n",
             t->recipe->pattern, linear ? " (L " : "", linear ? t->recipe->mixer : "", linear ? ")" : "",

@@ -5,6 +5,7 @@
 #include <hopbound/verb.h>
 
 #define HOP_VERB_LIST(X) \
+    X(prove)             \
     X(bound)             \
     X(separate)          \
     X(plan)              \

@@ -4,9 +4,11 @@
 #include <math.h>
 #include <stdio.h>
 
+const char *const hop_verdict_words[] = {"proved", "refuted", "undecided", NULL};
+
 const char *hop_verdict_name(hop_verdict v)
 {
-    return v == HOP_PROVED ? "proved" : v == HOP_REFUTED ? "refuted" : "undecided";
+    return hop_verdict_words[v];
 }
 
 void hop_proof_free(hop_proof *p)

@@ -4,6 +4,8 @@
 
 #include <hopbound/ask.h>
 #include <hopbound/form.h>
+#include <hopbound/model.h>
+#include <hopbound/tasks.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,6 +35,35 @@ void hop_response_free(hop_response *r);
 void *hop_response_begin(hop_response *r, const hop_record *record, hop_error *err);
 /* HOP_OK, or HOP_ENOMEM where the answer's memory did not suffice: what a verb returns in the end. */
 hop_status hop_response_end(const hop_response *r, hop_error *err);
+
+/* ---- the task and its sizes ---------------------------------------------------------------- */
+
+typedef struct hop_size_args {
+    hop_opt_value task, hops, m, fan, n, mod, pairs, queries, keys, values, alphabet;
+} hop_size_args;
+
+extern const hop_opt hop_size_options[];
+#define HOP_SIZE_GROUP(args, member)                                        \
+    {                                                                       \
+        "Sizes of the task", hop_size_options, offsetof(args, member), NULL \
+    }
+#define HOP_NETWORK_SIZE_GROUP(args, member)                                           \
+    {                                                                                  \
+        "Sizes of the task", hop_size_options, offsetof(args, member), "the network's" \
+    }
+
+/* What the options say, the rest from `base` (a network's own task), or, when it is NULL, of the task `kind` and from
+ * the defaults. HOP_EUSAGE: also for a size that the task does not have. */
+hop_status hop_sizes_read(const hop_size_args *s, hop_task_kind kind, const hop_task *base, hop_task *out,
+                          hop_error *err);
+bool hop_sizes_given(const hop_size_args *s); /* or the task itself */
+/* The same for a network that carries the task it was made for. `known` is false when neither it nor the options say
+ * any. */
+hop_status hop_sizes_of_network(const hop_size_args *s, const hop_model *m, const char *dir, hop_task *out, bool *known,
+                                hop_error *err);
+void hop_sizes_say(hop_text *out, const hop_task *t); /* "hops 3, m 16, fan 8,8"; "khop, n 32, alphabet 4, hops 2" */
+
+/* ---- a verb -------------------------------------------------------------------------------- */
 
 typedef struct hop_example {
     const char *command, *says;

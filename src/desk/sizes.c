@@ -1,8 +1,6 @@
-/* The task and its sizes, from options, from a network, and in words. An option gives the size of its name.
- */
-#include "cli.h"
-
+/* The task and its sizes, from options, from a network, and in words. An option gives the size of its name. */
 #include <string.h>
+#include "desk.h"
 
 #define TASK_COUNT 4
 
@@ -17,8 +15,8 @@ static const char *const TASK_NAMES[TASK_COUNT + 1] = {
 #define DEFAULT_FAN  4
 
 /* clang-format off */
-#define AT(member) offsetof(size_args, member)
-const hop_opt SIZE_OPTIONS[] = {
+#define AT(member) offsetof(hop_size_args, member)
+const hop_opt hop_size_options[] = {
     {"task", 0, HOP_OPT_CHOICE, AT(task), "NAME", .choices = TASK_NAMES, .initial_help = "funccomp",
      .help = "the task"},
     {"hops", 0, HOP_OPT_INT, AT(hops), "L", NULL, 1, HOP_MAX_HOPS, .initial_help = "2",
@@ -45,22 +43,22 @@ const hop_opt SIZE_OPTIONS[] = {
 };
 /* clang-format on */
 
-static const hop_opt_value *value_of(const size_args *s, const hop_opt *o)
+static const hop_opt_value *value_of(const hop_size_args *s, const hop_opt *o)
 {
     return (const hop_opt_value *)(const void *)((const char *)s + o->at);
 }
 
 static const hop_opt *option_called(const char *name)
 {
-    const hop_opt *o = SIZE_OPTIONS;
+    const hop_opt *o = hop_size_options;
     while (strcmp(o->name, name) != 0) o++;
     return o;
 }
 
-bool sizes_given(const size_args *s)
+bool hop_sizes_given(const hop_size_args *s)
 {
     bool any = false;
-    for (const hop_opt *o = SIZE_OPTIONS; o->name; o++) any = any || value_of(s, o)->given;
+    for (const hop_opt *o = hop_size_options; o->name; o++) any = any || value_of(s, o)->given;
     return any;
 }
 
@@ -73,32 +71,28 @@ static bool has_size(hop_task_kind kind, const char *name)
 }
 
 /* An option that was given and that the task does not have: its name; else NULL. */
-static const char *foreign_option(const size_args *s, hop_task_kind kind)
+static const char *foreign_option(const hop_size_args *s, hop_task_kind kind)
 {
-    for (const hop_opt *o = SIZE_OPTIONS + 1; o->name; o++) /* the first is the task itself */
+    for (const hop_opt *o = hop_size_options + 1; o->name; o++) /* the first is the task itself */
         if (value_of(s, o)->given && !has_size(kind, o->name)) return o->name;
     return NULL;
 }
 
-static int funccomp_from_options(const common_args *a, const size_args *s, const hop_funccomp *base,
-                                 hop_funccomp *out)
+static hop_status read_funccomp(const hop_size_args *s, const hop_funccomp *base, hop_funccomp *out, hop_error *err)
 {
     int64_t fan[HOP_MAX_HOPS], m = s->m.given ? s->m.integer : base ? base->m : DEFAULT_M;
     int hops = s->hops.given ? (int)s->hops.integer : base ? base->hops : DEFAULT_HOPS;
     bool repeat = s->fan.given && s->fan.count == 1;
     if (s->fan.given && !repeat && s->fan.count != hops - 1)
-        return fail(a, EXIT_USAGE, "--fan: %d numbers where %d hops need %d", s->fan.count, hops, hops - 1);
+        return hop_fail(err, HOP_EUSAGE, "--fan: %d numbers where %d hops need %d", s->fan.count, hops, hops - 1);
     for (int l = 0; l < hops - 1; l++)
         fan[l] = s->fan.given                 ? s->fan.list[repeat ? 0 : l]
                  : base && base->hops == hops ? base->fan[l + 1]
                                               : DEFAULT_FAN;
-    hop_error err = {0};
-    if (hop_funccomp_init(out, hops, m, fan, &err) != HOP_OK)
-        return fail(a, EXIT_USAGE, "sizes: %s", err.text);
-    return EXIT_DONE;
+    return hop_funccomp_init(out, hops, m, fan, err) == HOP_OK ? HOP_OK : hop__asked(err, "sizes: ", "");
 }
 
-static void numbers_from_options(const size_args *s, const hop_task *base, hop_task *out)
+static void numbers_from_options(const hop_size_args *s, const hop_task *base, hop_task *out)
 {
     for (const hop_task_size *z = hop_task_sizes(out->kind); z->name; z++) {
         const hop_opt_value *v = value_of(s, option_called(z->name));
@@ -109,43 +103,42 @@ static void numbers_from_options(const size_args *s, const hop_task *base, hop_t
         out->recall.keys = out->recall.pairs;
 }
 
-int sizes_from_options(const common_args *a, const size_args *s, hop_task_kind kind, const hop_task *base,
-                       hop_task *out)
+hop_status hop_sizes_read(const hop_size_args *s, hop_task_kind kind, const hop_task *base, hop_task *out, hop_error *err)
 {
     *out = (hop_task){.kind = s->task.given ? (hop_task_kind)s->task.choice : base ? base->kind : kind};
     if (base && base->kind != out->kind) base = NULL; /* another task has other sizes */
     const char *foreign = foreign_option(s, out->kind);
     if (foreign)
-        return fail(a, EXIT_USAGE, "--%s: the task %s has no such size", foreign, hop_task_name(out->kind));
+        return hop_fail(err, HOP_EUSAGE, "--%s: the task %s has no such size", foreign, hop_task_name(out->kind));
     if (out->kind == HOP_TASK_FUNCCOMP) {
-        int code = funccomp_from_options(a, s, base ? &base->funccomp : NULL, &out->funccomp);
-        if (code != EXIT_DONE) return code;
+        hop_status got = read_funccomp(s, base ? &base->funccomp : NULL, &out->funccomp, err);
+        if (got != HOP_OK) return got;
     } else {
         numbers_from_options(s, base, out);
     }
-    hop_error err = {0};
-    return hop_task_ready(out, &err) == HOP_OK ? EXIT_DONE : fail(a, EXIT_USAGE, "sizes: %s", err.text);
+    return hop_task_ready(out, err) == HOP_OK ? HOP_OK : hop__asked(err, "sizes: ", "");
 }
 
-int sizes_of_network(const common_args *a, const size_args *s, const hop_model *m, hop_task *out, bool *known)
+hop_status hop_sizes_of_network(const hop_size_args *s, const hop_model *m, const char *dir, hop_task *out, bool *known,
+                                hop_error *err)
 {
     const char *text = hop_model_config(m)->task_json;
-    hop_error err = {0};
     hop_json_doc doc = {0};
     hop_task own;
     *known = true;
     if (!text || !*text) {
-        *known = sizes_given(s);
-        return *known ? sizes_from_options(a, s, HOP_TASK_FUNCCOMP, NULL, out) : EXIT_DONE;
+        *known = hop_sizes_given(s);
+        return *known ? hop_sizes_read(s, HOP_TASK_FUNCCOMP, NULL, out, err) : HOP_OK;
     }
-    hop_status got = hop_json_parse(&doc, text, strlen(text), &err);
-    if (got == HOP_OK) got = hop_task_read(&own, doc.root, &err);
+    hop_status got = hop_json_parse(&doc, text, strlen(text), err);
+    if (got == HOP_OK) got = hop_task_read(&own, doc.root, err);
     hop_json_free(&doc);
-    if (got != HOP_OK) return fail(a, EXIT_FAILED, "%s: its task: %s", a->operand, err.text);
-    return sizes_from_options(a, s, own.kind, &own, out);
+    if (got == HOP_OK) return hop_sizes_read(s, own.kind, &own, out, err);
+    hop_fail_in(err, got, "its task");
+    return hop_fail_in(err, got, dir);
 }
 
-void sizes_print(hop_text *out, const hop_task *t)
+void hop_sizes_say(hop_text *out, const hop_task *t)
 {
     if (t->kind == HOP_TASK_FUNCCOMP) {
         hop_text_printf(out, "hops %d, m %lld", t->funccomp.hops, (long long)t->funccomp.m);
