@@ -9,7 +9,7 @@ mine = grep -qsF '"source": "$(CURDIR)"' $(1)/meson-info/meson-info.json && test
 stale = if test -d $(1)/meson-private && ! { $(call mine,$(1)); }; then echo "$(1): was cut off or moved; made anew"; rm -rf $(1); fi
 configure = $(call stale,$(1)); test -f $(1)/build.ninja || { mkdir -p $(1); meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log >&2; false; }; }
 
-.PHONY: all demo check check-long mutants proofs proofs-chk install clean bench format setup
+.PHONY: all demo check check-quick check-clang check-threads check-format check-long mutants proofs proofs-chk install clean bench format setup
 all: setup
 	@$(call configure,$(BUILD),--prefix "$(prefix)")
 	@ninja -C $(BUILD) $(NINJAFLAGS)
@@ -35,6 +35,27 @@ check:
 
 comma := ,
 
+# For everyday work: the suites of a few seconds each (tests/meson.build), of what was built already.
+check-quick:
+	@tools/setup.sh check
+	@$(call configure,$(BUILD),--prefix "$(prefix)" -Dtests=enabled)
+	@meson configure $(BUILD) -Dtests=enabled
+	@meson test -C $(BUILD) --print-errorlogs --suite quick
+
+# Continuous integration's (.ci/run). Program and libraries by another compiler, which warns of more; and what shares memory
+# between threads, once under ThreadSanitizer: pool, training, the game in one process, sweeps. MPI has threads of its own,
+# of which it knows nothing.
+check-clang:
+	@tools/setup.sh ci
+	@export CC=clang; $(call configure,$(BUILD)-clang,-Dwerror=true -Doptimization=0 -Dc_args=-Wconversion -Dtests=disabled)
+	@ninja -C $(BUILD)-clang $(NINJAFLAGS)
+
+check-threads:
+	@tools/setup.sh check
+	@$(call configure,$(BUILD)-tsan,-Doptimization=1 -Dc_args=-g1 -Db_sanitize=thread -Dtests=enabled -Ddefault_library=static -Dmpi=disabled)
+	@ninja -C $(BUILD)-tsan $(NINJAFLAGS) threads
+	@meson test -C $(BUILD)-tsan --no-rebuild --print-errorlogs --timeout-multiplier 10 --suite threads
+
 # The theorems in Coq (docs/PROOFS.md): compiles them all and prints what each rests on. proofs-chk: once more, by the kernel alone.
 proofs proofs-chk:
 	@command -v coqc >/dev/null || { echo "proofs: no coqc; on Debian: apt-get install coq libcoq-mathcomp-ssreflect libcoq-mathcomp-algebra ocaml-findlib ocaml" >&2; exit 1; }
@@ -59,9 +80,10 @@ install: all
 bench: all
 	$(BUILD)/hopbound bench
 
-format:
-	clang-format -i $$(git ls-files '*.[ch]')
+# clang-format of one version, in a directory of its own, since versions differ in what they make of a file.
+format check-format:
+	@tools/format.sh $(if $(filter check-format,$@),check,write)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-asan
+	rm -rf $(BUILD) $(BUILD)-asan $(BUILD)-clang $(BUILD)-tsan $(BUILD)-format
 	@$(MAKE) --no-print-directory -C proofs clean

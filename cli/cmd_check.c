@@ -56,10 +56,10 @@ static int report_text(const common_args *a, const hop_check *c, double seconds)
 /* Rejected: one line on standard error, and with --json the object as well. */
 static int report(const common_args *a, const hop_check *c, double seconds, hop_json_writer *w)
 {
-    int code = c->valid ? EXIT_DONE : c->rounding ? EXIT_UNDECIDED : EXIT_FAILED;
+    exit_code code = c->valid ? EXIT_DONE : c->rounding ? EXIT_UNDECIDED : EXIT_FAILED;
     if (a->json.flag && report_json(a, c, seconds, w) != EXIT_DONE) return EXIT_FAILED;
     if (!c->valid) return fail(a, code, "%.200s: %s", a->operand, c->why);
-    return a->json.flag ? code : report_text(a, c, seconds);
+    return a->json.flag ? (int)code : report_text(a, c, seconds);
 }
 
 /* ---- files --------------------------------------------------------------------------------------- */

@@ -37,7 +37,7 @@ int fail(const common_args *a, exit_code code, const char *fmt, ...)
     hop_plain(text); /* names may hold anything; the line stays one line */
     terminal_clear();
     fprintf(stderr, "hopbound: %s: %s\n", a->verb->name, text);
-    return code;
+    return (int)code;
 }
 
 int fail_stopped(const common_args *a)

@@ -34,7 +34,7 @@ hop_status learnt_describe(hop_learnt *row, const hop_recipe *r, int curve, hop_
         row->entries = t->funccomp.size[row->hops - 1];
         row->side = side_of(c, row->hops);
     } else {
-        row->hops = t->kind == HOP_TASK_KHOP ? t->khop.hops : 0;
+        row->hops = t->kind == HOP_TASK_KHOP ? (int)t->khop.hops : 0;
         snprintf(row->task, sizeof row->task, "%s", hop_task_name(t->kind));
     }
     snprintf(row->pattern, sizeof row->pattern, "%.*s", (int)sizeof row->pattern - 1, r->pattern);

@@ -149,7 +149,7 @@ hop_progress terminal_start(const char *name, bool quiet)
 {
     /* SA_RESETHAND: the second signal finds the default action and kills. No SA_RESTART: a read that waits
      * for input must notice. */
-    struct sigaction act = {.sa_handler = on_signal, .sa_flags = SA_RESETHAND};
+    struct sigaction act = {.sa_handler = on_signal, .sa_flags = (int)SA_RESETHAND};
     sigemptyset(&act.sa_mask);
     sigaction(SIGINT, &act, NULL);
     sigaction(SIGTERM, &act, NULL);

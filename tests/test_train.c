@@ -6,6 +6,7 @@
 
 #include <hopbound/bounds.h>
 
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -296,11 +297,11 @@ static void threads_change_no_bit(void **state)
     fresh_dir(a, sizeof a, "train-a");
 }
 
-/* Says stop at its k-th tick. */
+/* Says stop at its k-th tick, which may come from any thread. */
 static bool stop_at(void *ctx, const char *what, double done, double total)
 {
     (void)what, (void)done, (void)total;
-    return --*(int *)ctx != 0;
+    return atomic_fetch_sub((atomic_int *)ctx, 1) != 1;
 }
 
 static void a_stopped_training_goes_on_to_the_same_bits(void **state)
@@ -311,7 +312,7 @@ static void a_stopped_training_goes_on_to_the_same_bits(void **state)
     run_with(TINY, fresh_dir(whole, sizeof whole, "train-whole"), 2, false, NULL, HOP_OK, &once);
     const int stops[] = {1, 2, 7, 40, 90, 200}; /* ticks come from steps and from instances of evaluations */
     for (size_t i = 0; i < sizeof stops / sizeof *stops; i++) {
-        int k = stops[i];
+        atomic_int k = stops[i];
         hop_progress p = {stop_at, &k};
         fresh_dir(parts, sizeof parts, "train-parts");
         run_with(TINY, parts, 2, false, &p, HOP_ESTOPPED, NULL);

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs what building and testing need and the machine lacks; says what; does nothing when nothing is missing.
-# usage: tools/setup.sh [build|check]
+# usage: tools/setup.sh [build|check|ci]; ci: what continuous integration runs besides `make check`
 set -eu
 
 want="meson ninja-build pkg-config gcc libc6-dev libflint-dev libflint-arb-dev cadical"
 [ "${1:-build}" = check ] && want="$want libcmocka-dev python3 libopenmpi-dev openmpi-bin libsqlite3-dev"
+[ "${1:-build}" = ci ] && want="$want clang libopenmpi-dev libsqlite3-dev"
 
 # A compiled file of MathComp, under Coq's own library.
 mathcomp() { command -v coqc && [ -f "$(coqc -where)/user-contrib/mathcomp/$1.vo" ]; }

@@ -259,8 +259,8 @@ static void judge(hop_check *c, const session *z)
         [HOP__INPUT] = "the network answers %lld where %lld is right",
         [HOP__PAIR] = "the network answers %lld to both prompts, where %lld and %lld are right",
         [HOP__COLLISION] =
-            "both prefixes leave the same states, so that both prompts are answered %lld, where %lld "
-            "and %lld are right"};
+            ("both prefixes leave the same states, so that both prompts are answered %lld, where %lld "
+             "and %lld are right")};
     const hop__claim *w = z->w;
     char claim[200];
     c->passes = PASSES * w->prompts;

@@ -242,7 +242,7 @@ static hop_status read_weights(hop_config *c, const hop_json *root, hop_error *e
 static hop_status read_all(hop_config *c, const hop_json *root, hop_error *err)
 {
     const char *type = NULL, *pattern = NULL, *linear = "deltanet", *position = NULL;
-    int norm = c->norm, mlp = c->mlp;
+    int norm = (int)c->norm, mlp = (int)c->mlp;
     hop_status s = hop_json_read_string(root, "model_type", &type, err);
     if (s != HOP_OK) return s;
     if (!type || strcmp(type, "hopbound") != 0)

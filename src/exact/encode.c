@@ -328,8 +328,8 @@ static void describe(hop__encoding *e)
             "Every protocol satisfies it, so unsatisfiable means that there is none: w is told for "
             "free what all players\nbut the first knew before the epoch, and the last state is any "
             "function of z_L, .., z_0.",
-        [HOP__AFFINE] = "Satisfiable only if there is a protocol (with affine tables; z_L with at most one "
-                        "bit set are enough).",
+        [HOP__AFFINE] = ("Satisfiable only if there is a protocol (with affine tables; z_L with at most one "
+                         "bit set are enough)."),
         [HOP__PICKED] = "Satisfiable only if there is a protocol (with messages that are bits of z_L)."};
     const hop_exact_game *g = e->game;
     hop_text *out = &e->f->comment;

@@ -222,7 +222,7 @@ static void grad_quotients(grad *w, const float *state)
     grad_run(w, t, w->n, s->cols, lower_wide, lower_half);
     for (int64_t i = 0; i < w->n; i++) {
         float *d_o = w->d_o + i * ld;
-        w->dm_own[i] = mlstm_quotient(d_o, w->y + i * ld, V, w->sc[i].m);
+        w->dm_own[i] = (float)mlstm_quotient(d_o, w->y + i * ld, V, w->sc[i].m);
     }
 }
 

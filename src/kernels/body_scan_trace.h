@@ -85,7 +85,7 @@ static void trace_block(const chunk *h, int64_t t0, int64_t t1, int64_t from)
     const int64_t K = h->s->K, row = h->row, keys = K + h->width - CHUNK, n = t1 - from, own = t1 - t0;
     const bool dplr = h->s->kind == HOP__DPLR, delta = h->s->kind == HOP__DELTA;
     const float *cq = h->cq + from * row + t0, *ca = h->ca + from * row + t0;
-    const int till = h->s->u ? BEFORE_OWN : UP_TO_OWN;
+    const enum hop__lower till = h->s->u ? BEFORE_OWN : UP_TO_OWN;
     trace_coefficients(h, from, t1, t0);
     TRACE("near_C", cq + keys, AT(J, t0), ALONG(T, n, row), ALONG(J, own, 1), .lower = till);
     if (delta) TRACE("near_c", ca + K, AT(J, t0), ALONG(T, n, row), ALONG(J, own, 1), .lower = BEFORE_OWN, .negated = true);

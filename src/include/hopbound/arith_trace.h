@@ -28,7 +28,7 @@ typedef struct hop__traced {
     const float *lo;
     double wide;
     bool negated;          /* the kernel has it with the other sign */
-    enum { WHOLE, UP_TO_OWN, BEFORE_OWN } lower; /* all; those with j <= t; with j < t */
+    enum hop__lower { WHOLE, UP_TO_OWN, BEFORE_OWN } lower; /* all; those with j <= t; with j < t */
     const char *otherwise; /* the name, where the program has not got the first */
 } hop__traced;
 
