@@ -684,6 +684,30 @@ static void recurrences_are_off_by_what_they_are_charged(void **state)
     }
 }
 
+/* One token, many keys: the first counts, the others float32 does not see beside it. */
+static void what_is_read_of_many_keys_is_off_by_what_it_is_charged(void **state)
+{
+    enum { KEYS = 64 };
+    hop__memory m = {0};
+    hop__recurrence r = {.keys = KEYS, .values = 1, .tokens = 1, .active = 1, .turned = 1, .amp = 1};
+    const struct {
+        const char *name;
+        double lo;
+    } given[] = {{"g", 0}, {"q", 1}, {"k", 0x1p-24}, {"v", 1}, {"scale", 1}};
+    (void)state;
+    assert_true(hop__recurrence_open(&m, &r, hop_scan_programs(HOP_ARITH_DECAY, HOP_GATE_NONE, false)));
+    for (int i = 0; i < 5; i++) {
+        ival range = {given[i].lo, i ? 1 : 0};
+        r.given[r.count++] = (hop__given){given[i].name, hop__num_given(range, HOP__NO_GRID)};
+    }
+    const hop__charge c = hop__recurrence_charge(&r);
+    float o = 0;
+    for (int k = 0; k < KEYS; k++) o += k ? 0x1p-24f : 1;
+    const double x = 1 + (KEYS - 1) * 0x1p-24;
+    assert_true(c.fits && fabs(o - x) <= c.rel * x + c.abs);
+    hop__memory_free(&m);
+}
+
 /* A block's keys add up to more than float32 has, where no key or score is large. */
 static void keys_of_blocks_that_overflow_do_not_fit(void **state)
 {
@@ -727,6 +751,7 @@ int main(void)
         cmocka_unit_test(products_of_decays_are_off_by_what_they_are_charged),
         cmocka_unit_test(what_a_stabiliser_was_taken_off_is_as_uncertain_as_it_is_large),
         cmocka_unit_test(recurrences_are_off_by_what_they_are_charged),
+        cmocka_unit_test(what_is_read_of_many_keys_is_off_by_what_it_is_charged),
         cmocka_unit_test(keys_of_blocks_that_overflow_do_not_fit),
         cmocka_unit_test(means_are_off_by_what_they_are_charged),
     };
