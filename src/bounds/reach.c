@@ -115,6 +115,21 @@ static void say_by_state(hop_reach *r, const hop_arch *a, int64_t n, int hops)
     hop_text_free(&t);
 }
 
+/* Fewer hops may have longer codes, and longer tables, which states need not hold: so each number of hops is
+ * asked for, up to the first for which nothing is known. */
+static void most_with_all_fewer(const hop_arch *a, int64_t n, int layers, int fit, int *by_p1, int *by_any)
+{
+    hop__need need;
+    bool linear;
+    *by_p1 = *by_any = 0;
+    for (int hops = 1; hops <= fit; hops++) {
+        bool p1 = hops <= layers && hop__p1_able(a, hops, bits_at(hops, n), &need, &linear);
+        if (!p1 && !(n && hop__state_able(a, hops, n))) return;
+        *by_any = hops;
+        if (p1) *by_p1 = hops;
+    }
+}
+
 void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
 {
     bool linear;
@@ -122,19 +137,17 @@ void hop__find_able(hop_reach *r, const hop_arch *a, int64_t n, bool widths)
     r->fit = hops_that_fit(n);
     if (able > r->fit) able = r->fit;
     r->able_by_layers = (int)able;
-    hop__need need;
-    for (; able > 0 && widths; able--)
-        if (hop__p1_able(a, (int)able, bits_at((int)able, n), &need, &linear)) break;
-    /* Fewer hops may have longer tables, which states need not hold: each number of hops is asked for, up to the
-     * first for which nothing is known. */
-    int by_state = (int)able;
-    while (widths && n && by_state < r->fit && hop__state_able(a, by_state + 1, n)) by_state++;
-    r->able = (int)able;
-    if (able) strcpy(r->able_by, "P1");
-    if (by_state > able) {
-        say_by_state(r, a, n, by_state);
+    hop__need need = {0};
+    int by_p1 = (int)able, by_any = (int)able;
+    if (widths) most_with_all_fewer(a, n, (int)able, r->fit, &by_p1, &by_any);
+    r->able = by_p1;
+    if (by_p1) strcpy(r->able_by, "P1");
+    if (by_any > by_p1) {
+        say_by_state(r, a, n, by_any);
         return;
     }
+    able = by_p1;
+    if (able && widths) hop__p1_able(a, by_p1, bits_at(by_p1, n), &need, &linear);
     if (!able || !widths) need = need_at(able ? (int)able : r->able_by_layers, n);
     r->needs_dim = need.key, r->needs_bits = need.bits, r->needs_width = need.width;
     say_able(r, a, n, linear, widths);
