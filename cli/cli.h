@@ -77,9 +77,6 @@ bool sink_write(sink *s, hop_text *t);
 /* Commits when `keep`, else leaves no trace. */
 hop_status sink_close(sink *s, bool keep, hop_error *err);
 
-/* hop_model_save, but never over what a training has learnt. */
-hop_status save_network(const hop_model *m, const char *dir, hop_error *err);
-
 /* As many threads as --threads says. */
 int pool_open(const common_args *a, hop_pool **pool);
 
@@ -108,8 +105,8 @@ const verb *const *all_verbs(size_t *count);
     RUN(build)              \
     RUN(run)                \
     ASK(prove)              \
-    RUN(damage)             \
-    RUN(refute)             \
+    ASK(damage)             \
+    ASK(refute)             \
     ASK(bound)              \
     ASK(separate)           \
     ASK(plan)               \

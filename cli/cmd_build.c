@@ -175,7 +175,7 @@ static int build(const build_args *a, const hop_construct_kind *k, const hop_tas
     hop_text notes = {0};
     hop_status s = is_random(k) ? build_random(&m, a, task, &err) : construct(&m, a, k, task, &notes, &err);
     int code = s != HOP_OK                                         ? fail_built(a, &err)
-               : save_network(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task, &notes)
+               : hop_save_network(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task, &notes)
                                                                    : fail_error(&a->common, &err);
     hop_model_free(m);
     hop_text_free(&notes);

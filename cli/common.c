@@ -142,14 +142,6 @@ hop_status sink_close(sink *s, bool keep, hop_error *err)
     return HOP_OK;
 }
 
-hop_status save_network(const hop_model *m, const char *dir, hop_error *err)
-{
-    if (hop_train_holds(dir))
-        return hop_fail(err, HOP_EIO,
-                        "%s: holds a training, whose network this would replace; choose another directory", dir);
-    return hop_model_save(m, dir, err);
-}
-
 int pool_open(const common_args *a, hop_pool **pool)
 {
     *pool = hop_pool_new((int)a->threads.integer);

@@ -88,7 +88,6 @@ typedef struct hop_question {
 
 typedef enum hop_answer { HOP_ANSWER_IMPOSSIBLE, HOP_ANSWER_POSSIBLE, HOP_ANSWER_SILENT } hop_answer;
 const char *hop_answer_name(hop_answer a); /* "impossible", "possible", "silent" */
-extern const char *const hop_answer_words[]; /* the same by their numbers, ended by NULL */
 
 /* A verdict never stands without what it supposes, which is said here once: impossible is said of any weights
  * of networks that are so, possible of weights that are known where this holds. */

@@ -16,7 +16,6 @@ extern "C" {
 
 typedef enum hop_verdict { HOP_PROVED, HOP_REFUTED, HOP_UNDECIDED } hop_verdict;
 const char *hop_verdict_name(hop_verdict v); /* "proved", "refuted", "undecided" */
-extern const char *const hop_verdict_words[];  /* the same by their numbers, ended by NULL */
 
 typedef enum hop_prove_method {
     HOP_PROVE_AUTO,      /* intervals, and enumeration too where it takes seconds: see enumerate_limit */

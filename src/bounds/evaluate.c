@@ -1,6 +1,7 @@
 /* One question, all theorems. */
 #include "case.h"
 
+#include <hopbound/words.h>
 #include <math.h>
 #include <stdlib.h>
 

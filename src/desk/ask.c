@@ -1,4 +1,5 @@
 /* Asking a verb: question in, answer out. */
+#include <hopbound/train.h>
 #include <hopbound/verb.h>
 
 #include <math.h>
@@ -226,4 +227,12 @@ hop_status hop__pool(hop_pool **pool, const hop_request *q, hop_error *err)
     *pool = hop_pool_new((int)q->threads.integer);
     if (*pool) return HOP_OK;
     return hop_fail(err, HOP_EIO, "--threads: cannot start %lld threads", (long long)q->threads.integer);
+}
+
+hop_status hop_save_network(const hop_model *m, const char *dir, hop_error *err)
+{
+    if (hop_train_holds(dir))
+        return hop_fail(err, HOP_EIO,
+                        "%s: holds a training, whose network this would replace; choose another directory", dir);
+    return hop_model_save(m, dir, err);
 }

@@ -6,6 +6,8 @@
 
 #define HOP_VERB_LIST(X) \
     X(prove)             \
+    X(damage)            \
+    X(refute)            \
     X(bound)             \
     X(separate)          \
     X(plan)              \

@@ -1,6 +1,7 @@
 /* Bounds for every input: which task's analysis speaks, and what a verdict by bounds covers. */
 #include "analysis.h"
 
+#include <hopbound/words.h>
 #include <math.h>
 #include <stdio.h>
 

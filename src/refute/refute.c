@@ -2,6 +2,7 @@
  * the time is over. */
 #include "room.h"
 
+#include <hopbound/words.h>
 #include <math.h>
 #include <string.h>
 
@@ -33,9 +34,11 @@ const char *hop_refute_strategy(int index)
     return index >= 0 && index < STRATEGY_COUNT ? STRATEGIES[index]->name : NULL;
 }
 
+const char *const hop_refute_verdict_words[] = {"witnessed", "right on every input", "open", NULL};
+
 const char *hop_refute_verdict_name(hop_refute_verdict v)
 {
-    return v == HOP_REFUTE_FOUND ? "witnessed" : v == HOP_REFUTE_NONE ? "right on every input" : "open";
+    return hop_refute_verdict_words[v];
 }
 
 /* ---- what strategies share ---------------------------------------------------------------------- */

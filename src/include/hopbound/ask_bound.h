@@ -3,6 +3,7 @@
 #define HOPBOUND_ASK_BOUND_H
 
 #include <hopbound/verb.h>
+#include <hopbound/words.h>
 #include <hopbound/bounds.h>
 
 #ifdef __cplusplus

@@ -4,6 +4,7 @@
 
 #include <hopbound/prove.h>
 #include <hopbound/verb.h>
+#include <hopbound/words.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -63,6 +63,9 @@ hop_status hop_sizes_of_network(const hop_size_args *s, const hop_model *m, cons
                                 hop_error *err);
 void hop_sizes_say(hop_text *out, const hop_task *t); /* "hops 3, m 16, fan 8,8"; "khop, n 32, alphabet 4, hops 2" */
 
+/* hop_model_save, but never over what a training has learnt. */
+hop_status hop_save_network(const hop_model *m, const char *dir, hop_error *err);
+
 /* ---- a verb -------------------------------------------------------------------------------- */
 
 typedef struct hop_example {
