@@ -89,7 +89,7 @@ static int ask(const verb *v, hop_request *q, const program_args *p)
     hop_status s = v->asks->ask(&r, q, &err);
     int code = s == HOP_OK ? print_answer_as(v, p, &r) : fail_answer(v, &err);
     if (code == EXIT_DONE && s == HOP_OK) code = (int)r.exit;
-    if (s == HOP_OK && r.complaint) fail(&(const common_args){.verb = v}, code, "%s", r.complaint);
+    if (s == HOP_OK && r.complaint) fail(&(const common_args){.verb = v}, (exit_code)code, "%s", r.complaint);
     hop_response_free(&r);
     terminal_clear();
     return code;
