@@ -121,6 +121,18 @@ static inline void gauges_give(const gauges *z)
     }
 }
 
+/* The same weights under another configuration, whose shapes are the same. */
+static inline hop_model *with_config(const hop_model *m, const hop_config *c)
+{
+    hop_model *y = NULL;
+    if (hop_model_new(&y, c, NULL) != HOP_OK) return NULL;
+    for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
+        const hop_weight *from = hop_model_weight_at(m, i), *to = hop_model_weight_at(y, i);
+        memcpy(to->data, from->data, sizeof(float) * (size_t)(rows_of(from) * columns_of(from)));
+    }
+    return y;
+}
+
 /* The network with layer's scale 2^e times what it is; the weights stay. NULL: the layer takes none. */
 static inline hop_model *with_scale(const hop_model *m, int64_t layer, int e)
 {
@@ -137,12 +149,8 @@ static inline hop_model *with_scale(const hop_model *m, int64_t layer, int e)
     if (mixer.scale != 0) scale = mixer.scale;
     if (scale == 0 || hop_config_copy(&c, hop_model_config(m), NULL) != HOP_OK) return NULL;
     bool ok = hop_config_set(&c, layer, "", "scale", ldexp(scale, e), NULL) == HOP_OK;
-    if (!ok || hop_model_new(&y, &c, NULL) != HOP_OK) y = NULL;
+    if (ok) y = with_config(m, &c);
     hop_config_free(&c);
-    for (int64_t i = 0; y && i < hop_model_weight_count(m); i++) {
-        const hop_weight *from = hop_model_weight_at(m, i), *to = hop_model_weight_at(y, i);
-        memcpy(to->data, from->data, sizeof(float) * (size_t)(rows_of(from) * columns_of(from)));
-    }
     return y;
 }
 

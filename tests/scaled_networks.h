@@ -7,6 +7,7 @@
 
 #include "scale_layer.h"
 #include "scaled_bases.h"
+#include "scaled_norms.h"
 
 /* ---- numbers where nobody looks ------------------------------------------------------------------------ */
 
@@ -22,20 +23,6 @@ static inline bool scaled_zero(const hop_weight *w, int64_t r)
     for (int64_t c = 0; c < columns_of(w); c++)
         if (w->data[r * columns_of(w) + c] != 0) return false;
     return true;
-}
-
-/* The parameter that writes the layer's output. */
-static inline const hop_weight *scaled_output(const hop_model *m, int64_t layer)
-{
-    hop_param list[HOP_MIXER_MAX_PARAMS] = {{0}};
-    hop_list l;
-    hop_mixer_config c = hop_model_mixer_config(m, layer);
-    const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&hop_model_config(m)->pattern, layer));
-    char name[96];
-    ops->params(&c, list);
-    hop_mixer_list(&l, ops, &c);
-    snprintf(name, sizeof name, "mixer.%s", list[l.op[l.op_count - 1].par[0]].name);
-    return hop_model_layer_weight(m, layer, name);
 }
 
 /* Rows that are 0 (all: every row) get one number each, in some columns; the numbers of a vector from
@@ -126,7 +113,7 @@ static inline hop_model *scaled_gauges(hop_model *m, const subject *s, hop_rng *
     scaled_stream(m, stream, rng);
     for (int64_t l = 0; l < layers; l++) scale_layer(m, l, &s->task, (scaling){.stream = stream}, rng);
     free(stream);
-    return m;
+    return below(rng, 3) ? scaled_norms(m, rng) : m;
 }
 
 /* Is it a matrix whose result is an activation's argument, or a gate of a recurrence? */

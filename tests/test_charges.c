@@ -37,7 +37,7 @@ static void open_one(one *o, hop_prim prim, int operands, int axis, bool wide)
     for (int i = 0; i < operands; i++) o->line[operands].of[i] = names[i];
     o->program = (hop_program){.op = "one", .form = "one", .part = {o->line}, .reads = "y"};
     hop_arith_open(&o->p, &o->program);
-    o->r = (hop__reading){.p = &o->p, .tokens = 1, .terms = 1, .known = -1};
+    o->r = (hop__reading){.p = &o->p, .tokens = 1, .terms = 1};
     for (int i = 0; i < HOP_AXES; i++) o->r.size[i] = 1;
 }
 

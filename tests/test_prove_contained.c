@@ -5,7 +5,7 @@
  * table. */
 #include "contained_forms.h"
 #include "fooled.h"
-#include "scaled_networks.h"
+#include "varied_networks.h"
 
 #include <hopbound/eval.h>
 
@@ -119,6 +119,20 @@ static void what_random_networks_compute_is_in_its_sets(void **state)
     judge(&all);
 }
 
+static void what_varied_networks_compute_is_in_their_sets(void **state)
+{
+    sums all = {0};
+    (void)state;
+    for (int64_t i = 0, n = count_of(20 * VARIED_COUNT, 1000 * VARIED_COUNT); i < n; i++) {
+        subject s = {0};
+        int kind = (int)(i % VARIED_COUNT);
+        hop_model *m = varied_network(kind, i / VARIED_COUNT, &s);
+        if (m) compare(&all, m, &s, i, VARIED[kind].name);
+        hop_model_free(m);
+    }
+    judge(&all);
+}
+
 static void what_fooled_the_prover_is_in_its_sets(void **state)
 {
     sums all = {0};
@@ -138,6 +152,7 @@ int main(void)
         cmocka_unit_test(what_scaled_networks_compute_is_in_its_sets),
         cmocka_unit_test(what_damaged_networks_compute_is_in_its_sets),
         cmocka_unit_test(what_random_networks_compute_is_in_its_sets),
+        cmocka_unit_test(what_varied_networks_compute_is_in_their_sets),
         cmocka_unit_test(what_fooled_the_prover_is_in_its_sets),
     };
     return cmocka_run_group_tests_name("prove_contained", tests, NULL, NULL);

@@ -371,10 +371,16 @@ static hop__num line(hop__reading *r, int i)
     }
 }
 
-static void narrow(hop__num *x, ival within)
+void hop__reading_know(hop__reading *r, const char *line, ival within, double rel)
 {
-    x->range = (ival){ival_most(x->range.lo, within.lo), ival_least(x->range.hi, within.hi)};
-    if (x->own) x->mag = ival_least(x->mag, ival_mag(x->range));
+    int i = hop_arith_find(r->p, line);
+    if (i >= 0 && r->knows < HOP__MOST_KNOWN) r->known[r->knows++] = (hop__known){i, within, rel};
+}
+
+static void narrow(hop__num *x, const hop__known *k)
+{
+    x->range = (ival){ival_most(x->range.lo, k->within.lo), ival_least(x->range.hi, k->within.hi)};
+    if (x->own) x->mag = ival_least(x->mag, ival_mag(x->range)), x->rel = ival_least(x->rel, k->rel);
     x->top = ival_least(x->top, (x->mag * (1 + x->rel) + x->abs) * HOP__ABOVE);
 }
 
@@ -384,7 +390,8 @@ void hop__reading_run(hop__reading *r)
     for (int i = 0; i < r->p->count; i++) {
         hop__num *x = &r->v[i];
         *x = line(r, i);
-        if (i == r->known) narrow(x, r->within);
+        for (int k = 0; k < r->knows; k++)
+            if (r->known[k].line == i) narrow(x, &r->known[k]);
         double low = x->range.lo - (x->own ? fabs(x->range.lo) : x->mag) * x->rel - x->abs;
         if (r->p->line[i]->prim != HOP_PRIM_MILD) x->low = ival_most(x->low, low);
         if (r->p->line[i]->prim != HOP_PRIM_PLAIN && !(x->top < HOP__LARGEST)) r->fits = false;

@@ -67,6 +67,15 @@ hop__charge hop__recurrence_charge(const hop__recurrence *r);
  * makes of them lie on a grid that float32 has? */
 bool hop__recurrence_on_grids(hop__recurrence r, int q, int k, int v);
 
+/* A line of which more is known than its operands tell: it lies in here, and but for abs what is formed is off by no
+ * more than so much of it. */
+typedef struct hop__known {
+    int line;
+    ival within;
+    double rel; /* infinity: no more than the operands tell */
+} hop__known;
+#define HOP__MOST_KNOWN 2
+
 /* A program as it is read by others: v [p->count], inputs filled in. size: of the axes; terms: of a sum along
  * J that are not 0. False: something may not be finite. carry and add: what a FADE charges to the state where
  * it adds anything, and to what is added; drift: to the state whether or not, if that keeps what it is. */
@@ -74,12 +83,13 @@ typedef struct hop__reading {
     const hop_arith *p;
     double size[HOP_AXES], terms, tokens, round;
     hop__num v[HOP_ARITH_LINES];
-    int known;   /* a line of which more is known than its operands tell: it is .. */
-    ival within; /* .. in here; -1: of none */
+    hop__known known[HOP__MOST_KNOWN];
+    int knows; /* of these */
     double carry, add, drift;
     bool keeps; /* the decay is `one`, or 1 */
     bool fits;
 } hop__reading;
+void hop__reading_know(hop__reading *r, const char *line, ival within, double rel);
 void hop__reading_run(hop__reading *r);
 
 #endif

@@ -15,9 +15,9 @@ static hop__num up_to(double mag)
 
 static hop__reading read_attention(const hop_arith *p, const hop_op *op, const hop__attended *a, int64_t tokens)
 {
-    hop__reading r = {.p = p, .tokens = (double)tokens, .terms = (double)tokens, .known = hop_arith_find(p, "z")};
+    hop__reading r = {.p = p, .tokens = (double)tokens, .terms = (double)tokens};
     double scale = (float)op->scale, score = a->q * a->k * fabs(scale) * (double)op->key_dim * 1.01;
-    r.within = (ival){1, INFINITY}; /* the largest score's weight is e^0 */
+    hop__reading_know(&r, "z", (ival){1, INFINITY}, INFINITY); /* the largest score's weight is e^0 */
     r.size[HOP_AXIS_T] = 1, r.size[HOP_AXIS_J] = (double)tokens;
     r.size[HOP_AXIS_K] = (double)op->key_dim, r.size[HOP_AXIS_V] = (double)op->value_dim;
     give(&r, "q", up_to(a->q)), give(&r, "k", up_to(a->k)), give(&r, "v", up_to(a->v));

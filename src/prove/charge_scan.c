@@ -46,7 +46,7 @@ static bool bind(hop__reading *x, const hop__recurrence *r, hop__num state)
 /* A form over units of `tokens` tokens. */
 static bool read_form(hop__reading *x, const hop__recurrence *r, const hop_arith *p, double tokens, hop__num state)
 {
-    *x = (hop__reading){.p = p, .tokens = r->tokens, .round = r->round, .known = -1};
+    *x = (hop__reading){.p = p, .tokens = r->tokens, .round = r->round};
     x->size[HOP_AXIS_T] = x->size[HOP_AXIS_J] = tokens;
     x->size[HOP_AXIS_K] = r->keys, x->size[HOP_AXIS_V] = r->values;
     x->terms = ival_least(tokens, r->active);

@@ -38,11 +38,11 @@ static ival squares(const ival *x, int64_t dim)
 
 #define SLIGHT 0x1p-20 /* of the largest square: what counts for less is no rounding but a loss */
 
-/* What a norm loses, relative to its result: the sum of squares in any order, as many roundings as there are
- * numbers that count, and three times the squares that do not: adding one to a sum moves it by no more than
- * twice the square (docs/THEORY.md section 6.5). Of this half is left in the root's inverse. x [dim], before
- * weights; ratio: squares may be so many times larger or smaller beside each other. */
-static double norm_error(const ival *x, int64_t dim, double ratio)
+/* What rounding makes of a sum of squares in any order, relative to it: of each its own; as many more as there are
+ * numbers that count; and three times the squares that do not, for adding one to a sum moves it by no more
+ * than twice the square (docs/THEORY.md section 6.5). What falls below the normal numbers is not among it. x [dim];
+ * ratio: squares may be so many times larger or smaller beside each other. */
+static double sum_error(const ival *x, int64_t dim, double ratio)
 {
     double largest = 0, slight = 0, count = 0;
     for (int64_t i = 0; i < dim; i++) largest = ival_most(largest, ival_square(x[i]).lo);
@@ -54,7 +54,7 @@ static double norm_error(const ival *x, int64_t dim, double ratio)
             count++;
     }
     double lost = largest > 0 ? 3 * ratio * slight / largest * HOP__ABOVE : 0;
-    return (count + 48) * 2 * HOP_UNIT_ROUNDOFF + lost;
+    return HOP_DOT_ERROR(count + 1) + lost;
 }
 
 /* out [dim]: the sum of all squares but one: those before it and those behind it. */
@@ -93,7 +93,7 @@ static void give(hop__reading *r, const char *name, hop__num x)
 /* A program over one row; x: all its numbers. */
 static hop__reading read_row(const hop_arith *p, const norm_arg *a, ival x)
 {
-    hop__reading r = {.p = p, .tokens = 1, .terms = 1, .known = -1};
+    hop__reading r = {.p = p, .tokens = 1, .terms = 1};
     r.size[HOP_AXIS_T] = r.size[HOP_AXIS_J] = r.size[HOP_AXIS_V] = 1, r.size[HOP_AXIS_K] = (double)a->dim;
     give(&r, "x", within(x)), give(&r, "n", within(ival_point((double)a->dim)));
     give(&r, "eps", within(ival_point(a->eps)));
@@ -110,24 +110,6 @@ static double centring(const norm_arg *a, ival x, bool *fits)
     return (y->rel * y->mag + y->abs) * HOP__ABOVE;
 }
 
-/* What a norm of numbers x loses, whose squares add up to `squares`: relative to its result, and below that.
- * What swings is from half to one and a half times as large. */
-static hop__charge norm_charge(const norm_arg *a, ival x, ival squares, const float *w)
-{
-    double most = 0;
-    if (a->swing) {
-        x = (ival){-1.5 * ival_mag(x), 1.5 * ival_mag(x)};
-        squares = (ival){0.25 * squares.lo, 2.25 * squares.hi};
-    }
-    hop__reading r = read_row(a->norm, a, x);
-    for (int64_t i = 0; w && i < a->dim; i++) most = ival_most(most, fabs((double)w[i]));
-    if (w) give(&r, "w", within((ival){-most, most}));
-    r.known = hop_arith_find(a->norm, "sum"), r.within = (ival){squares.lo * HOP__BELOW, squares.hi * HOP__ABOVE};
-    hop__reading_run(&r);
-    const hop__num *y = &r.v[r.p->reads];
-    return (hop__charge){.rel = y->rel, .abs = y->abs, .fits = r.fits};
-}
-
 static ival hull_of(const ival *x, int64_t n)
 {
     ival all = x[0];
@@ -135,12 +117,24 @@ static ival hull_of(const ival *x, int64_t n)
     return all;
 }
 
-/* The same of numbers x [dim], each in its own interval. */
+/* What a norm of numbers x [dim] loses, each in its own interval: relative to its result, and below that. What
+ * swings is from half to one and a half times as large. */
 static hop__charge row_charge(const norm_arg *a, const ival *x, const float *w)
 {
-    hop__charge lost = norm_charge(a, hull_of(x, a->dim), squares(x, a->dim), w);
-    if (!a->centred && !a->l2) lost.rel = ival_least(lost.rel, norm_error(x, a->dim, a->swing ? 9 : 1));
-    return lost;
+    double most = 0;
+    ival all = hull_of(x, a->dim), sum = squares(x, a->dim);
+    if (a->swing) {
+        all = (ival){-1.5 * ival_mag(all), 1.5 * ival_mag(all)};
+        sum = (ival){0.25 * sum.lo, 2.25 * sum.hi};
+    }
+    hop__reading r = read_row(a->norm, a, all);
+    for (int64_t i = 0; w && i < a->dim; i++) most = ival_most(most, fabs((double)w[i]));
+    if (w) give(&r, "w", within((ival){-most, most}));
+    sum = (ival){sum.lo * HOP__BELOW, sum.hi * HOP__ABOVE};
+    hop__reading_know(&r, "sum", sum, sum_error(x, a->dim, a->swing ? 9 : 1));
+    hop__reading_run(&r);
+    const hop__num *y = &r.v[r.p->reads];
+    return (hop__charge){.rel = y->rel, .abs = y->abs, .fits = r.fits};
 }
 
 /* ---- row by row ---------------------------------------------------------------------------- */
