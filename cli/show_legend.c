@@ -28,7 +28,7 @@ static const symbol SYMBOLS[] = {
     {NULL, "d", "d", "numbers in a head"},
     {NULL, "p", "p", "bits of a number"},
     {NULL, "Hdp", "Hdp", "heads times numbers in a head times bits of a number"},
-    {NULL, "M", "M", "H(d+2)p, bits that a full layer tells a token of one earlier table"},
+    {NULL, "M", "M", "H(d+2)p for each accumulator, bits that a full layer tells a token of one earlier table"},
     {NULL, "A_", "A_e", "state bits of all linear layers behind the e-th full one, A_0 before the first"},
     {NULL, "Q", "Q", "state bits of all layers together"},
     {" T1 ", "O", "O", "O~, up to factors that the theorem does not state; at its n, 4L <= log2 log2 n"},

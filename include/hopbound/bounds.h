@@ -57,6 +57,8 @@ typedef struct hop_arch {
     const hop_arch_layer *layers; /* in order; neighbours may be equal */
     int64_t count;
     int64_t width; /* of the residual stream, for what is possible; 0: not counted, and said so */
+    int64_t accumulators; /* that a full layer keeps at a cut, each of H(d+2)p bits: 2 where a softmax is summed up in
+                             parts and merged; 0: 1. What is possible does not need more than one */
 } hop_arch;
 
 typedef struct hop_arch_options {
@@ -64,6 +66,7 @@ typedef struct hop_arch_options {
     bool declared;       /* a linear layer's state is what its mixer declares, else it has state_bits; a
                             window of W tokens keeps W-1 rows either way */
     int64_t state_bits;
+    int64_t accumulators; /* as in hop_arch */
 } hop_arch_options;
 
 /* The architecture of a configuration; hop_arch_free takes it back. HOP_EDOMAIN: it looks both ways, or a

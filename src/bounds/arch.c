@@ -95,7 +95,7 @@ static hop_status see_all(hop_arch_layer *layers, int64_t *count, const hop_conf
 
 hop_status hop_arch_new(hop_arch *out, const hop_config *c, const hop_arch_options *o, hop_error *err)
 {
-    *out = (hop_arch){.width = c->d_model};
+    *out = (hop_arch){.width = c->d_model, .accumulators = o->accumulators};
     if (c->bidirectional)
         return hop_fail(err, HOP_EDOMAIN, "no theorem speaks of a network that looks both ways");
     size_t most = (size_t)(c->pattern.run_count + 2 * c->setting_count);

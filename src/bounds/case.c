@@ -99,6 +99,12 @@ const char *hop__say_here(hop__case *c, int64_t count)
     return hop__say(c, "here %s %lld", count == 1 ? "is" : "are", (long long)count);
 }
 
+const char *hop__say_accumulators(hop__case *c)
+{
+    int64_t count = c->q->arch->accumulators;
+    return count > 1 ? hop__say(c, "%lld ", (long long)count) : "";
+}
+
 const char *hop__say_bits(hop__case *c)
 {
     const char *text = hop__say(c, "M = %s", hop__say_integer(c, &c->shape.reply));

@@ -54,6 +54,7 @@ hop_status hop__arch_check(const hop_arch *a, hop_error *err)
     hop_status s = HOP_OK;
     if (!a || a->count < 1) return hop_fail(err, HOP_EDOMAIN, "architecture: no layers");
     if (a->width < 0) return hop_fail(err, HOP_EDOMAIN, "architecture: a width below 0");
+    if (a->accumulators < 0) return hop_fail(err, HOP_EDOMAIN, "architecture: accumulators below 0");
     for (int64_t i = 0; s == HOP_OK && i < a->count; i++) s = check_layer(&a->layers[i], i, err);
     return s;
 }

@@ -15,7 +15,7 @@ void hop__p5(hop__case *c, hop_bound *b)
     hop__least_table(m, &s->reply);
     b->needs = c->by_sizes ? hop__say(c, "M >= m log2 m, m = %s", hop__say_integer(c, &c->sizes[0]))
                            : "M >= m log2 m bits";
-    b->has = hop__say(c, "M = H(d+2)p = %s bits", hop__say_integer(c, &s->reply));
+    b->has = hop__say(c, "M = %sH(d+2)p = %s bits", hop__say_accumulators(c), hop__say_integer(c, &s->reply));
     bool here = c->by_sizes && hop__table_exceeds(&c->sizes[0], &s->reply);
     hop__certify(c, b, &(hop__proof){.by = "P5"}, here ? c->sizes : m, here ? c->hops : 1);
     hop__speak_at(c, b, m, 1);

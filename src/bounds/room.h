@@ -62,6 +62,9 @@ const char *const *hop__say_texts(hop__case *c, const char *const *first, int co
 const char *hop__say_layers(hop__case *c, int64_t count, const char *kind);
 const char *hop__say_here(hop__case *c, int64_t count);
 
+/* "2 ", how many times H(d+2)p a reply is; "" for once. */
+const char *hop__say_accumulators(hop__case *c);
+
 /* "M = 160, A_0 = 0, A_1 = 1152 bits": a reply, and the states of every gap, up to three of them. */
 const char *hop__say_bits(hop__case *c);
 

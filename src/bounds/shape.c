@@ -71,6 +71,10 @@ void hop__shape_init(hop__shape *s, const hop_arch *a)
         case HOP_LAYER_LOCAL: break;
         }
     }
+    if (a->accumulators > 1) { /* what crosses a cut is all of them */
+        fmpz_mul_si(&s->reply, &s->reply, a->accumulators);
+        fmpz_mul_si(&s->width, &s->width, a->accumulators);
+    }
 }
 
 void hop__shape_clear(hop__shape *s)

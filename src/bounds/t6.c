@@ -18,7 +18,7 @@ void hop__t6(hop__case *c, hop_bound *b)
     hop__least_table(domain, &s->reply);
     b->needs = c->by_sizes ? hop__say(c, "M >= m log2 m, m = %s", hop__say_integer(c, &c->sizes[0]))
                            : "M >= D log2 D bits";
-    b->has = hop__say(c, "M = H(d+2)p = %s bits", hop__say_integer(c, &s->reply));
+    b->has = hop__say(c, "M = %sH(d+2)p = %s bits", hop__say_accumulators(c), hop__say_integer(c, &s->reply));
     hop__speak_at(c, b, domain, 1);
     if (c->by_sizes) hop__speak_here(c, b, hop__table_exceeds(&c->sizes[0], &s->reply));
     fmpz_clear(domain);

@@ -19,6 +19,9 @@ const hop_opt hop__arch_options[] = {
      .help = "width of the residual stream: P1 counts it, and some mixers' states depend on it"},
     {"bits", 0, HOP_OPT_INT, AT(bits), "P", "32", 1, 1024,
      .help = "bits of one number in the accumulator (bfloat16 with float32 sums: 32)"},
+    {"accumulators", 0, HOP_OPT_INT, AT(accumulators), "C", "1", 1, 1024,
+     .help = "accumulators that are alive at once in a full layer: 2 where chunks of keys are summed up apart and merged. "
+             "M is so many times H(d+2)p"},
     {"state-bits", 0, HOP_OPT_INT, AT(state_bits), "S", NULL, 0, 1000000000000000000,
      .initial_help = "as the mixer declares",
      .help = "state bits of each linear layer; a window keeps the rows that --window leaves it"},
@@ -57,7 +60,8 @@ hop_status hop__architecture(architecture *out, const arch_args *o, hop_error *e
     hop_config c = {0};
     const hop_arch_options as = {.number_bits = o->bits.integer,
                                  .declared = !o->state_bits.given,
-                                 .state_bits = o->state_bits.integer};
+                                 .state_bits = o->state_bits.integer,
+                                 .accumulators = o->accumulators.integer};
     *out = (architecture){0};
     hop_status s = check_mixer(o->mixer.text, err);
     if (s == HOP_OK) s = hop__architecture_config(&c, o, err);

@@ -6,7 +6,7 @@
 #include <hopbound/bounds.h>
 
 typedef struct arch_args {
-    hop_opt_value pattern, mixer, heads, dim, d_model, bits, state_bits, window, block;
+    hop_opt_value pattern, mixer, heads, dim, d_model, bits, accumulators, state_bits, window, block;
 } arch_args;
 
 extern const hop_opt hop__arch_options[];

@@ -87,6 +87,20 @@ def real_widths_and_more_hops():
 
 
 @case
+def two_accumulators_double_a_reply():
+    states = ["--hops", 2, "--pattern", "L F L", "--bits", 16, "--state-bits", 208]
+    twice = bound(*states, "--dim", 17, "--accumulators", 2)[1]
+    wide = bound(*states, "--dim", 36)[1]  # 36 + 2 = 2 (17 + 2)
+    for which in ("P4", "P4'", "P6"):
+        check(twice[which]["certificate"] == wide[which]["certificate"] and twice[which]["machine_checked"] is True, why=which)
+    check(bound(*states, "--dim", 17, "--accumulators", 1) == bound(*states, "--dim", 17), why="1 is the default")
+    alone = ["--hops", 1, "--pattern", "F", "--dim", 9, "--bits", 16]
+    check(bound(*alone, "--accumulators", 2)[1]["P5"]["has"] == "M = 2 H(d+2)p = 352 bits")
+    value = good_json("bound", *alone, "--accumulators", 2, "--m", 64, "--solve", "bits", keys=["impossible_up_to"])
+    check(value["impossible_up_to"] == good_json("bound", *alone, "--m", 64, "--solve", "bits", keys=["impossible_up_to"])["impossible_up_to"] // 2, why=str(value))
+
+
+@case
 def what_is_possible_is_what_is_built():
     for kind, pattern in (("full", "F^3"), ("hybrid", "L F^2")):
         made = good_json("build", kind, "--hops", 2, "--m", 9, "--fan", 5, "-o", kind)
