@@ -6,7 +6,8 @@
 
 typedef struct audit_args {
     common_args common;
-    hop_opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, format, report;
+    hop_opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, format, report, families;
+    hop_hf_families *rows; /* of --families */
 } audit_args;
 
 /* How wide the numbers of one kind are, and who says so. */

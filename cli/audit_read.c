@@ -234,7 +234,7 @@ hop_status audit_of(audit *u, const hop_json *root, const audit_args *a, hop_err
     if (type && strcmp(type, "hopbound") == 0) {
         s = own_model(u, root, a, err);
     } else {
-        s = hop_hf_read(&u->plan, root, err);
+        s = hop_hf_read(&u->plan, root, a->rows, err);
         if (s == HOP_OK) s = size_layers(u, err);
     }
     if (s == HOP_OK) {

@@ -7,7 +7,7 @@
 typedef struct build_args {
     common_args common;
     hop_size_args sizes;
-    hop_opt_value output, mixer, block, topk, like;
+    hop_opt_value output, mixer, block, topk, like, families;
     hop_opt_value pattern, d_model, heads, kv_heads, head_dim, norm, mlp, mlp_hidden, rope;
     hop_opt_value vocab, positions, seeded, tie;
 } build_args;

@@ -9,11 +9,17 @@
 hop_status build_like(hop_config *c, hop_text *notes, const build_args *a, hop_error *err)
 {
     hop_json_doc doc = {0};
-    hop_status s = hop_hf_open(&doc, a->like.text, err);
+    hop_hf_families *rows = NULL;
     *c = (hop_config){0};
-    if (s != HOP_OK) return s;
-    s = hop_hf_shape(c, notes, doc.root, a->d_model.given ? a->d_model.integer : MOST_WIDTH, err);
+    hop_status s = a->families.text ? hop_hf_families_load(&rows, a->families.text, err) : HOP_OK;
+    if (s == HOP_OK) s = hop_hf_open(&doc, a->like.text, err);
+    if (s != HOP_OK) {
+        hop_hf_families_free(rows);
+        return s;
+    }
+    s = hop_hf_shape(c, notes, doc.root, rows, a->d_model.given ? a->d_model.integer : MOST_WIDTH, err);
     hop_json_free(&doc);
+    hop_hf_families_free(rows);
     if (s != HOP_OK) return hop_fail_in(err, s, a->like.text);
     c->mlp_hidden = a->mlp_hidden.given ? a->mlp_hidden.integer : IDLE_HIDDEN;
     if (c->mlp != HOP_MLP_NONE)

@@ -19,6 +19,8 @@ static const hop_opt OPTIONS[] = {
     {"cache-dtype", 0, HOP_OPT_TEXT, AT(cache_dtype), "NAME",
      .initial_help = "the weights', if it is one of 16 or 32 bits, else bfloat16",
      .help = "precision of the keys and values that attention keeps"},
+    {"families", 0, HOP_OPT_TEXT, AT(families), "FILE", .use = HOP_OPT_READS,
+     .help = "rules of model families, before the built-in ones; like src/hf/families.txt"},
     {"plan-only", 0, HOP_OPT_FLAG, AT(plan_only), .help = "the plan and the sizes, no theorems"},
     {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
      .help = "text for a screen, markdown for a model card, csv for a spreadsheet (of several models), json as --json"},
@@ -47,13 +49,11 @@ static bool is_collection(const char *path)
     return hop_is_dir(path) && !audit_holds_config(path);
 }
 
-static int cmd_audit(common_args *common)
+static int audit_all(common_args *common, const audit_args *a)
 {
-    const audit_args *a = (const audit_args *)common;
     hop_error err = {0};
     audit u;
-    int code = check_dtypes(a);
-    if (code != EXIT_DONE) return code;
+    int code = EXIT_DONE;
     bool many = common->operand_count > 1 || a->report.text || a->format.choice == 2 ||
                 is_collection(common->operand);
     if (many && a->plan_only.flag) return fail(common, EXIT_USAGE, "--plan-only: is for one model");
@@ -70,6 +70,19 @@ static int cmd_audit(common_args *common)
         code = (a->format.choice ? audit_print_markdown : audit_print_text)(a, &u, &h);
     audit_hops_free(&h);
     audit_free(&u);
+    return code;
+}
+
+static int cmd_audit(common_args *common)
+{
+    audit_args *a = (audit_args *)common;
+    hop_error err = {0};
+    int code = check_dtypes(a);
+    if (code != EXIT_DONE) return code;
+    if (a->families.text && hop_hf_families_load(&a->rows, a->families.text, &err) != HOP_OK)
+        return fail_error(common, &err);
+    code = audit_all(common, a);
+    hop_hf_families_free(a->rows);
     return code;
 }
 

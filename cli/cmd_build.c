@@ -15,6 +15,8 @@ static const hop_opt OPTIONS[] = {
     {"like", 0, HOP_OPT_TEXT, AT(like), "CONFIG", .use = HOP_OPT_READS,
      .help = "instead of KIND: a hybrid in the architecture of a model, from its config.json: all layers, real heads; "
              "says what was scaled, assumed and left out, or why it cannot be"},
+    {"families", 0, HOP_OPT_TEXT, AT(families), "FILE", .use = HOP_OPT_READS,
+     .help = "--like: rules of model families, before the built-in ones; like src/hf/families.txt"},
     {"block", 0, HOP_OPT_INT, AT(block), "B", NULL, 1, 1 << 20,
      .initial_help = "the largest up to 4 that divides --n",
      .help = "two-sum-sparse: tokens in a block; divides --n"},
@@ -117,6 +119,7 @@ static int check_options(const build_args *a, const hop_construct_kind *k)
     for (const hop_opt *o = SHAPE_OPTIONS; o->name && a->like.text; o++)
         if (o->at != AT(d_model) && o->at != AT(mlp_hidden) && given(a, o))
             return fail(&a->common, EXIT_USAGE, "--%s: --like takes it from the model", o->name);
+    if (a->families.text && !a->like.text) return fail(&a->common, EXIT_USAGE, "--families: is for --like");
     if (a->like.text && a->mixer.given)
         return fail(&a->common, EXIT_USAGE, "--mixer: --like takes it from the model");
     if (a->like.text && strcmp(k->name, "hybrid") != 0)

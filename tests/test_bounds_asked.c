@@ -182,7 +182,7 @@ static bool shape_of(drawn *d, const char *file)
     hop_error err = {0};
     snprintf(path, sizeof path, "%s/configs/%s", getenv("HOPBOUND_TEST_DATA"), file);
     if (hop_hf_open(&doc, path, &err) != HOP_OK) fail_msg("%s", err.text);
-    hop_status s = hop_hf_shape(&d->c, &notes, doc.root, 128, &err);
+    hop_status s = hop_hf_shape(&d->c, &notes, doc.root, NULL, 128, &err);
     hop_json_free(&doc);
     hop_text_free(&notes);
     snprintf(d->name, sizeof d->name, "%.100s", file);

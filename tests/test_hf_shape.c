@@ -10,7 +10,7 @@ static hop_status shape(hop_config *c, hop_text *notes, const char *text, hop_er
     hop_json_doc doc = {0};
     hop_status s = hop_json_parse(&doc, text, strlen(text), err);
     if (s != HOP_OK) fail_msg("%s: %s", text, err->text);
-    s = hop_hf_shape(c, notes, doc.root, 0, err);
+    s = hop_hf_shape(c, notes, doc.root, NULL, 0, err);
     hop_json_free(&doc);
     return s;
 }
@@ -153,6 +153,18 @@ static void what_our_blocks_cannot_be_is_refused(void **state)
     }
 }
 
+static void a_list_of_another_length_is_refused(void **state)
+{
+    (void)state;
+    hop_config c;
+    hop_text notes = {0};
+    hop_error err = {0};
+    const char *text = "{\"model_type\":\"smollm3\"," SMALL ",\"no_rope_layers\":[1,0,1]}";
+    assert_int_equal(shape(&c, &notes, text, &err), HOP_EFORMAT);
+    assert_non_null(strstr(err.text, "no_rope_layers: 3 entries for 4 layers"));
+    hop_text_free(&notes);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -160,6 +172,7 @@ int main(void)
         cmocka_unit_test(keys_beat_the_class),
         cmocka_unit_test(recurrent_layers_have_the_models_convolutions_groups_and_channels),
         cmocka_unit_test(what_our_blocks_cannot_be_is_refused),
+        cmocka_unit_test(a_list_of_another_length_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -4,7 +4,7 @@
  * them all into one plan: a letter and a window for each layer, the widths of attention, the size of a state.
  *
  *     hop_hf_plan plan;
- *     if (hop_hf_load(&plan, "config.json", &err) == HOP_OK) printf("%s\n", plan.pattern); // "LLLFLLLF.."
+ *     if (hop_hf_load(&plan, "config.json", NULL, &err) == HOP_OK) puts(plan.pattern); // "LLLFLLLF.."
  *     hop_hf_free(&plan);
  *
  * It never guesses: a family that it does not know is HOP_EUNKNOWN unless the file itself lists its layers,
@@ -105,14 +105,23 @@ typedef struct hop_hf_plan {
     int declared_count, assumed_count;
 } hop_hf_plan;
 
-/* Reads a parsed config.json. HOP_EUNKNOWN: not a known architecture; HOP_EFORMAT, HOP_EDOMAIN: the file
- * contradicts itself or makes no sense; HOP_ENOMEM. On failure the plan is empty. */
-hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, hop_error *err);
+/* What is known about model families, beside the rows that are built in: a text like src/hf/families.txt,
+ * whose rows count before the built-in ones of the same name. */
+typedef struct hop_hf_families hop_hf_families;
+#define HOP_HF_MAX_FAMILIES (64 << 10) /* bytes of such a file */
+/* Every row is checked: HOP_EFORMAT names row and statement. HOP_EIO, HOP_ENOMEM. On failure *f is NULL. */
+hop_status hop_hf_families_parse(hop_hf_families **f, const char *text, size_t size, hop_error *err);
+hop_status hop_hf_families_load(hop_hf_families **f, const char *path, hop_error *err);
+void hop_hf_families_free(hop_hf_families *f);
+
+/* Reads a parsed config.json; `f` may be NULL. HOP_EUNKNOWN: not a known architecture; HOP_EFORMAT,
+ * HOP_EDOMAIN: the file contradicts itself or makes no sense; HOP_ENOMEM. On failure the plan is empty. */
+hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, const hop_hf_families *f, hop_error *err);
 /* Parses a file, or config.json in a directory. Larger than HOP_HF_MAX_BYTES is HOP_EFORMAT: no model needs
  * that, and what is parsed takes many times its size. */
 hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err);
 /* Both in one. */
-hop_status hop_hf_load(hop_hf_plan *p, const char *path, hop_error *err);
+hop_status hop_hf_load(hop_hf_plan *p, const char *path, const hop_hf_families *f, hop_error *err);
 void hop_hf_free(hop_hf_plan *p);
 
 /* The architecture of a parsed config.json as one of ours: its layers, heads, rotary embedding, norms and
@@ -120,7 +129,8 @@ void hop_hf_free(hop_hf_plan *p);
  * much. `notes` receives a line for each scale, assumption and thing left out. What is not there yet:
  * vocabulary, positions, mlp_hidden. HOP_EDOMAIN: it cannot be, and why; else as hop_hf_read. On failure `c`
  * is empty. */
-hop_status hop_hf_shape(hop_config *c, hop_text *notes, const hop_json *root, int64_t most, hop_error *err);
+hop_status hop_hf_shape(hop_config *c, hop_text *notes, const hop_json *root, const hop_hf_families *f,
+                        int64_t most, hop_error *err);
 
 int64_t hop_hf_count(const hop_hf_plan *p, char letter);
 /* The pattern with its repeating head in parentheses, where that is shorter: "(LLLF)x6LLF". */

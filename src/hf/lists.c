@@ -1,20 +1,9 @@
-/* Layer plans that a file writes out, layer by layer. They beat every rule. Loaders refuse a list whose
- * length is not the number of layers, but for entries at its end that belong to extra prediction layers. */
+/* Layer plans that a file writes out, layer by layer. Loaders refuse a list whose length is not the number of
+ * layers, but for entries at its end that belong to extra prediction layers. */
 #include "room.h"
 
+#include <stdio.h>
 #include <string.h>
-
-void hop__hf_letter(hop__hf *r, int64_t layer, char letter)
-{
-    r->plan->layers[layer].letter = letter;
-}
-
-bool hop__hf_any(const hop_hf_plan *p, const char *letters)
-{
-    for (int64_t i = 0; i < p->count; i++)
-        if (strchr(letters, p->layers[i].letter)) return true;
-    return false;
-}
 
 static bool length_fits(hop__hf *r, const char *name, size_t length)
 {
@@ -29,142 +18,234 @@ static bool length_fits(hop__hf *r, const char *name, size_t length)
     return false;
 }
 
+/* The first of the alternatives, as the source of a plan. */
+static void name_list(hop__hf *r, const char *keys)
+{
+    char first[HOP__HF_MAX_KEYS];
+    snprintf(first, sizeof first, "%.*s", (int)strcspn(keys, "|"), keys);
+    hop__hf_source(r, first);
+}
+
 /* ---- names --------------------------------------------------------------------------------- */
 
-static const struct {
-    const char *name;
-    char letter;
-} type_names[] = {
-    {"full_attention", 'F'},
-    {"attention", 'F'},
-    {"sliding_attention", 'S'},
-    {"window_attention", 'S'},
-    {"chunked_attention", 'S'},
-    {"linear_attention", 'L'},
-    {"kda_attention", 'L'},
-    {"mamba", 'L'},
-    {"recurrent", 'L'},
-    {"conv", 'L'},
-    {"hybrid", 'H'},
-    {"hybrid_sliding", 'h'},
-    {"moe", 'E'},
-    {"mlp", '-'},
-};
-
-bool hop__hf_ends_with(const char *s, const char *end)
+char hop__hf_letter_of(hop__span map, const char *word)
 {
-    size_t n = strlen(s), m = strlen(end);
-    return n >= m && strcmp(s + n - m, end) == 0;
+    hop__span pair;
+    while (hop__span_next(&map, &pair)) {
+        if (pair.end - pair.at < 3 || pair.end[-2] != '=') continue;
+        hop__span pattern = {pair.at, pair.end - 2};
+        if (hop__glob(pattern, word)) return pair.end[-1];
+    }
+    return 0;
 }
 
-static bool is_sparse_name(const char *s)
+/* The family's words, then those of all. */
+static void put_name(hop__hf *r, const char *key, const hop_json *v, int64_t layer, hop__span map)
 {
-    return hop__hf_ends_with(s, "_sparse_attention") || hop__hf_ends_with(s, "_sparse") ||
-           strncmp(s, "compressed_", 11) == 0 || strncmp(s, "heavily_compressed_", 19) == 0;
-}
-
-static void read_name(hop__hf *r, const char *key, const hop_json *v, hop_hf_layer *layer)
-{
+    hop__span words = {key, key};
+    hop__hf_common(r, "words", &words);
     if (v->type != HOP_JSON_STRING) {
         hop__hf_fail(r, HOP_EFORMAT, "%s: a member is not a string", key);
         return;
     }
-    for (size_t i = 0; i < sizeof type_names / sizeof *type_names; i++)
-        if (strcmp(v->string, type_names[i].name) == 0) {
-            layer->letter = type_names[i].letter;
-            layer->chunked = strcmp(v->string, "chunked_attention") == 0;
-            return;
-        }
-    layer->sparse = is_sparse_name(v->string);
-    layer->letter = 'S';
-    if (!layer->sparse)
+    char letter = hop__hf_letter_of(map, v->string);
+    if (!letter) letter = hop__hf_letter_of(words, v->string);
+    if (letter)
+        hop__hf_letter(r, layer, letter);
+    else
         hop__hf_fail(r, HOP_EUNKNOWN, "%s: \"%.60s\" is not a known kind of layer", key, v->string);
 }
 
-static bool from_names(hop__hf *r, const char *key)
+static bool from_names(hop__hf *r, const char *key, hop__span map)
 {
     const hop_json *list = hop__hf_list(r, key);
     if (!list || !length_fits(r, key, list->count)) return list != NULL;
     const hop_json *v = list->child;
     for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++, v = v->next)
-        read_name(r, key, v, &r->plan->layers[i]);
-    hop__hf_source(r, key);
+        put_name(r, key, v, i, map);
+    name_list(r, key);
     return true;
 }
 
 /* ---- letters ------------------------------------------------------------------------------- */
 
-static bool from_letters(hop__hf *r)
+/* The letters of a text have no patterns: a '*' is one of them. */
+static char letter_for(hop__span map, char sign)
 {
-    static const char ours[] = "M*-E", letters[] = "LF-E";
-    const char *key = "hybrid_override_pattern", *text = hop__hf_string(r, key);
+    hop__span pair;
+    while (hop__span_next(&map, &pair))
+        if (pair.end - pair.at == 3 && *pair.at == sign) return pair.at[2];
+    return 0;
+}
+
+static void put_sign(hop__hf *r, const char *key, char sign, int64_t layer, hop__span map)
+{
+    char letter = letter_for(map, sign);
+    if (letter)
+        hop__hf_letter(r, layer, letter);
+    else
+        hop__hf_fail(r, HOP_EUNKNOWN, "%s: '%c' is not one of its letters", key, sign);
+}
+
+static bool from_letters(hop__hf *r, const char *key, hop__span map)
+{
+    const char *text = hop__hf_string(r, key);
     if (!text || !*text || !length_fits(r, key, strlen(text))) return text && *text;
-    for (int64_t i = 0; i < r->plan->count; i++) {
-        const char *at = strchr(ours, text[i]);
-        if (!at) {
-            hop__hf_fail(r, HOP_EUNKNOWN, "%s: '%c' is not one of %s", key, text[i], ours);
-            return true;
-        }
-        hop__hf_letter(r, i, letters[at - ours]);
-    }
+    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++) put_sign(r, key, text[i], i, map);
     hop__hf_source(r, key);
+    return true;
+}
+
+/* Names or letters again and again; `last=F`: whatever they say. */
+static bool from_cycle(hop__hf *r, const char *key, hop__span map)
+{
+    const hop_json *all = hop__hf_find(r, key), *v = NULL;
+    bool text = all && all->type == HOP_JSON_STRING;
+    if (!all || (!text && all->type != HOP_JSON_ARRAY) || all->count == 0) return false;
+    if (text)
+        hop__hf_string(r, key);
+    else
+        hop__hf_list(r, key);
+    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++) {
+        v = v && v->next ? v->next : all->child;
+        if (text)
+            put_sign(r, key, all->string[(size_t)i % all->count], i, map);
+        else
+            put_name(r, key, v, i, map);
+    }
+    char last = hop__hf_letter_of(map, "last");
+    if (last) hop__hf_letter(r, r->plan->count - 1, last);
+    name_list(r, key);
     return true;
 }
 
 /* ---- numbers ------------------------------------------------------------------------------- */
 
-/* What a number means is the family's. */
-static const struct number_list {
-    const char *families, *key, *source;
-    int64_t most;
-    char zero, more; /* the letters of 0 and of what is above */
-    bool sparse;     /* those above 0 pick or compress */
-} number_lists[] = {
-    {" minimax_text_01 minimax_m1 minimax minimax_m2 ", "attn_type_list", "attn_type_list (1=full,0=linear)",
-     1, 'L', 'F', false},
-    {" mimo_v2 mimo_v2_flash ", "hybrid_layer_pattern", "hybrid_layer_pattern (0=full,1=sliding)", 1, 'F',
-     'S', false},
-    {" deepseek_v4 ", "compress_ratios", "compress_ratios", 1 << 20, 'S', 'S', true},
-    {" minimax_m2 minimax_m3 minimax_m3_text minimax_m3_vl_text ",
-     "sparse_attention_config.sparse_attention_freq", "sparse_attention_config.sparse_attention_freq", 1, 'F',
-     'S', true},
-};
-
-static bool from_numbers(hop__hf *r, const struct number_list *l)
+/* "0=L 1=F"; '+' is every larger number. */
+static bool from_numbers(hop__hf *r, const char *key, hop__span map)
 {
-    const hop_json *list = hop__hf_list(r, l->key);
-    if (list && !hop__hf_named(l->families, r->plan->model_type)) hop__hf_unknown_rule(r, l->key);
-    if (!list || !length_fits(r, l->key, list->count)) return list != NULL;
+    const hop_json *list = hop__hf_list(r, key);
+    if (!list || !length_fits(r, key, list->count)) return list != NULL;
+    bool open = letter_for(map, '+') != 0;
+    int64_t value, most = open ? HOP__HF_MAX_SIZE : 0;
+    for (char c = '1'; !open && c <= '9' && letter_for(map, c); c++) most = c - '0';
     const hop_json *v = list->child;
-    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++, v = v->next) {
-        int64_t value;
-        if (!hop_json_int(v, 0, l->most, &value)) {
-            hop__hf_fail(r, HOP_EFORMAT, "%s: entry %lld is not a number from 0 to %lld", l->key,
-                         (long long)i, (long long)l->most);
+    for (int64_t i = 0; i < r->plan->count; i++, v = v->next) {
+        if (!hop_json_int(v, 0, most, &value)) {
+            hop__hf_fail(r, HOP_EFORMAT, "%s: entry %lld is not a number from 0 to %lld", key, (long long)i,
+                         (long long)most);
             return true;
         }
-        r->plan->layers[i].letter = value ? l->more : l->zero;
-        r->plan->layers[i].sparse = value && l->sparse;
+        char letter = value < 10 ? letter_for(map, (char)('0' + value)) : 0;
+        hop__hf_letter(r, i, letter ? letter : letter_for(map, '+'));
     }
-    hop__hf_source(r, l->source);
+    name_list(r, key);
     return true;
 }
 
-bool hop__hf_plan_from_lists(hop__hf *r)
+/* Numbers of layers, from 0: "listed=F other=L". */
+static bool from_indices(hop__hf *r, const char *key, hop__span map)
 {
-    const char *sparse = "sparse_attention_config.use_sparse_attention";
-    const size_t count = sizeof number_lists / sizeof *number_lists;
-    if (from_names(r, "layer_types") || from_names(r, "layers_block_type") || from_letters(r)) return true;
-    if (!hop__hf_flag(r, sparse, true) &&
-        hop__hf_named(number_lists[count - 1].families, r->plan->model_type)) {
-        hop__hf_all(r, 'F', sparse);
-        return true;
+    bool marked[HOP_HF_MAX_LAYERS] = {false};
+    const hop_json *list = hop__hf_list(r, key);
+    if (!list) return false;
+    hop__hf_indices(r, list, 0, marked);
+    for (int64_t i = 0; i < r->plan->count; i++)
+        hop__hf_letter(r, i, hop__hf_letter_of(map, marked[i] ? "listed" : "other"));
+    name_list(r, key);
+    return true;
+}
+
+/* Groups of names, each with how often it comes: [[["global", "local"], 12], ..]. */
+static bool from_groups(hop__hf *r, const char *key, hop__span map)
+{
+    const hop_json *groups = hop__hf_list(r, key);
+    int64_t n = r->plan->count, done = 0, times;
+    for (const hop_json *g = groups ? groups->child : NULL; g && r->status == HOP_OK; g = g->next) {
+        const hop_json *names = hop_json_at(g, 0), *count = hop_json_at(g, 1), *v = NULL;
+        bool whole = names && names->type == HOP_JSON_ARRAY && names->count && count &&
+                     hop_json_int(count, 0, HOP_HF_MAX_LAYERS, &times) && names->count <= HOP_HF_MAX_LAYERS &&
+                     (int64_t)names->count * times <= n - done;
+        if (!whole)
+            hop__hf_fail(r, HOP_EFORMAT, "%s: not groups of names for %lld layers", key, (long long)n);
+        for (int64_t end = done + (whole ? (int64_t)names->count * times : 0); done < end; done++) {
+            v = v && v->next ? v->next : names->child;
+            put_name(r, key, v, done, map);
+        }
     }
-    for (size_t i = 0; i < count; i++)
-        if (from_numbers(r, &number_lists[i])) return true;
-    if (hop__hf_has(r, "sparse_attention_config"))
-        hop__hf_fail(
-            r, HOP_EUNKNOWN,
-            "sparse_attention_config: which layers are sparse is not said: no sparse_attention_freq");
-    return false;
+    if (groups && done != n)
+        hop__hf_fail(r, HOP_EFORMAT, "%s: %lld entries for %lld layers", key, (long long)done, (long long)n);
+    name_list(r, key);
+    return groups != NULL;
+}
+
+/* ---- numbers that are counted from 0 or from 1 --------------------------------------------------- */
+
+/* The smallest and the largest number of a list join *lo and *hi. */
+static void span(const hop_json *list, int64_t *lo, int64_t *hi)
+{
+    for (const hop_json *v = list ? list->child : NULL; v; v = v->next) {
+        int64_t i;
+        if (!hop_json_int(v, INT64_MIN / 2, INT64_MAX / 2, &i)) continue; /* refused when it is read */
+        if (i < *lo) *lo = i;
+        if (i > *hi) *hi = i;
+    }
+}
+
+/* The lists' ends tell which. */
+static int64_t first_number(hop__hf *r, const char *key, const hop_json *one, const hop_json *other)
+{
+    int64_t lo = INT64_MAX, hi = INT64_MIN, n = r->plan->count;
+    span(one, &lo, &hi);
+    span(other, &lo, &hi);
+    if (lo == 0 && hi < n) return 0;
+    if (hi == n && lo >= 1) return 1;
+    hop__hf_fail(r, HOP_EDOMAIN,
+                 "%s: its layers go from %lld to %lld, so %lld layers are counted neither from 0 nor from 1",
+                 key, (long long)lo, (long long)hi, (long long)n);
+    return 0;
+}
+
+/* Lists of two kinds of layers, of which one may be absent: "kda_layers=L full_attn_layers=F". */
+static bool from_counted(hop__hf *r, const char *key, hop__span map)
+{
+    hop__span pairs[2] = {hop__span_word(&map), hop__span_word(&map)};
+    const hop_json *lists[2];
+    char keys[2][HOP__HF_MAX_KEYS], letters[2], name[40], source[96];
+    bool marked[2][HOP_HF_MAX_LAYERS] = {{false}};
+    for (int k = 0; k < 2; k++) {
+        if (pairs[k].end - pairs[k].at < 3) return false;
+        hop__span_copy(name, sizeof name, (hop__span){pairs[k].at, pairs[k].end - 2});
+        snprintf(keys[k], sizeof keys[k], "%.60s.%s", key, name);
+        letters[k] = pairs[k].end[-1];
+        lists[k] = hop__hf_list(r, keys[k]);
+    }
+    if (!lists[0] && !lists[1]) return false;
+    int64_t base = first_number(r, key, lists[0], lists[1]);
+    for (int k = 0; k < 2 && r->status == HOP_OK; k++) hop__hf_indices(r, lists[k], base, marked[k]);
+    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++) {
+        bool first = lists[0] ? marked[0][i] : !marked[1][i];
+        hop__hf_letter(r, i, letters[!first]);
+        if (lists[1] && marked[1][i] == first)
+            hop__hf_fail(r, HOP_EDOMAIN, "%s: its lists do not agree on layer %lld", key,
+                         (long long)(i + base));
+    }
+    snprintf(source, sizeof source, "%.80s (%lld-based)", keys[!lists[0]], (long long)base);
+    hop__hf_source(r, source);
+    return true;
+}
+
+/* ---- the forms ----------------------------------------------------------------------------------- */
+
+hop__hf_form *hop__hf_form_find(hop__span word)
+{
+    static const struct {
+        const char *name;
+        hop__hf_form *form;
+    } forms[] = {{"names", from_names},     {"letters", from_letters}, {"cycle", from_cycle},
+                 {"numbers", from_numbers}, {"indices", from_indices}, {"groups", from_groups},
+                 {"counted", from_counted}, {"specs", hop__hf_specs}};
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        if (hop__span_is(word, forms[i].name)) return forms[i].form;
+    return NULL;
 }

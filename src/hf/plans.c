@@ -1,11 +1,25 @@
-/* Layer plans that follow from a rule: attention of several kinds. Layers are counted from 0. The rules are
- * those of the models' configuration classes. */
+/* The layer plan: lists in the file beat every rule, then the family's statements count in their order, the
+ * first that applies. A rule says for each layer, from 0 on, which letter it is: `F if (i+1) % 4 == 0, L`. */
 #include "room.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#define ANY_WINDOW (INT64_MAX / 2)
+void hop__hf_letter(hop__hf *r, int64_t layer, char letter)
+{
+    hop_hf_layer *l = &r->plan->layers[layer];
+    l->sparse = letter == 'P';
+    l->chunked = letter == 'K';
+    l->letter = l->sparse || l->chunked ? 'S' : letter;
+    if (!hop_hf_letter_means(l->letter)) hop__hf_fail(r, HOP_EFORMAT, "families: a layer without a letter");
+}
+
+bool hop__hf_any(const hop_hf_plan *p, const char *letters)
+{
+    for (int64_t i = 0; i < p->count; i++)
+        if (strchr(letters, p->layers[i].letter)) return true;
+    return false;
+}
 
 void hop__hf_all(hop__hf *r, char letter, const char *source)
 {
@@ -13,281 +27,229 @@ void hop__hf_all(hop__hf *r, char letter, const char *source)
     hop__hf_source(r, source);
 }
 
+/* ---- rules ------------------------------------------------------------------------------------------ */
+
+/* Takes the next letter and its condition off; `holds`: in this layer. */
+static const char *clause(hop__hf *r, hop__span *rule, int64_t layer, char *letter, bool *holds)
+{
+    hop__span name = hop__span_word(rule);
+    bool single = name.end - name.at == 1 || (name.end - name.at == 2 && name.at[1] == ',');
+    if (!single || !strchr("FLSHhGCE-PK", *name.at))
+        return "a rule is letters with conditions: F if i > 3, L";
+    *letter = *name.at;
+    *holds = true;
+    if (name.end - name.at == 2) return NULL;
+    hop__eval e = {.r = r, .in = *rule, .layer = layer};
+    if (hop__span_skip(&e.in, "if")) {
+        *holds = hop__evaluate(&e) != 0;
+        *rule = e.in;
+    }
+    hop__span_sign(rule, ',');
+    return e.wrong;
+}
+
+/* The letter of a layer. */
+static const char *letter_of(hop__hf *r, hop__span rule, int64_t layer, char *letter)
+{
+    bool holds = false;
+    const char *wrong = NULL;
+    while (!wrong && (!holds || r->checking)) {
+        hop__span word = rule;
+        if (hop__span_word(&word).at == word.at) break;
+        wrong = clause(r, &rule, layer, letter, &holds);
+    }
+    return !wrong && !holds && r->checking ? "its last letter has a condition" : wrong;
+}
+
+const char *hop__hf_rule(hop__hf *r, hop__span rule)
+{
+    char letter = 0;
+    if (r->checking) return letter_of(r, rule, 0, &letter);
+    for (int64_t i = 0; i < r->plan->count && r->status == HOP_OK; i++) {
+        letter_of(r, rule, i, &letter);
+        hop__hf_letter(r, i, letter);
+    }
+    return NULL;
+}
+
+/* ---- statements --------------------------------------------------------------------------------------- */
+
+/* `.. as TEXT`; or `.. by KEY or TEXT`: the first of the keys, where the file has one. */
+static void name_source(hop__hf *r, hop__span as, hop__span by)
+{
+    char keys[HOP__HF_MAX_KEYS], text[96] = "default rule";
+    hop__span given = hop__span_word(&by);
+    hop__span_copy(keys, sizeof keys, given);
+    bool has = keys[0] && hop__hf_has(r, keys);
+    if (as.at < as.end) hop__span_copy(text, sizeof text, as);
+    if (!has && hop__span_skip(&by, "or")) hop__span_copy(text, sizeof text, hop__span_until(&by, '\n'));
+    if (has) snprintf(text, sizeof text, "%.*s", (int)strcspn(keys, "|"), keys);
+    hop__hf_source(r, text);
+}
+
+/* Takes what follows `word` off the end of a text. */
+hop__span hop__span_tail(hop__span *text, const char *word)
+{
+    size_t n = strlen(word);
+    for (const char *at = text->at; (size_t)(text->end - at) > n; at++) {
+        if (memcmp(at, word, n) != 0) continue;
+        hop__span rest = {at + n, text->end};
+        text->end = at;
+        return rest;
+    }
+    return (hop__span){text->end, text->end};
+}
+
 /* A family is known to attend to everything, unless its file has keys of something else. */
-void hop__hf_plan_full(hop__hf *r)
+static void everything(hop__hf *r)
 {
     const char *key = hop__hf_telltale(r);
     if (key) hop__hf_unknown_rule(r, key);
     hop__hf_all(r, 'F', "no hybrid key");
 }
 
-void hop__hf_plan_needs_list(hop__hf *r)
+static bool form_applies(hop__hf *r, hop__hf_form *form, hop__span text)
 {
-    hop__hf_fail(r, HOP_EUNKNOWN,
-                 "unknown layer plan: looked for layer_types, layers_block_type, hybrid_override_pattern, "
-                 "attn_type_list, hybrid_layer_pattern, compress_ratios, sparse_attention_config");
+    char keys[HOP__HF_MAX_KEYS];
+    hop__span as = hop__span_tail(&text, " as "), key = hop__span_word(&text);
+    hop__span_copy(keys, sizeof keys, key);
+    if (!form(r, keys, text)) return false;
+    char source[96];
+    hop__span_copy(source, sizeof source, as);
+    if (source[0]) hop__hf_source(r, source);
+    return true;
 }
 
-/* ---- periods ------------------------------------------------------------------------------- */
-
-/* Layers `from` to `to` - 1, counted anew: one of `length` has the second letter. */
-static void repeat(hop__hf *r, int64_t from, int64_t to, int64_t length)
+static bool applies(hop__hf *r, hop__span text)
 {
-    int64_t at = r->family->period.first ? 0 : length - 1;
-    for (int64_t i = from; i < to; i++)
-        hop__hf_letter(r, i, r->family->period.letters[(i - from) % length == at]);
+    if (hop__span_skip(&text, "when")) {
+        hop__eval e = {.r = r, .in = text};
+        if (!hop__evaluate(&e) || r->status != HOP_OK) return r->status != HOP_OK;
+        hop__span_sign(&e.in, ',');
+        text = e.in;
+    }
+    hop__span rest = text;
+    hop__span word = hop__span_word(&rest);
+    hop__hf_form *form = hop__hf_form_find(word);
+    if (form) return form_applies(r, form, rest);
+    if (hop__span_is(word, "full")) {
+        everything(r);
+        return true;
+    }
+    hop__span as = hop__span_tail(&text, " as ");
+    hop__span by = hop__span_tail(&text, " by ");
+    hop__hf_rule(r, text);
+    name_source(r, as, by);
+    return true;
 }
 
-/* The first of the period's keys, or the rule. */
-static void source_of_period(hop__hf *r)
+static void add_value(hop__hf *r, hop_text *out, hop__span name)
 {
-    const char *keys = r->family->period.keys;
     char key[64];
-    snprintf(key, sizeof key, "%.*s", keys ? (int)strcspn(keys, "|") : 0, keys ? keys : "");
-    hop__hf_source(r, keys && hop__hf_has(r, keys) ? key : "default rule");
+    const hop__var *v = hop__hf_var(r, name);
+    hop__span_copy(key, sizeof key, name);
+    const hop_json *json = hop__hf_find(r, key);
+    if (v)
+        hop_text_printf(out, "%lld", (long long)v->value);
+    else if (json && json->type == HOP_JSON_STRING)
+        hop_text_printf(out, "\"%.60s\"", json->string);
+    else if (json && json->type == HOP_JSON_INT)
+        hop_text_printf(out, "%lld", (long long)json->integer);
 }
 
-static int64_t period_length(hop__hf *r)
+static void fail_with(hop__hf *r, hop__span text)
 {
-    const char *keys = r->family->period.keys;
-    return keys ? hop__hf_size(r, keys, r->family->period.length) : r->family->period.length;
+    hop_text out = {0};
+    while (text.at < text.end) {
+        const char *open = memchr(text.at, '{', (size_t)(text.end - text.at));
+        hop_text_addn(&out, text.at, (size_t)((open ? open : text.end) - text.at));
+        text.at = open ? open + 1 : text.end;
+        if (open) add_value(r, &out, hop__span_until(&text, '}'));
+    }
+    hop__hf_fail(r, HOP_EUNKNOWN, "%s", out.s ? out.s : "refused");
+    hop_text_free(&out);
 }
 
-void hop__hf_plan_periodic(hop__hf *r)
+void hop__hf_refuse_if(hop__hf *r, hop__span text)
 {
-    repeat(r, 0, r->plan->count, period_length(r));
-    source_of_period(r);
+    hop__eval e = {.r = r, .in = text};
+    if (!hop__evaluate(&e)) return;
+    hop__span_sign(&e.in, ',');
+    fail_with(r, hop__span_until(&e.in, '\n'));
 }
 
-/* The dense layers at the start have a period of their own, and the others are counted from behind them. */
-void hop__hf_plan_cohere2_moe(hop__hf *r)
+/* `let`, `refuse` and `plan` of a row, in their order. */
+static bool plan_from(hop__hf *r, const hop__row *row)
 {
-    int64_t dense = hop__hf_range(r, "first_k_dense_replace", 0, r->plan->count, 0);
-    if (dense) repeat(r, 0, dense, hop__hf_size(r, "prefix_dense_sliding_window_pattern", 1));
-    repeat(r, dense, r->plan->count, period_length(r));
-    source_of_period(r);
-    if (dense) hop__hf_source(r, "first_k_dense_replace, sliding_window_pattern");
-}
-
-/* A number as in gemma3, or letters that are cycled: "LLLG". Without a window nothing slides. */
-void hop__hf_plan_exaone4(hop__hf *r)
-{
-    const char *key = "sliding_window_pattern", *cycle;
-    const hop_json *v = hop__hf_find(r, key);
-    if (hop__hf_is_null(r, "sliding_window")) {
-        hop__hf_all(r, 'F', "sliding_window");
-    } else if (hop__hf_is_null(r, key)) {
-        hop__hf_fail(r, HOP_EUNKNOWN, "%s: null beside a sliding_window says nothing", key);
-    } else if (!v || v->type != HOP_JSON_STRING) {
-        hop__hf_plan_periodic(r);
-    } else {
-        size_t n = strlen(cycle = hop__hf_string(r, key));
-        if (n == 0 || strspn(cycle, "LG") != n) {
-            hop__hf_fail(r, HOP_EFORMAT, "%s: not made of L and G", key);
-            return;
+    hop__span body = row->body, name, rest;
+    bool done = false;
+    while (!done && r->status == HOP_OK && hop__statement_next(&body, &name, &rest)) {
+        if (hop__span_is(name, "plan")) {
+            done = applies(r, rest);
+        } else if (hop__span_is(name, "refuse")) {
+            hop__hf_refuse_if(r, rest);
+        } else if (hop__span_is(name, "let")) {
+            hop__span variable = hop__span_until(&rest, '=');
+            hop__hf_assign(r, variable, hop__hf_value(r, rest, 0));
         }
-        for (int64_t i = 0; i < r->plan->count; i++)
-            hop__hf_letter(r, i, cycle[(size_t)i % n] == 'L' && i < r->plan->count - 1 ? 'S' : 'F');
-        hop__hf_source(r, key);
+    }
+    return done || r->status != HOP_OK;
+}
+
+/* The row itself, or the one that it is like, that has statements of a plan. */
+static hop__row planning_row(const hop__hf *r, hop__span *first)
+{
+    hop__hf at = {.row = r->row, .families = r->families, .built_in = r->built_in};
+    for (int i = 0; i < 8; i++) {
+        hop__span body = at.row.body, name;
+        while (hop__statement_next(&body, &name, first))
+            if (hop__span_is(name, "plan")) return at.row;
+        if (!hop__hf_like(r, &at.row)) break;
+    }
+    return r->row;
+}
+
+/* A statement of a plan speaks of the key. */
+static bool is_planned(const hop__row *row, const char *key)
+{
+    hop__span body = row->body, name, rest;
+    char text[512];
+    while (hop__statement_next(&body, &name, &rest)) {
+        hop__span_copy(text, sizeof text, rest);
+        if (hop__span_is(name, "plan") && strstr(text, key)) return true;
+    }
+    return false;
+}
+
+/* What numbers in these lists mean is the family's: it has a statement about them, or nobody knows. */
+static void refuse_foreign_lists(hop__hf *r, const hop__row *row)
+{
+    char key[64];
+    for (int k = 0; hop__hf_word(r, "numbered", k, key); k++) {
+        const hop_json *v = hop__hf_find(r, key);
+        if (v && v->count > 0 && !is_planned(row, key)) hop__hf_unknown_rule(r, key);
     }
 }
 
-/* ---- windows ------------------------------------------------------------------------------- */
-
-/* Absent, it is the class's, which may be none; null is none. */
-void hop__hf_plan_window(hop__hf *r)
+static void unknown_plan(hop__hf *r)
 {
-    const char *keys = "sliding_window|window_size";
-    bool given = hop__hf_has(r, keys),
-         assumed = r->family->assume.window && !hop__hf_is_null(r, "sliding_window");
-    hop__hf_all(r, given || assumed ? 'S' : 'F',
-                given     ? "sliding_window"
-                : assumed ? "default rule"
-                          : "no hybrid key");
-}
-
-/* qwen2, qwen3: sliding_window alone means nothing. */
-static bool uses_windows(hop__hf *r)
-{
-    return hop__hf_flag(r, "use_sliding_window", false) && !hop__hf_is_null(r, "sliding_window");
-}
-
-static int64_t max_window_layers(hop__hf *r)
-{
-    const char *key = "max_window_layers";
-    int64_t assumed = r->family->period.length;
-    if (!hop__hf_has(r, key)) hop__hf_assume(r, "%s = %lld", key, (long long)assumed);
-    return hop__hf_range(r, key, 0, ANY_WINDOW, assumed);
-}
-
-static void windows_above(hop__hf *r, const char *source)
-{
-    int64_t first = max_window_layers(r);
-    for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, i >= first ? 'S' : 'F');
-    hop__hf_source(r, source);
-}
-
-void hop__hf_plan_windows_above(hop__hf *r)
-{
-    if (uses_windows(r))
-        windows_above(r, "use_sliding_window, max_window_layers");
+    if (!r->row.names.at)
+        hop__hf_fail(r, HOP_EUNKNOWN,
+                     "unknown family: model_type \"%s\", and none of layer_types, layers_block_type, "
+                     "hybrid_override_pattern, linear_attn_config, ssm_cfg says what its layers are",
+                     r->plan->model_type);
     else
-        hop__hf_all(r, 'F', "no hybrid key");
+        hop__hf_fail(r, HOP_EUNKNOWN,
+                     "unknown layer plan: looked for layer_types, layers_block_type, "
+                     "hybrid_override_pattern, attn_type_list, hybrid_layer_pattern, compress_ratios, "
+                     "sparse_attention_config");
 }
 
-/* dots1: nobody asks use_sliding_window. */
-void hop__hf_plan_windows_above_always(hop__hf *r)
+void hop__hf_plan(hop__hf *r)
 {
-    if (hop__hf_is_null(r, "sliding_window"))
-        hop__hf_all(r, 'F', "sliding_window");
-    else
-        windows_above(r, "max_window_layers");
-}
-
-/* qwen2_moe: every second layer slides, from the first on, below max_window_layers. */
-void hop__hf_plan_windows_below(hop__hf *r)
-{
-    if (!hop__hf_flag(r, "use_sliding_window", false)) {
-        hop__hf_all(r, 'F', "no hybrid key");
-        return;
-    }
-    int64_t end = max_window_layers(r);
-    for (int64_t i = 0; i < r->plan->count; i++) hop__hf_letter(r, i, i % 2 == 0 && i < end ? 'S' : 'F');
-    hop__hf_source(r, "use_sliding_window, max_window_layers");
-}
-
-/* qwen3_moe: all or nothing. */
-void hop__hf_plan_windows_if_used(hop__hf *r)
-{
-    bool used = uses_windows(r);
-    hop__hf_all(r, used ? 'S' : 'F', used ? "use_sliding_window" : "no hybrid key");
-}
-
-/* ---- layers without rotary positions ------------------------------------------------------- */
-
-/* The second letter of the period where a layer has none. */
-static void by_rotary(hop__hf *r)
-{
-    const hop_json *list = hop__hf_list(r, "no_rope_layers");
-    if (!list) {
-        hop__hf_plan_periodic(r);
-        if (!hop__hf_has(r, "no_rope_layer_interval")) hop__hf_source(r, "no_rope_layer_interval default 4");
-        return;
-    }
-    if ((int64_t)list->count != r->plan->count) {
-        hop__hf_fail(r, HOP_EFORMAT, "no_rope_layers: %zu entries for %lld layers", list->count,
-                     (long long)r->plan->count);
-        return;
-    }
-    int64_t i = 0, rotary;
-    for (const hop_json *v = list->child; v; v = v->next, i++) {
-        if (!hop_json_int(v, 0, 1, &rotary)) {
-            hop__hf_fail(r, HOP_EFORMAT, "no_rope_layers: entry %lld is not 0 or 1", (long long)i);
-            return;
-        }
-        hop__hf_letter(r, i, r->family->period.letters[!rotary]);
-    }
-    hop__hf_source(r, "no_rope_layers");
-}
-
-/* Layers with rotary positions attend within a chunk, the others to everything. */
-void hop__hf_plan_llama4(hop__hf *r)
-{
-    by_rotary(r);
-    for (int64_t i = 0; i < r->plan->count; i++) r->plan->layers[i].chunked = true;
-}
-
-/* smollm3: it is the other way round, and only where windows are used. */
-void hop__hf_plan_smollm3(hop__hf *r)
-{
-    if (hop__hf_flag(r, "use_sliding_window", false) && hop__hf_has(r, "sliding_window"))
-        by_rotary(r);
-    else
-        hop__hf_all(r, 'F', "no hybrid key");
-}
-
-/* ---- by names ------------------------------------------------------------------------------ */
-
-/* "global", "local": `names` again and again for layers `from` to `to` - 1. */
-static void global_or_local(hop__hf *r, const hop_json *names, int64_t from, int64_t to)
-{
-    const hop_json *v = NULL;
-    for (int64_t i = from; i < to && r->status == HOP_OK; i++) {
-        v = v && v->next ? v->next : names->child;
-        bool text = v->type == HOP_JSON_STRING;
-        if (!text || (strcmp(v->string, "global") != 0 && strcmp(v->string, "local") != 0))
-            hop__hf_fail(r, HOP_EUNKNOWN, "%s: neither \"global\" nor \"local\"", "attention_types");
-        else
-            hop__hf_letter(r, i, v->string[0] == 'g' ? 'F' : 'S');
-    }
-}
-
-/* attention_layers: ["global", "local", ..]; or attention_types: [[["global", "local"], 12], ..]. The class's
- * default alternates, global first. */
-void hop__hf_plan_gpt_neo(hop__hf *r)
-{
-    const hop_json *list = hop__hf_list(r, "attention_layers");
-    const hop_json *groups = list ? NULL : hop__hf_list(r, "attention_types");
-    int64_t n = r->plan->count, done = 0, times;
-    if (!list && !groups) hop__hf_plan_periodic(r);
-    if (list && (int64_t)list->count != n)
-        hop__hf_fail(r, HOP_EFORMAT, "attention_layers: %zu entries for %lld layers", list->count,
-                     (long long)n);
-    if (list) global_or_local(r, list, 0, n);
-    for (const hop_json *g = groups ? groups->child : NULL; g && r->status == HOP_OK; g = g->next) {
-        const hop_json *names = hop_json_at(g, 0), *count = hop_json_at(g, 1);
-        bool whole = names && names->type == HOP_JSON_ARRAY && names->count && count &&
-                     hop_json_int(count, 0, HOP_HF_MAX_LAYERS, &times) && names->count <= HOP_HF_MAX_LAYERS &&
-                     (int64_t)names->count * times <= n - done;
-        if (!whole) {
-            hop__hf_fail(r, HOP_EFORMAT, "attention_types: not groups of names for %lld layers",
-                         (long long)n);
-            return;
-        }
-        global_or_local(r, names, done, done + (int64_t)names->count * times);
-        done += (int64_t)names->count * times;
-    }
-    if (groups && done != n)
-        hop__hf_fail(r, HOP_EFORMAT, "attention_types: %lld entries for %lld layers", (long long)done,
-                     (long long)n);
-    r->plan->window = hop__hf_size(r, "window_size", 256);
-    if (list || groups) hop__hf_source(r, list ? "attention_layers" : "attention_types");
-}
-
-/* ---- attention that picks or compresses ---------------------------------------------------- */
-
-static void all_sparse(hop__hf *r, const char *source, int64_t top_k)
-{
-    hop__hf_all(r, 'S', source);
-    for (int64_t i = 0; i < r->plan->count; i++) r->plan->layers[i].sparse = true;
-    r->plan->index_topk = hop__hf_size(r, "index_topk", top_k);
-}
-
-/* deepseek_v32, glm 5: every layer picks its tokens. */
-void hop__hf_plan_top_k(hop__hf *r)
-{
-    all_sparse(r, "model_type", 2048);
-}
-
-/* Without a list every layer compresses, by one ratio or the other. */
-void hop__hf_plan_deepseek_v4(hop__hf *r)
-{
-    all_sparse(r, "default rule", 512);
-}
-
-/* phi3small: all but every so many-th attend to the blocks around and to some in stripes; 0 or null, which is
- * not the class's 2: all do. */
-void hop__hf_plan_phi3small(hop__hf *r)
-{
-    const char *key = "dense_attention_every_n_layers";
-    bool null = hop__hf_is_null(r, key);
-    int64_t period = hop__hf_range(r, key, 0, HOP__HF_MAX_SIZE, null ? 0 : 2);
-    if (!null && !hop__hf_has(r, key)) hop__hf_assume(r, "%s = 2", key);
-    for (int64_t i = 0; i < r->plan->count; i++) {
-        bool dense = period && (i + 1) % period == 0;
-        hop__hf_letter(r, i, dense ? 'F' : 'S');
-        r->plan->layers[i].sparse = !dense;
-    }
-    strcpy(r->plan->remark, "sparse layers attend to the last blocks of tokens and to stripes before them");
-    hop__hf_source(r, key);
+    hop__span first;
+    const hop__row row = planning_row(r, &first);
+    if (plan_from(r, &r->common)) return;
+    refuse_foreign_lists(r, &row);
+    if (r->status == HOP_OK && !plan_from(r, &row)) unknown_plan(r);
 }

@@ -9,14 +9,13 @@
 /* ---- which part of the file, which family -------------------------------------------------- */
 
 /* Models that also see or hear keep the language model's keys one or two levels down. */
-const hop_json *hop__hf_language_model(const hop_json *root)
+const hop_json *hop__hf_language_model(const hop__hf *r, const hop_json *root)
 {
-    static const char *const inside[] = {"text_config", "llm_config", "language_config", "thinker_config",
-                                         "decoder"};
+    char key[64];
     for (int level = 0; level < 3; level++) {
         const hop_json *next = NULL;
-        for (size_t i = 0; i < sizeof inside / sizeof *inside && !next; i++) {
-            next = hop_json_get(root, inside[i]);
+        for (int k = 0; !next && hop__hf_word(r, "inside", k, key); k++) {
+            next = hop_json_get(root, key);
             if (next && next->type != HOP_JSON_OBJECT) next = NULL;
         }
         if (!next) break;
@@ -25,69 +24,60 @@ const hop_json *hop__hf_language_model(const hop_json *root)
     return root;
 }
 
-static void plan_unknown(hop__hf *r)
+/* The row of its model_type; else the first one that is found by its keys. */
+static void find_family(hop__hf *r)
 {
-    hop__hf_fail(r, HOP_EUNKNOWN,
-                 "unknown family: model_type \"%s\", and none of layer_types, layers_block_type, "
-                 "hybrid_override_pattern, linear_attn_config, ssm_cfg says what its layers are",
-                 r->plan->model_type);
-}
-
-static const hop__hf_family unknown_family = {.names = " ", .plan = plan_unknown};
-static const hop__hf_family kimi_family = {
-    .names = " ", .plan = hop__hf_plan_kimi, .linear = hop__hf_linear_kda};
-static const hop__hf_family mamba_ssm_family = {.names = " ",
-                                                .plan = hop__hf_plan_mamba_ssm,
-                                                .linear = hop__hf_linear_mamba_ssm,
-                                                .attention = hop__hf_attention_mamba_ssm};
-
-static const hop__hf_family *find_family(const hop__hf *r)
-{
-    const hop__hf_family *f = hop__hf_family_find(r->plan->model_type);
-    if (f) return f;
-    if (hop__hf_has(r, "linear_attn_config.kda_layers|linear_attn_config.full_attn_layers"))
-        return &kimi_family;
-    if (!r->plan->model_type[0] && hop__hf_has(r, "d_model") && hop__hf_has(r, "n_layer") &&
-        hop__hf_has(r, "ssm_cfg"))
-        return &mamba_ssm_family;
-    return &unknown_family;
-}
-
-/* A class that the file names must be one that predicts the next token, where nothing else is known. */
-static void refuse_foreign_class(hop__hf *r)
-{
-    static const char *const causal[] = {"CausalLM", "ConditionalGeneration", "LMHead", "LMModel"};
-    const hop_json *list = hop_json_get(r->root, "architectures"), *v = list ? list->child : NULL;
-    if (!v || v->type != HOP_JSON_STRING) return;
-    for (size_t i = 0; i < sizeof causal / sizeof *causal; i++)
-        if (strstr(v->string, causal[i])) return;
-    hop__hf_fail(r, HOP_EUNKNOWN, "unknown family: model_type \"%s\", and %.60s is not known to be a decoder",
-                 r->plan->model_type, v->string);
+    const char *type = r->plan->model_type;
+    hop__span text = r->built_in, body, name, rest;
+    r->named = *type && *type != '?' && !strchr(type, ' ') &&
+               hop__hf_row(r, "family", (hop__span){type, type + strlen(type)}, NULL, &r->row);
+    if (r->named && r->row.added) hop__hf_assume(r, "rules of %.40s: those of the families file", type);
+    for (hop__row row; !r->named && !r->row.names.at && hop__row_next(&text, &row);)
+        for (body = row.body; hop__statement_next(&body, &name, &rest);)
+            if (hop__span_is(row.kind, "family") && hop__span_is(name, "found") && hop__hf_value(r, rest, 0))
+                r->row = row;
 }
 
 /* ---- how many layers ----------------------------------------------------------------------- */
 
-static int64_t layer_count(hop__hf *r)
+/* What a list of layers says where no number does; 0: there is none. */
+static int64_t entries(hop__hf *r)
 {
-    static const char *const lists[] = {
-        "layer_types",    "layers_block_type",    "hybrid_override_pattern",
-        "attn_type_list", "hybrid_layer_pattern", "sparse_attention_config.sparse_attention_freq"};
-    const char *keys = "num_hidden_layers|num_blocks|n_layer|n_layers|num_layers";
-    if (hop__hf_named(r->family->names, "longcat_flash") && !hop__hf_has(r, "num_hidden_layers")) {
-        hop__hf_assume(r, "two attention blocks in each of num_layers");
-        return 2 * hop__hf_range(r, "num_layers", 1, HOP_HF_MAX_LAYERS / 2, 28);
-    }
-    if (hop__hf_has(r, keys)) return hop__hf_range(r, keys, 1, HOP_HF_MAX_LAYERS, 0);
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        const hop_json *v = hop__hf_find(r, lists[i]);
+    char key[64];
+    for (int k = 0; hop__hf_word(r, "layer_lists", k, key); k++) {
+        const hop_json *v = hop__hf_find(r, key);
         if (!v || (v->type != HOP_JSON_ARRAY && v->type != HOP_JSON_STRING) || v->count == 0) continue;
         if (v->count > HOP_HF_MAX_LAYERS)
-            hop__hf_fail(r, HOP_EDOMAIN, "%s: %zu entries are more than %d layers", lists[i], v->count,
+            hop__hf_fail(r, HOP_EDOMAIN, "%s: %zu entries are more than %d layers", key, v->count,
                          HOP_HF_MAX_LAYERS);
-        hop__hf_assume(r, "num_hidden_layers = entries of %s = %zu", lists[i], v->count);
+        hop__hf_assume(r, "num_hidden_layers = entries of %s = %zu", key, v->count);
         return (int64_t)v->count;
     }
-    if (r->family->assume.layers) return hop__hf_size(r, "num_hidden_layers", r->family->assume.layers);
+    return 0;
+}
+
+/* `layers EXPRESSION, what is to be said of it`, where there is no num_hidden_layers. */
+static int64_t own_count(hop__hf *r, hop__span text)
+{
+    hop__eval e = {.r = r, .in = text};
+    int64_t n = hop__evaluate(&e);
+    char said[80];
+    hop__span_sign(&e.in, ',');
+    hop__span_copy(said, sizeof said, hop__span_until(&e.in, '\n'));
+    hop__hf_assume(r, "%s", said);
+    return n < 1 || n > HOP_HF_MAX_LAYERS ? 0 : n;
+}
+
+static int64_t layer_count(hop__hf *r)
+{
+    char keys[HOP__HF_MAX_KEYS];
+    hop__span own;
+    int64_t n;
+    if (!hop__hf_has(r, "num_hidden_layers") && hop__hf_fact(r, "layers", &own)) return own_count(r, own);
+    hop__hf_keys(r, "layers", keys);
+    if (hop__hf_has(r, keys)) return hop__hf_range(r, keys, 1, HOP_HF_MAX_LAYERS, 0);
+    if ((n = entries(r)) > 0) return n;
+    if (hop__hf_class(r, "layers")) return hop__hf_size(r, "num_hidden_layers", hop__hf_class(r, "layers"));
     hop__hf_fail(
         r, HOP_EUNKNOWN,
         "unknown family: model_type \"%s\", and no layer count: none of num_hidden_layers, "
@@ -98,41 +88,36 @@ static int64_t layer_count(hop__hf *r)
 
 /* ---- what follows from the letters --------------------------------------------------------- */
 
-/* A "hybrid" layer of these has no recurrence beside its attention. */
-static void attend_only(hop_hf_plan *p)
+/* What a family means by a letter, whatever the file says: `means H=F`. */
+static void translate(hop__hf *r, hop__span map)
 {
-    for (int64_t i = 0; i < p->count; i++) {
-        char *letter = &p->layers[i].letter;
-        *letter = *letter == 'H' ? 'F' : *letter == 'h' ? 'S' : *letter;
+    for (int64_t i = 0; i < r->plan->count; i++) {
+        const char word[2] = {r->plan->layers[i].letter, 0};
+        char letter = hop__hf_letter_of(map, word);
+        if (letter) hop__hf_letter(r, i, letter);
     }
 }
 
-/* Rules of some families that hold whatever the lists say. */
+/* Rules that hold whatever the lists say: layers that pick their tokens are not full. */
 static void overrule(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    bool local = hop__hf_named(r->family->names, "recurrent_gemma");
-    p->index_topk = hop__hf_range(r, "index_topk|indexer_budget", 1, INT64_MAX / 2, p->index_topk);
-    bool picks = p->index_topk && r->family->attention != hop__hf_attention_deepseek_v4;
-    if (r->family->attention == hop__hf_attention_inkling) attend_only(p);
+    hop__span rest;
+    p->index_topk = hop__hf_fact_value(r, "topk", 0, 0);
+    bool picks = p->index_topk && !hop__hf_fact(r, "topk_where_listed", &rest);
+    if (hop__hf_fact(r, "means", &rest)) translate(r, rest);
+    if (hop__hf_fact(r, "last", &rest) && rest.at < rest.end) hop__hf_letter(r, p->count - 1, *rest.at);
     if (picks && hop__hf_any(p, "HC")) hop__hf_unknown_rule(r, "index_topk");
-    for (int64_t i = 0; i < p->count; i++) {
-        if (p->layers[i].letter != 'F' || !(local || picks)) continue;
-        p->layers[i].letter = 'S';
-        p->layers[i].sparse = picks;
-    }
-    if (hop__hf_named(r->family->names, "gemma4_text")) p->layers[p->count - 1].letter = 'F';
+    for (int64_t i = 0; i < p->count && picks; i++)
+        if (p->layers[i].letter == 'F') hop__hf_letter(r, i, 'P');
 }
 
 /* Layers at the end that read the cache of an earlier one, and groups of neighbours that share one. */
 static void share_caches(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    int64_t assumed = hop__hf_named(r->family->names, "gemma3n_text") && p->count > 15 ? 15 : 0;
-    int64_t last = hop__hf_range(r, "num_kv_shared_layers", 0, p->count, assumed), i;
-    if (last && !hop__hf_has(r, "num_kv_shared_layers"))
-        hop__hf_assume(r, "num_kv_shared_layers = %lld", (long long)last);
-    for (i = p->count - last; i < p->count; i++) p->layers[i].borrows_cache = true;
+    int64_t i, last = hop__hf_fact_value(r, "shared", 0, 0);
+    for (i = last < p->count ? p->count - last : 0; i < p->count; i++) p->layers[i].borrows_cache = true;
     const hop_json *groups = hop__hf_list(r, "kv_reuse_group");
     for (const hop_json *g = groups ? groups->child : NULL; g; g = g->next)
         for (const hop_json *v = g->type == HOP_JSON_ARRAY ? g->child : NULL; v; v = v->next)
@@ -141,20 +126,17 @@ static void share_caches(hop__hf *r)
         if (p->layers[i].letter == 'C') p->layers[i].borrows_cache = true;
 }
 
-#define WINDOW_KEYS "sliding_window|window_size|sliding_window_size|attention_window_size"
-#define CHUNK_KEY   "attention_chunk_size"
-
 static int64_t window_length(hop__hf *r, const char *keys)
 {
-    char first[32];
+    char first[64];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(keys, "|"), keys);
     if (hop__hf_is_null(r, first) && !hop__hf_has(r, keys))
         hop__hf_fail(r, HOP_EDOMAIN, "%s: null, but there are layers that need one", first);
-    int64_t w = hop__hf_range(r, keys, 1, INT64_MAX / 2, r->family->assume.window);
+    int64_t w = hop__hf_range(r, keys, 1, INT64_MAX / 2, hop__hf_class(r, "window"));
     if (w == 0)
         hop__hf_assume(r, "the window's length is not given");
     else if (!hop__hf_has(r, keys))
-        hop__hf_assume(r, "%.*s = %lld", (int)strcspn(keys, "|"), keys, (long long)w);
+        hop__hf_assume(r, "%s = %lld", first, (long long)w);
     return w;
 }
 
@@ -163,31 +145,42 @@ static bool has_window(const hop_hf_layer *l)
     return l->letter == 'h' || (l->letter == 'S' && !l->sparse);
 }
 
-/* In these families a window is used when use_sliding_window says so, whatever a list says. */
-static bool windows_are_off(hop__hf *r)
+/* The family's own length, layer by layer. */
+static void own_windows(hop__hf *r)
 {
-    bool asks = r->family->plan == hop__hf_plan_windows_above ||
-                r->family->plan == hop__hf_plan_windows_below ||
-                r->family->plan == hop__hf_plan_windows_if_used;
-    return !hop__hf_flag(r, "use_sliding_window", !asks);
+    hop_hf_plan *p = r->plan;
+    hop__span text;
+    bool own = hop__hf_fact(r, "window", &text);
+    for (int64_t i = 0; own && i < p->count && r->status == HOP_OK; i++) {
+        hop_hf_layer *l = &p->layers[i];
+        if (!has_window(l)) continue;
+        l->window = hop__hf_value(r, text, i);
+        if (l->window > p->window) p->window = l->window;
+        if (l->window < 1 && r->status == HOP_OK)
+            hop__hf_fail(r, HOP_EDOMAIN, "layer %lld: a window without a length", (long long)i);
+    }
 }
 
 /* Windows and chunks, each with its own length. Where a file has a length of chunks alone, it is that. */
 static void set_windows(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    bool chunks_alone = !p->window && !hop__hf_has(r, WINDOW_KEYS) && hop__hf_has(r, CHUNK_KEY);
+    char windows[HOP__HF_MAX_KEYS], chunk_key[HOP__HF_MAX_KEYS];
+    hop__hf_keys(r, "windows", windows);
+    hop__hf_keys(r, "chunks", chunk_key);
+    bool chunks_alone = !p->window && !hop__hf_has(r, windows) && hop__hf_has(r, chunk_key);
     bool slides = false, chunks = false;
+    own_windows(r);
     for (int64_t i = 0; i < p->count; i++) {
         hop_hf_layer *l = &p->layers[i];
         l->chunked = has_window(l) && (l->chunked || chunks_alone);
         slides = slides || (has_window(l) && !l->chunked);
         chunks = chunks || l->chunked;
     }
-    int64_t chunk = chunks ? window_length(r, CHUNK_KEY) : 0;
-    if (slides && windows_are_off(r))
+    int64_t chunk = chunks ? window_length(r, chunk_key) : 0;
+    if (slides && !hop__hf_fact_value(r, "slides", 0, 1))
         hop__hf_fail(r, HOP_EDOMAIN, "use_sliding_window: not true, but there are layers with a window");
-    if (slides && p->window == 0) p->window = window_length(r, WINDOW_KEYS);
+    if (slides && p->window == 0) p->window = window_length(r, windows);
     if (!slides && chunks) p->window = chunk;
     for (int64_t i = 0; i < p->count; i++) {
         hop_hf_layer *l = &p->layers[i];
@@ -226,25 +219,12 @@ static void read_dtypes(hop__hf *r)
     }
 }
 
-/* Files of these families are known to leave it to their class. */
-static int64_t class_context(const hop__hf *r)
-{
-    static const struct {
-        const char *family;
-        int64_t context;
-    } list[] = {{"gemma2", 8192}, {"gemma3_text", 131072}, {"gemma3n_text", 32768}, {"gpt_oss", 131072}};
-    for (size_t i = 0; i < sizeof list / sizeof *list; i++)
-        if (hop__hf_named(r->family->names, list[i].family)) return list[i].context;
-    return 0;
-}
-
 static void read_context(hop__hf *r)
 {
-    const char *keys =
-        "max_position_embeddings|n_positions|max_seq_len|seq_length|max_sequence_length|model_max_length|"
-        "context_length|n_ctx";
+    char keys[HOP__HF_MAX_KEYS];
     hop_hf_plan *p = r->plan;
-    p->context = hop__hf_range(r, keys, 1, (int64_t)1 << 40, class_context(r));
+    hop__hf_keys(r, "context", keys);
+    p->context = hop__hf_range(r, keys, 1, (int64_t)1 << 40, hop__hf_class(r, "context"));
     p->context_assumed = p->context && !hop__hf_has(r, keys);
     if (p->context_assumed) hop__hf_assume(r, "max_position_embeddings = %lld", (long long)p->context);
 }
@@ -265,22 +245,23 @@ static void read_vocabulary(hop__hf *r)
 static void make_plan(hop__hf *r)
 {
     hop_hf_plan *p = r->plan;
-    if (r->family == &mamba_ssm_family || !hop__hf_plan_from_lists(r)) r->family->plan(r);
+    hop__span rest;
+    hop__hf_plan(r);
     if (r->status != HOP_OK) return;
+    if (hop__hf_fact(r, "remark", &rest)) hop__span_copy(p->remark, sizeof p->remark, rest);
     overrule(r);
     set_windows(r);
     hop__hf_refuse_unread(r);
-    if (hop__hf_any(p, "LHh")) (r->family->linear ? r->family->linear : hop__hf_linear_by_keys)(r);
-    if (hop__hf_any(p, "FSHhC")) (r->family->attention ? r->family->attention : hop__hf_attention_usual)(r);
-    if (!hop__hf_any(p, "Sh")) p->sliding = (hop_hf_attention){0};
-    hop__hf_widen_replies(r);
+    if (hop__hf_any(p, "LHh")) hop__hf_linear(r);
+    if (hop__hf_any(p, "FSHhC")) hop__hf_attention(r);
     p->sparse_block = hop__hf_range(r, "sparse_attention_config.sparse_block_size", 1, HOP__HF_MAX_SIZE, 0);
     p->hidden = hop__hf_hidden_if_known(r);
     share_caches(r);
     read_dtypes(r);
     read_context(r);
     read_vocabulary(r);
-    if (r->family == &unknown_family || r->family == &kimi_family) refuse_foreign_class(r);
+    bool known = r->named || hop__hf_fact(r, "decoder", &rest);
+    if (!known) hop__hf_refuse_class(r);
 }
 
 /* The stack runs `loops` times, with the same weights and a cache of its own each time. */
@@ -295,15 +276,10 @@ static void run_again(hop_hf_plan *p)
 /* Looped models: how often the layers run in one forward pass. */
 static int64_t read_loops(hop__hf *r)
 {
-    const char *key = "total_ut_steps";
-    int64_t assumed = hop__hf_named(r->family->names, "ouro") ? 4 : 1;
-    int64_t most = HOP_HF_MAX_LAYERS / r->plan->count;
-    if (assumed > 1 && !hop__hf_has(r, key)) {
-        hop__hf_assume(r, "%s = %lld", key, (long long)assumed);
-        if (assumed > most)
-            hop__hf_fail(r, HOP_EDOMAIN, "num_hidden_layers: too many to run %lld times", (long long)assumed);
-    }
-    return hop__hf_range(r, key, 1, most, assumed);
+    int64_t loops = hop__hf_fact_value(r, "loops", 0, 1);
+    if (loops > HOP_HF_MAX_LAYERS / r->plan->count)
+        hop__hf_fail(r, HOP_EDOMAIN, "num_hidden_layers: too many to run %lld times", (long long)loops);
+    return loops > 1 ? loops : 1;
 }
 
 static void read_type(hop__hf *r)
@@ -316,15 +292,30 @@ static void read_type(hop__hf *r)
         strcpy(r->plan->model_type, type);
 }
 
-hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, hop_error *err)
+void hop__hf_begin(hop__hf *r, hop_hf_plan *p, const hop_json *root, const hop_hf_families *f, hop_error *err)
 {
+    static const char all[] = "all";
+    *r = (hop__hf){
+        .root = root, .plan = p, .families = f, .built_in = hop__hf_built_in(), .err = err, .status = HOP_OK};
+    hop__hf_row(r, "common", (hop__span){all, all + 3}, NULL, &r->common);
+    hop__span body = r->common.body;
+    hop__statement s;
+    while (r->of_all_count < HOP__HF_MAX_COMMON && hop__statement_next(&body, &s.name, &s.rest))
+        r->of_all[r->of_all_count++] = s;
+    r->text = hop__hf_language_model(r, root);
+    if (p->model_type[0]) find_family(r);
+}
+
+hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, const hop_hf_families *f, hop_error *err)
+{
+    hop__hf r;
     *p = (hop_hf_plan){0};
     if (!root || root->type != HOP_JSON_OBJECT) return hop_fail(err, HOP_EFORMAT, "not a JSON object");
-    hop__hf r = {.root = root, .text = hop__hf_language_model(root), .plan = p, .err = err, .status = HOP_OK};
+    hop__hf_begin(&r, p, root, f, err);
     read_type(&r);
     hop__hf_refuse(&r);
     hop__hf_refuse_types(&r);
-    r.family = find_family(&r);
+    find_family(&r);
     if (r.status == HOP_OK) p->count = layer_count(&r);
     if (r.status == HOP_OK) p->loops = read_loops(&r);
     if (r.status == HOP_OK) {
@@ -355,13 +346,13 @@ hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err)
     return s == HOP_OK ? s : hop_fail_in(err, s, path);
 }
 
-hop_status hop_hf_load(hop_hf_plan *p, const char *path, hop_error *err)
+hop_status hop_hf_load(hop_hf_plan *p, const char *path, const hop_hf_families *f, hop_error *err)
 {
     hop_json_doc doc;
     *p = (hop_hf_plan){0};
     hop_status s = hop_hf_open(&doc, path, err);
     if (s != HOP_OK) return s;
-    s = hop_hf_read(p, doc.root, err);
+    s = hop_hf_read(p, doc.root, f, err);
     hop_json_free(&doc);
     return s == HOP_OK ? s : hop_fail_in(err, s, path);
 }

@@ -1,5 +1,5 @@
-/* Inside the room: reading keys of a foreign config.json with what was read and what was assumed noted down,
- * and the families' rules.
+/* Inside the room: families as text, reading keys of a foreign config.json with what was read and what was
+ * assumed noted down, and the rules that families are told in.
  *
  * A reader is sticky: the first failure stays in `status` and every later call returns its fallback, so that
  * rules read like the formulas they are and the status is looked at once. */
@@ -9,47 +9,126 @@
 #include <hopbound/hf.h>
 
 #define HOP__HF_MAX_SIZE ((int64_t)1 << 20) /* of one dimension: products of three fit 64 bits */
+#define HOP__HF_MAX_KEYS 256                /* letters of a key with its alternatives */
+#define HOP__HF_MAX_VARS 48
+#define HOP__HF_MAX_COMMON 160 /* statements for all families */
+#define HOP__HF_MAX_WORK (1 << 22) /* terms that are evaluated for one file, so that no rows hang */
+
+/* Text that is part of a families' file; not terminated. */
+typedef struct hop__span {
+    const char *at, *end;
+} hop__span;
+
+/* A row: `KIND NAME ..` at the beginning of a line, and the indented statements below. */
+typedef struct hop__row {
+    hop__span kind, names, body;
+    bool added; /* from the user's file */
+} hop__row;
+
+struct hop_hf_families {
+    char *text;
+    size_t size;
+};
+
+/* A statement: its first word, and what follows. */
+typedef struct hop__statement {
+    hop__span name, rest;
+} hop__statement;
+
+typedef struct hop__var {
+    hop__span name;
+    int64_t value;
+} hop__var;
 
 typedef struct hop__hf {
     const hop_json *root; /* the file */
     const hop_json *text; /* the language model's part of it */
     hop_hf_plan *plan;
-    const struct hop__hf_family *family;
+    const hop_hf_families *families; /* the user's; NULL: only the built-in ones */
+    hop__span built_in;
+    hop__row row; /* the family's, empty where it is not known */
+    hop__row common; /* what holds for all .. */
+    hop__statement of_all[HOP__HF_MAX_COMMON]; /* .. whose statements are taken apart once */
+    int of_all_count;
+    bool checking;                   /* rows, and no file */
+    bool named;                      /* the row is of its model_type, not of its keys */
+    hop__var vars[HOP__HF_MAX_VARS];
+    int var_count, work;
     hop_error *err;
     hop_status status;
 } hop__hf;
 
-/* A family: how its plan, attention and state follow from the keys. Defaults are those of the family's
- * configuration class; 0: it has none that is sensible. */
-typedef struct hop__hf_family {
-    const char *names;             /* model_types, blank between and around */
-    void (*plan)(hop__hf *r);      /* when no list says the plan */
-    void (*linear)(hop__hf *r);    /* sizes of the state; NULL: found by the keys */
-    void (*attention)(hop__hf *r); /* NULL: the usual keys */
-    struct { /* kv_heads 0: heads; head_dim 0: their share of the width; -1, MUST: the file has to say */
-        int64_t layers, hidden, heads, kv_heads, head_dim, window;
-    } assume;
-    /* periodic: of `length` layers (or as many as one of `keys` says) the last, or the first, has the second
-     * of two letters. indexed: the layers that `keys` lists have it; without a list all or, if `first`, none
-     * have. windows_above, windows_below: `length` is max_window_layers. */
-    struct {
-        const char *keys;
-        int64_t length;
-        const char *letters;
-        bool first;
-    } period;
-} hop__hf_family;
-
 /* The part of a file that holds the language model's keys. */
-const hop_json *hop__hf_language_model(const hop_json *root);
-const hop__hf_family *hop__hf_family_find(const char *model_type); /* NULL: not known */
+const hop_json *hop__hf_language_model(const hop__hf *r, const hop_json *root);
+/* A reader of `root`, and the row of the plan's model_type, if that is known by now. */
+void hop__hf_begin(hop__hf *r, hop_hf_plan *p, const hop_json *root, const hop_hf_families *f,
+                   hop_error *err);
+
+/* ---- rows (rows.c, check.c) ----------------------------------------------------------------- */
+
+hop__span hop__hf_built_in(void);
+bool hop__span_is(hop__span s, const char *text);
+bool hop__span_same(hop__span a, hop__span b);
+hop__span hop__span_word(hop__span *s);  /* takes the first word off; empty at the end */
+bool hop__span_sign(hop__span *s, char c);           /* takes `c` off if it is the first letter */
+bool hop__span_next(hop__span *s, hop__span *word);  /* the same; false at the end */
+bool hop__span_part(hop__span *s, hop__span *part);  /* what is before the next comma; false at the end */
+bool hop__span_skip(hop__span *s, const char *word); /* takes `word` off if it is the first */
+hop__span hop__span_until(hop__span *s, char stop);  /* takes what is before `stop`, and it, off; trimmed */
+hop__span hop__span_tail(hop__span *s, const char *word); /* takes what follows ` word ` off the end */
+void hop__span_copy(char *out, size_t size, hop__span s);
+/* The next row of a text, and the next statement of a row: its first word, and what follows. */
+bool hop__row_next(hop__span *text, hop__row *row);
+bool hop__statement_next(hop__span *body, hop__span *name, hop__span *rest);
+/* The row called so, the user's before the built-in; `not_this` (may be NULL) is passed over. */
+bool hop__hf_row(const hop__hf *r, const char *kind, hop__span name, const hop__row *not_this, hop__row *row);
+/* Does some row give that name a value? */
+bool hop__hf_assigned(const hop__hf *r, hop__span name);
+/* The row that this one is like. */
+bool hop__hf_like(const hop__hf *r, hop__row *row);
+/* The statement called `name` of the family, or of what it is like; of all families. */
+bool hop__hf_fact(const hop__hf *r, const char *name, hop__span *rest);
+bool hop__hf_common(const hop__hf *r, const char *name, hop__span *rest);
+/* The same as text, "" when absent. */
+const char *hop__hf_keys(const hop__hf *r, const char *name, char keys[HOP__HF_MAX_KEYS]);
+/* The number behind a word of a statement, "class layers 48, heads 16": 1 without a number, 0 without the
+ * word, -1 for '?', the file has to say. */
+double hop__hf_number(const hop__hf *r, const char *statement, const char *word);
+int64_t hop__hf_class(const hop__hf *r, const char *word);
+
+/* The k-th word of a statement for all families; false: it has no more. */
+bool hop__hf_word(const hop__hf *r, const char *statement, int k, char word[64]);
+/* `*` stands for any letters. Of a list the last pattern that fits counts; behind a '!' it takes back. */
+bool hop__glob(hop__span pattern, const char *name);
+bool hop__hf_listed(const hop__hf *r, const char *statement, const char *name);
+bool hop__hf_known(const hop__hf *r, const char *key); /* in the family's `known` */
+
+/* ---- expressions (expr.c) ------------------------------------------------------------------- */
+
+/* Takes an expression off the text; `layer`: what i is. By a checking reader it is only read through, and
+ * what is wrong with it is told in `wrong`. */
+typedef struct hop__eval {
+    hop__hf *r;
+    hop__span in;
+    int64_t layer;
+    int depth, skip;
+    const char *wrong;
+} hop__eval;
+int64_t hop__evaluate(hop__eval *e);
+int64_t hop__hf_value(hop__hf *r, hop__span text, int64_t layer);
+/* A statement of the family, else of all; `absent` without one. */
+int64_t hop__hf_fact_value(hop__hf *r, const char *name, int64_t layer, int64_t absent);
+const hop__var *hop__hf_var(const hop__hf *r, hop__span name);
+int64_t hop__hf_out(const hop__hf *r, const char *name, int64_t absent);
+void hop__hf_assign(hop__hf *r, hop__span name, int64_t value);
+void hop__hf_refuse_if(hop__hf *r, hop__span text); /* "CONDITION, why"; `{x}`: the variable or key x */
+double hop__span_real(hop__span s); /* NaN: not a number */
 
 /* ---- refusals (refuse.c) ---------------------------------------------------------------- */
 
-bool hop__hf_named(const char *names, const char *name); /* one of names with blanks between and around */
-bool hop__hf_ends_with(const char *s, const char *end);
 void hop__hf_refuse(hop__hf *r);       /* by what the file says of itself */
 void hop__hf_refuse_types(hop__hf *r); /* known keys with values of another type */
+void hop__hf_refuse_class(hop__hf *r); /* unknown families whose class is not known to be a decoder's */
 /* A key that says that a layer does something else than attend to everything; NULL: none. */
 const char *hop__hf_telltale(const hop__hf *r);
 void hop__hf_unknown_rule(hop__hf *r, const char *key); /* fails: the file has a key that nobody can read */
@@ -80,60 +159,33 @@ void hop__hf_assume(hop__hf *r, const char *fmt, ...) HOP_PRINTF(2, 3);
 void hop__hf_fail(hop__hf *r, hop_status s, const char *fmt, ...) HOP_PRINTF(3, 4);
 void hop__hf_source(hop__hf *r, const char *source);
 
-/* ---- plans (lists.c, plans.c, hybrids.c) --------------------------------------------------- */
+/* ---- plans (plans.c, lists.c) -------------------------------------------------------------- */
 
-/* Plans written out in the file; false: there is none. */
-bool hop__hf_plan_from_lists(hop__hf *r);
-void hop__hf_letter(hop__hf *r, int64_t layer, char letter);
+void hop__hf_plan(hop__hf *r); /* letters and a source */
+void hop__hf_letter(hop__hf *r, int64_t layer, char letter); /* also P: picks tokens, K: chunks */
 bool hop__hf_any(const hop_hf_plan *p, const char *letters); /* a layer has one of them */
 void hop__hf_all(hop__hf *r, char letter, const char *source);
-/* fla's attn: the path of its k-th member, or false; a size of that member, 0 when absent. */
-bool hop__hf_spec(hop__hf *r, int k, char path[16]);
-int64_t hop__hf_spec_size(hop__hf *r, const char *path, const char *name);
+/* The letter that `map` ("word=L ..") has for a word; 0: none. */
+char hop__hf_letter_of(hop__span map, const char *word);
+/* A statement `plan FORM KEY ..`; false: the file has not got the key. */
+typedef bool hop__hf_form(hop__hf *r, const char *key, hop__span map);
+hop__hf_form *hop__hf_form_find(hop__span word);
+const char *hop__hf_rule(hop__hf *r, hop__span text); /* why a rule is none; else NULL */
 
-/* The families' own rules; each ends with a source. */
-/* clang-format off */
-#define HOP__HF_PLAN_LIST(X)                                                                                  \
-    X(full) X(needs_list) X(periodic) X(indexed) X(window) X(windows_above) X(windows_above_always)           \
-    X(windows_below) X(windows_if_used) X(cohere2_moe) X(exaone4) X(llama4) X(smollm3) X(phi3small)           \
-    X(gpt_neo) X(top_k) X(deepseek_v4) X(linear) X(parallel) X(olmo_hybrid) X(kimi) X(bailing)                \
-    X(bailing_moe) X(jamba) X(zamba) X(zamba2) X(recurrent_gemma) X(hymba) X(phi4flash) X(fla) X(samba)       \
-    X(mamba_ssm)
-/* clang-format on */
-#define DECLARE(name) void hop__hf_plan_##name(hop__hf *r);
-HOP__HF_PLAN_LIST(DECLARE)
-#undef DECLARE
-
-/* ---- sizes (attention.c, states.c, fla.c) -------------------------------------------------- */
+/* ---- sizes (sizes.c, specs.c) -------------------------------------------------------------- */
 
 int64_t hop__hf_hidden(hop__hf *r);
 int64_t hop__hf_hidden_if_known(hop__hf *r); /* else 0, and no failure */
 int64_t hop__hf_heads(hop__hf *r);
-/* heads x key x value numbers, and `conv` behind short convolutions. */
-void hop__hf_state(hop__hf *r, const char *kind, const int64_t shape[3], int64_t conv);
-/* .. which can be read as a table by so many keys in each of these heads, if they are convolved; values:
- * numbers of a row. */
-void hop__hf_table(hop__hf *r, int64_t heads, int64_t keys, int64_t values);
-/* What a softmax sums up where that is more than a head's values, once those are known. */
-void hop__hf_widen_replies(hop__hf *r);
+int64_t hop__hf_kv_heads(hop__hf *r);
+int64_t hop__hf_head_dim(hop__hf *r);
+void hop__hf_grouped(hop__hf *r, hop_hf_attention *a, int64_t heads, int64_t kv_heads, int64_t dim);
+void hop__hf_attention(hop__hf *r);
+void hop__hf_linear(hop__hf *r);
+/* fla's attn: which layers attend, and with which heads. */
+hop__hf_form hop__hf_specs;
+void hop__hf_attention_specs(hop__hf *r);
 /* a*b of sizes; a failure when absurd. */
 int64_t hop__hf_mul(hop__hf *r, int64_t a, int64_t b);
-
-/* latent: with DeepSeek's defaults; latent_given: the file has to say all; usual: mha, gqa or latent_given.
- */
-/* clang-format off */
-#define HOP__HF_ATTENTION_LIST(X)                                                                             \
-    X(usual) X(latent) X(latent_given) X(minicpm3) X(doubled) X(falcon) X(mpt) X(chatglm) X(mimo)  \
-    X(gemma4) X(deepseek_v4) X(inkling) X(fla) X(mamba_ssm)
-#define HOP__HF_LINEAR_LIST(X)                                                                                \
-    X(by_keys) X(gdn) X(olmo_hybrid) X(kda) X(bailing) X(lightning) X(mamba) X(jamba) X(mamba2) X(mamba_ssm)  \
-    X(rg_lru) X(conv) X(xlstm) X(rwkv4) X(rwkv) X(rwkv7) X(expanded) X(fla_gdn) X(hgrn) X(hgrn2) X(gsa)
-/* clang-format on */
-#define DECLARE(name) void hop__hf_attention_##name(hop__hf *r);
-HOP__HF_ATTENTION_LIST(DECLARE)
-#undef DECLARE
-#define DECLARE(name) void hop__hf_linear_##name(hop__hf *r);
-HOP__HF_LINEAR_LIST(DECLARE)
-#undef DECLARE
 
 #endif

@@ -47,6 +47,82 @@ def families_are_read_by_their_own_rule_or_refused():
             compare(name, "", {"window": None, "loops": None, **got}, {"window": None, "loops": None, **want})
 
 
+WALRUS = """# every sixth layer is full, counted from the end
+family walrus walrus_text: class layers 24, hidden 2048, heads 16, kv_heads 4, window 1024
+  plan F if (n-1-i) % full_every:6 == 0, S by full_every
+family llama: like qwen3
+family odd: like walrus; state oddly; attention oddly
+  plan names kinds walk=L stand=F
+  refuse has(strange_key), strange_key: {strange_key} is not known
+attention oddly: heads = heads; kv = heads; dim = head_width!; remark a head of its own
+state oddly: h = memory_heads:8; kind gla; shape h, key_size:32, 2 * key_size:32; conv = h * (taps:4 - 1)
+"""
+
+
+@case
+def a_families_file_adds_rows_and_overrides_them():
+    write("families.txt", WALRUS)
+    rows = ("--families", "families.txt", "--plan-only")
+    got = good_json("audit", config(model_type="walrus", num_hidden_layers=8), *rows)
+    check(got["pattern"] == "SFSSSSSF" and got["window"] == 1024 and got["attention"]["kv_heads"] == 4, why=got)
+    check("rules of walrus: those of the families file" in got["assumed"] and "full_every = 6" in got["assumed"], why=got)
+    got = good_json("audit", config(model_type="walrus_text", num_hidden_layers=4, full_every=2), *rows)
+    check(got["pattern"] == "SFSF" and got["source"] == "full_every", why=got)
+    got = good_json("audit", config(model_type="odd", kinds=["walk", "stand"], head_width=64, hidden_size=256, num_layers=2), *rows)
+    check(got["pattern"] == "LF" and got["linear"]["recurrent_elems"] == 8 * 32 * 64 and got["linear"]["conv_elems"] == 24, why=got)
+    check(got["attention"]["head_dim"] == 64, why=got)
+    one_line(hopbound("audit", config(model_type="odd", strange_key="so", num_layers=2), *rows), 1, 'strange_key: "so" is not known')
+    # an overridden row: qwen3's rule for llama, which llama's own refuses
+    slides = config(model_type="llama", num_hidden_layers=2, sliding_window=8, use_sliding_window=True, max_window_layers=1)
+    check(good_json("audit", slides, *rows)["pattern"] == "FS")
+    one_line(hopbound("audit", slides), 1, "has sliding_window")
+    one_line(hopbound("audit", config(model_type="walrus")), 1, 'unknown family: model_type "walrus"')
+    check("a head of its own" in good("audit", config(model_type="odd", kinds=["stand"], head_width=8, num_layers=1), *rows).out)
+    # of several models, and for networks in a model's shape
+    write("a.json", json.dumps({"model_type": "walrus", "num_hidden_layers": 3}))
+    write("b.json", read_fixture("llama-3.1-8b"))
+    table = good("audit", "a.json", "b.json", "--families", "families.txt", "--format", "csv").out
+    check("SSF" in table and "(F)x32" in table, why=table)
+    write("like.txt", "family llama: like mistral\n  plan S\n  window 16\n")
+    out = good("build", "--like", "b.json", "--families", "like.txt", "--hops", 1, "--m", 4, "--fan", 2, "-o", "net", "--d-model", 64).out
+    check(json.load(open("net/config.json"))["pattern"].startswith("window"), why=out)
+    one_line(hopbound("build", "hybrid", "--families", "like.txt", "-o", "net2"), 2, "--families: is for --like")
+
+
+@case
+def what_is_wrong_with_a_row_is_said_by_row_and_statement():
+    path = config(model_type="llama")
+    for text, why in (("family a: plan F if (i, L", "family a: plan: a \\) is missing"),
+                      ("family a: plan F if i > 2", "family a: plan: its last letter has a condition"),
+                      ("family a: plan X", "family a: plan: a rule is letters"),
+                      ("family a: plan names kinds a=Q", "family a: plan: not made of word=LETTER"),
+                      ("family a: like nobody", "family a: like: there is no such row"),
+                      ("family a: like a", "family a: like: there is no such row"),
+                      ("attention a: use a", "attention a: use: there is no such row"),
+                      ("family a: plans F", "family a: plans: there is no such statement"),
+                      ("family a: class lairs 3", "family a: class: a word in it is not known"),
+                      ("family a: class layers x", "family a: class: not a number"),
+                      ("family a: window foo", "family a: window: a name in it has no value"),
+                      ("family a: window foo:3 4", "family a: window: something else follows"),
+                      ("family a: topk bar(3)", "family a: topk: there is no such function"),
+                      ("family a: topk " + "(" * 99, "family a: topk: it is nested too deep"),
+                      ("family a: state nobody", "family a: state: there is no such row"),
+                      ("state s: shape 1, 2", "state s: shape: behind the expression a ',' is missing"),
+                      ("attention s: x = ", "attention s: x: a value is missing"),
+                      ("common all: inside x", "common all: common: rows begin with"),
+                      ("family", "its name is missing"), ("", "no row"), ("  plan F\nfamily a: plan F", "before the first row"),
+                      ("family a: plan F\0", "byte 0"), ("#" * 70000, "more than the 65536 bytes")):
+        write("f.txt", text)
+        one_line(hopbound("audit", path, "--families", "f.txt"), 1, rf"audit: f\.txt: .*{why}")
+    one_line(hopbound("audit", path, "--families", "nowhere"), 1, "nowhere: No such file")
+    # what cannot be told before: values that run into each other, rows that use each other for ever
+    for text, why in (("family llama: plan F if 1 / (i - 1) > 0, L", "llama: .*divides by 0"),
+                      ("family llama: plan F; attention a\nattention a: use b; use b\nattention b: use a", "uses itself"),
+                      ("family llama: plan F if " + "0 or " * 2000 + "1, L", "it takes too long")):
+        write("f.txt", text)
+        one_line(hopbound("audit", config(model_type="llama", num_hidden_layers=16384), "--families", "f.txt"), 1, why)
+
+
 @case
 def well_known_decoders_are_not_refused():
     """Files as they are published: keys that other families use must not hinder, nor stale ones."""

@@ -31,7 +31,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     hop_hf_plan p;
     hop_error err = {0};
     if (hop_json_parse(&doc, (const char *)data, size, &err) != HOP_OK) return 0;
-    hop_status s = hop_hf_read(&p, doc.root, &err);
+    hop_status s = hop_hf_read(&p, doc.root, NULL, &err);
     hop_json_free(&doc);
     if (s == HOP_OK)
         must_make_sense(&p);
