@@ -115,7 +115,7 @@ const verb *const *all_verbs(size_t *count);
     RUN(train)              \
     RUN(sweep)              \
     RUN(exact)              \
-    RUN(check)              \
+    ASK(check)              \
     RUN(core)               \
     ASK(mixers)             \
     RUN(bench)              \

@@ -8,7 +8,7 @@
  *
  * The members of the question are the options of the verb, as `hopbound help VERB` lists them; the answer is what
  * the program prints with --json (docs/JSON.md). Two threads may ask at once; which kernels run is one choice for
- * the process (kernels.h).
+ * the process (isa.h).
  */
 #ifndef HOPBOUND_ASK_H
 #define HOPBOUND_ASK_H

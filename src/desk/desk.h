@@ -11,6 +11,7 @@
     X(bound)             \
     X(separate)          \
     X(plan)              \
+    X(check)             \
     X(mixers)
 
 /* What was asked is wrong, unless it was memory that lacked or a signal that came: puts the error's line between
