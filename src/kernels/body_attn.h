@@ -18,6 +18,8 @@ typedef struct attn_panel {
     int wide;
 } attn_panel;
 
+#include "body_attn_trace.h"
+
 /* A block of keys and values of one key head; key `first` is at k[0]. */
 typedef struct attn_keys {
     const float *k, *v;
@@ -105,11 +107,13 @@ static void attn_block(const hop_attn *c, const attn_panel *p, const attn_keys *
     tile_job scores = {.c = s, .ldc = NR, .rs = b->k_stride, .cs = 1, .b = p->qt, .ldb = NR, .k = c->key_dim};
     scores.a = b->k + (j - b->first) * b->k_stride;
     panel_stair(scores, few, n, p->wide);
+    trace_scores("block", p, c, s, j, n);
     for (int w = 0; w < p->wide; w++) {
         const int64_t seen = w ? n : few;
         mask_register(s + w * LANES, NR, p, c, w, j, seen);
         softmax_block(s + w * LANES, seen, p->top + w * LANES, p->sum + w * LANES, alpha + w * LANES);
     }
+    trace_softmax(p, c, s, alpha, j, n);
     tile_job values = {.c = p->ot, .ldc = NR, .rs = 1, .cs = b->v_stride, .b = s, .ldb = NR, .k = few};
     values.a = b->v + (j - b->first) * b->v_stride;
     values.mode = TILE_SCALE;
@@ -119,6 +123,7 @@ static void attn_block(const hop_attn *c, const attn_panel *p, const attn_keys *
         panel_more(&values, c->value_dim);
     else
         panel(&values, c->value_dim, p->wide);
+    trace_sums("y", p, c, j, n);
 }
 
 /* Lays out the scratch of a task and fills panels; returns what is left of the scratch. */
@@ -172,6 +177,7 @@ static void attn_close(const hop__attn_task *t, const attn_panel *p)
             v_store(at, v_load(at) / sum);
         }
     }
+    trace_sums("o", p, c, 0, c->tokens);
     transpose(t->o + row * c->o_stride + t->head * c->value_dim, c->o_stride, p->ot, NR, c->value_dim,
               p->rows);
     if (t->lse) memcpy(t->lse + t->head * c->queries + row, lse, sizeof(float) * (size_t)p->rows);

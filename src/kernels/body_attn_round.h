@@ -22,15 +22,20 @@ INLINE vf rounded_weights(float *s, int64_t n, vf top, rounding to)
     return (part[0] + part[1]) + (part[2] + part[3]);
 }
 
-INLINE void rounded_panel_softmax(float *s, int64_t n, const attn_panel *p, rounding to)
+INLINE void rounded_panel_softmax(float *s, int64_t n, const attn_panel *p, const hop_attn *c, rounding to)
 {
+    (void)c;
+    TRACE_ONLY(const float *scores = s);
     for (int w = 0; w < p->wide; w++, s += LANES) {
         vf sum = (vf){0}, top = v_load(p->top + w * LANES);
         for (int64_t i = 0; i < n; i += HOP__ATTN_KEYS)
             sum += rounded_weights(s + i * NR, hop__min(HOP__ATTN_KEYS, n - i), top, to);
+        trace_lanes("wr", p, c, scores, p->lo, n, w);
         for (int64_t i = 0; i < n; i++) v_store(s + i * NR, v_round(v_load(s + i * NR) / sum, to));
         v_store(p->sum + w * LANES, sum);
     }
+    trace_each("z", p, c, p->sum, p->lo, n);
+    trace_keys("pr", p, c, scores, p->lo, n);
 }
 
 /* Scores of keys [j, j + n), rounded, masked, and their maximum. */
@@ -62,7 +67,9 @@ static void attn_rounded(const hop__attn_task *t)
         const attn_panel *p = &panels[r / NR];
         for (int64_t j = p->lo; j < p->hi; j += HOP__ATTN_KEYS)
             rounded_scores(t, p, s + (j - p->lo) * NR, j, hop__min(HOP__ATTN_KEYS, p->hi - j));
-        rounded_panel_softmax(s, p->hi - p->lo, p, rounding_to(c->bits));
+        trace_scores("rounded", p, c, s, p->lo, p->hi - p->lo);
+        trace_each("m", p, c, p->top, p->lo, p->hi - p->lo);
+        rounded_panel_softmax(s, p->hi - p->lo, p, c, rounding_to(c->bits));
         for (int64_t j = p->lo; j < p->hi; j += HOP__ATTN_KEYS) {
             tile_job job = {.c = p->ot, .ldc = NR, .rs = 1, .cs = c->v_stride, .ldb = NR, .mode = TILE_ADD};
             job.a = t->v + j * c->v_stride + kv * c->value_dim;
@@ -72,6 +79,7 @@ static void attn_rounded(const hop__attn_task *t)
         }
         for (int64_t i = 0; i < c->value_dim * NR; i += LANES)
             v_store(p->ot + i, v_round(v_load(p->ot + i), rounding_to(c->bits)));
+        trace_sums("o", p, c, p->lo, p->hi - p->lo);
         for (int l = 0; t->lse && l < p->rows; l++)
             t->lse[t->head * c->queries + t->row + r + l] = p->top[l] + logf(p->sum[l]);
         transpose(t->o + (t->row + r) * c->o_stride + t->head * c->value_dim, c->o_stride, p->ot, NR,

@@ -57,12 +57,21 @@ static void attn_row(const hop__attn_task *t, int64_t row)
         const float *k = t->k + j * c->k_stride + kv * c->key_dim;
         for (; i + 4 <= n; i += 4) dots(s + i, q, k + i * c->k_stride, c->k_stride, c->key_dim, 4);
         for (; i < n; i++) dots(s + i, q, k + i * c->k_stride, c->k_stride, c->key_dim, 1);
+        TRACE_UNIT(.form = "block", .head = row, .first = j, .n = n, .state = o, .ld = 1, .m = top, .z = sum);
+        TRACE("qs", q, ALONG(K, c->key_dim, 1));
+        TRACE("s", s, ALONG(J, n, 1));
         float old = top, part = row_softmax(s, n, &top), alpha[LANES];
         v_store(alpha, v_exp_low(v_all(old - top)));
         sum = sum * alpha[0] + part;
+        TRACE("m", &top, AT(J, 0));
+        TRACE("w", s, ALONG(J, n, 1));
+        TRACE("shrink", alpha, AT(J, 0));
+        TRACE("z", &sum, AT(J, 0));
         row_values(o, s, t->v + j * c->v_stride + kv * c->value_dim, c, n, alpha[0]);
+        TRACE("y", o, ALONG(V, c->value_dim, 1));
     }
     for (int64_t e = 0; e < c->value_dim; e++) out[e] = o[e] / sum;
+    TRACE("o", out, ALONG(V, c->value_dim, 1));
     if (t->lse) t->lse[t->head * c->queries + row] = top + logf(sum);
 }
 

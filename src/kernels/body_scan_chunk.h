@@ -201,7 +201,7 @@ static void chunk_run(chunk *h, float *o)
     scan *s = h->s;
     const bool vector = s->kind == HOP__DPLR || s->u || (s->g && s->c->gate == HOP_GATE_KEY);
     const bool solve = s->kind == HOP__DELTA || s->kind == HOP__DPLR;
-    TRACE_UNIT(vector ? "mild" : "chunk", s->head, h->first, h->n, h->m, s->ld, s->m);
+    TRACE_UNIT(vector ? "mild" : "chunk", s->head, h->first, h->n, h->m, s->ld, s->m, 0.0f);
     if (vector)
         coefficients_vector(h);
     else

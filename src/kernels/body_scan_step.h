@@ -141,7 +141,7 @@ static scalars token_step(scan *s, int64_t t, const float *src, float *dst, toke
 {
     enum { tokens_ahead = 4 };
     const int64_t K = s->K, ld = s->ld;
-    TRACE_UNIT("step", s->head, t, 1, src, ld, s->m);
+    TRACE_UNIT("step", s->head, t, 1, src, ld, s->m, 0.0f);
     fetch_q(s, t + tokens_ahead), fetch_k(s, t + tokens_ahead), fetch_v(s, t + tokens_ahead),
         fetch_g(s, t + tokens_ahead);
     scalars sc = scalars_at(s, t);

@@ -82,7 +82,7 @@ static void select_forward(const hop__select_task *t)
         s.B = t->in->B + i * c->b_stride, s.C = t->in->C + i * c->c_stride;
         s.x = channels(r.x, t->in->x + i * c->x_stride + t->first, t->count);
         s.delta = channels(r.delta, t->in->delta + i * c->delta_stride + t->first, t->count);
-        TRACE_UNIT("step", t->first, i, 1, state, SEL, 0.0f);
+        TRACE_UNIT("step", t->first, i, 1, state, SEL, 0.0f, 0.0f);
         for (int64_t j = 0; j < SEL; j += NR) sel_strip(&s, j);
         TRACE("o", s.y, ALONG(V, t->count, 1));
         if (t->count < SEL) memcpy(o, r.y, sizeof(float) * (size_t)t->count);
@@ -102,7 +102,7 @@ static void diagonal(float *h, const float *start, const float *a, const float *
             vf from = old ? v_load(old + i) : (vf){0};
             v_store(h + i, v_load(a + i) * from + v_load(b + i));
         }
-        TRACE_UNIT("step", 0, t, 1, old, 0, 0.0f);
+        TRACE_UNIT("step", 0, t, 1, old, 0, 0.0f, 0.0f);
         for (; i < c->width; i++) h[i] = a[i] * (old ? old[i] : 0.0f) + b[i];
         TRACE("S1", h, ALONG(V, c->width, 1));
     }

@@ -2,6 +2,8 @@
  * numbers of few bits. One body serves all tables: the work is small beside what makes the partials. */
 #include "room.h"
 
+#include <hopbound/arith_trace.h>
+
 #include <string.h>
 
 void hop_partial_fold(float *partials, const float *others, int64_t count, int64_t dim)
@@ -9,9 +11,16 @@ void hop_partial_fold(float *partials, const float *others, int64_t count, int64
     for (int64_t i = 0; i < count; i++, partials += dim + 2, others += dim + 2) {
         float top = partials[0] > others[0] ? partials[0] : others[0];
         float weight[2] = {partials[0] - top, others[0] - top};
+        TRACE_TOKEN(i);
+        TRACE("m", &top, AT(V, 0));
+        TRACE("ra", &weight[0], AT(V, 0));
+        TRACE("rb", &weight[1], AT(V, 0));
         hop_vexp(weight, weight, 2);
+        TRACE("wa", &weight[0], AT(V, 0));
+        TRACE("wb", &weight[1], AT(V, 0));
         partials[0] = top;
         for (int64_t e = 1; e < dim + 2; e++) partials[e] = partials[e] * weight[0] + others[e] * weight[1];
+        TRACE("y", partials + 1, ALONG(V, dim + 1, 1));
     }
 }
 

@@ -17,6 +17,8 @@
 #include "registry.h"
 #include "walk.h"
 
+#include <hopbound/arith_trace.h>
+
 #include <math.h>
 #include <string.h>
 
@@ -125,7 +127,10 @@ static void mean_keys(const choice *s, int64_t blocks)
         memset(mean, 0, sizeof(float) * (size_t)kw);
         for (int64_t j = b * s->op->block; j < (b + 1) * s->op->block; j++)
             for (int64_t e = 0; e < kw; e++) mean[e] += s->in->k[j * s->in->k_stride + e];
+        TRACE_TOKEN(b);
+        TRACE("keys", mean, ALONG(K, kw, 1));
         for (int64_t e = 0; e < kw; e++) mean[e] /= (float)s->op->block;
+        TRACE("mean", mean, ALONG(K, kw, 1));
     }
     if (s->in->bits > 0) hop_round_significand(s->means, blocks * kw, s->in->bits);
 }
@@ -199,6 +204,8 @@ static void score(const choice *s, float *scores, int64_t head, int64_t from, in
     const float *q = in->q + (from - in->first) * in->q_stride + head * op->dim;
     hop_gemm(scores, blocks, (hop_mat){q, in->q_stride, 1}, summaries(s, head), end - from, blocks, op->dim,
              false, NULL);
+    TRACE_TOKEN(from);
+    TRACE(op->summary == 0 ? "sm" : "s0", scores, ALONG(T, end - from, blocks), ALONG(J, blocks, 1));
     for (int64_t i = 0; op->scale < 0 && i < (end - from) * blocks; i++) scores[i] = -scores[i];
     if (in->bits > 0) hop_round_significand(scores, (end - from) * blocks, in->bits);
 }

@@ -118,8 +118,15 @@ typedef enum hop_arith_scan {
  * of the selective scan; a, b of the elementwise one. */
 const hop_program *const *hop_scan_programs(hop_arith_scan scan, hop_gate gate, bool bonus);
 
-/* Softmax attention of one query; of_summaries: the scores of blocks of keys, one summary each. */
-const hop_program *hop_attention_program(bool of_summaries);
+/* Softmax attention of one query: over a block of keys behind others, which may be all there are; with scores, weights
+ * and results rounded to fewer bits; two partial softmaxes folded; the scores of blocks of keys, one summary each. */
+typedef enum hop_arith_attend {
+    HOP_ARITH_ATTEND,
+    HOP_ARITH_ROUNDED,
+    HOP_ARITH_FOLD,
+    HOP_ARITH_SUMMARIES
+} hop_arith_attend;
+const hop_program *hop_attention_program(hop_arith_attend which);
 
 /* ---- evaluation in double ---------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@ typedef struct hop__trace_start {
     int64_t head, first, n; /* head: of a scan; the first channel of a selective one */
     const float *state;
     int64_t ld;
-    float m;
+    float m, z; /* attention: the largest score and the sum of weights before */
 } hop__trace_start;
 
 /* Numbers of one quantity: x, or x + lo; or one in double. */
@@ -77,6 +77,7 @@ static inline float hop__told(const hop__traced *v, float x)
 #define TRACE_TOKEN(t)    hop__trace_token(t)
 #define TRACE_STEEP(from) hop__trace_steep(from)
 #define TRACE_ROWS(form)  hop__trace_rows(form)
+#define TRACE_ONLY(...)   __VA_ARGS__ /* what only a trace needs */
 #else
 #define TRACE(...)        ((void)0)
 #define TRACE_WIDE(...)   ((void)0)
@@ -88,6 +89,7 @@ static inline float hop__told(const hop__traced *v, float x)
 #define TRACE_TOKEN(t)    ((void)0)
 #define TRACE_STEEP(from) ((void)0)
 #define TRACE_ROWS(form)  ((void)0)
+#define TRACE_ONLY(...)
 #endif
 
 #endif
