@@ -71,6 +71,7 @@ static double formed(hop_rng *rng, hop_prim prim, double a, double b)
     case HOP_PRIM_DIV: return (float)a / (float)b;
     case HOP_PRIM_SQRT: return sqrtf((float)a);
     case HOP_PRIM_EXP: return kernels_exp(rng, a);
+    case HOP_PRIM_EXPF: return expf((float)a);
     case HOP_PRIM_EXPM1: return expm1f((float)a);
     case HOP_PRIM_LEAST: return a < b ? a : b;
     case HOP_PRIM_NEG: return -a;
@@ -81,7 +82,7 @@ static double formed(hop_rng *rng, hop_prim prim, double a, double b)
 static void lines_of_programs_hold_what_float32_makes(void **state)
 {
     static const hop_prim prims[] = {HOP_PRIM_MUL,  HOP_PRIM_ADD, HOP_PRIM_SUB,   HOP_PRIM_DIV, HOP_PRIM_SQRT,
-                                     HOP_PRIM_EXP,  HOP_PRIM_EXPM1, HOP_PRIM_LEAST, HOP_PRIM_NEG};
+                                     HOP_PRIM_EXP,  HOP_PRIM_EXPM1, HOP_PRIM_LEAST, HOP_PRIM_NEG, HOP_PRIM_EXPF};
     hop_rng rng;
     hop_rng_init(&rng, 1, 1);
     (void)state;
@@ -95,12 +96,13 @@ static void lines_of_programs_hold_what_float32_makes(void **state)
         int64_t told = 0;
         assert_true(hop__elements_open(&m, &e, &program, 1, 1));
         for (int i = 0; i < TIMES; i++) {
+            const bool exponential = prim == HOP_PRIM_EXP || prim == HOP_PRIM_EXPM1 || prim == HOP_PRIM_EXPF;
             const bool above = prim == HOP_PRIM_DIV || prim == HOP_PRIM_SQRT;
-            double size = prim == HOP_PRIM_EXP || prim == HOP_PRIM_EXPM1 ? ldexp(1, below(&rng, 20) - 12)
+            double size = exponential ? ldexp(1, below(&rng, 20) - 12)
                 : size_drawn(&rng);
             ival a = draw_range(&rng, size, above), b = draw_range(&rng, below(&rng, 2) ? size
                 : size_drawn(&rng), above);
-            if (prim == HOP_PRIM_EXP || prim == HOP_PRIM_EXPM1) a = (ival){-ival_mag(a), -0.5 * ival_mag(a)};
+            if (exponential) a = (ival){-ival_mag(a), -0.5 * ival_mag(a)};
             hop__elements_give(&e, "a", &a), hop__elements_give(&e, "b", &b);
             ival y = *hop__elements_run(&e);
             for (int d = 0; d < 8; d++) told += expect(y, formed(&rng, prim, draw(&rng, a), draw(&rng, b)),
