@@ -114,7 +114,7 @@ const verb *const *all_verbs(size_t *count);
     RUN(play)               \
     RUN(train)              \
     RUN(sweep)              \
-    RUN(exact)              \
+    ASK(exact)              \
     ASK(check)              \
     RUN(core)               \
     ASK(mixers)             \

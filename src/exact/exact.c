@@ -4,6 +4,7 @@
  * whose models are protocols; encode.h has both kinds, and none is best everywhere. They take turns
  * with growing shares of time. A protocol is believed only after it was played on all inputs. */
 #include <hopbound/exact.h>
+#include <hopbound/words.h>
 
 #include <math.h>
 #include <stdio.h>
@@ -29,9 +30,11 @@ struct hop_exact {
     int count;
 };
 
+const char *const hop_cell_verdict_words[] = {"undecided", "impossible", "possible", NULL};
+
 const char *hop_cell_verdict_name(hop_cell_verdict v)
 {
-    return v == HOP_CELL_POSSIBLE ? "possible" : v == HOP_CELL_IMPOSSIBLE ? "impossible" : "undecided";
+    return hop_cell_verdict_words[v];
 }
 
 bool hop_exact_refutes(const hop_exact_cell *c)

@@ -5,5 +5,6 @@
 extern const char *const hop_answer_words[];         /* bounds.h */
 extern const char *const hop_verdict_words[];        /* prove.h */
 extern const char *const hop_refute_verdict_words[]; /* refute.h */
+extern const char *const hop_cell_verdict_words[];   /* exact.h */
 
 #endif

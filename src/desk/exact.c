@@ -1,10 +1,8 @@
-/* hopbound exact: is there any protocol with so many bits? A table of cells, decided by a SAT solver. */
+/* The verb exact: is there any protocol with so many bits? A table of cells, decided by a SAT solver. */
 #include "exact.h"
 
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-
-#define MAX_BITS 24
 
 /* clang-format off */
 #define AT(member) offsetof(exact_args, member)
@@ -38,99 +36,7 @@ static const hop_opt OPTIONS[] = {
 };
 /* clang-format on */
 
-/* ---- which cells --------------------------------------------------------------------------- */
-
-typedef struct list {
-    int v[MAX_BITS + 1], count;
-} list;
-
-/* A number too large, as it was written; some do not fit into a long. */
-static int too_large(const exact_args *a, const char *option, const char *digits)
-{
-    const size_t length = strspn(digits, "0123456789"), most = 40;
-    return fail(&a->common, EXIT_USAGE, "--%s: %.*s%s is outside 0..%d", option,
-                (int)(length < most ? length : most), digits, length > most ? ".." : "", MAX_BITS);
-}
-
-/* "5", "1,3", "0..4", "0..2,6": rising numbers up to MAX_BITS. */
-static int read_list(const exact_args *a, const char *option, const char *text, list *out)
-{
-    const char *at = text;
-    for (;;) {
-        char *end;
-        long lo = strtol(at, &end, 10), hi = lo;
-        bool ok = *at >= '0' && *at <= '9';
-        if (ok && strncmp(end, "..", 2) == 0) {
-            at = end + 2;
-            hi = strtol(at, &end, 10);
-            ok = *at >= '0' && *at <= '9';
-        }
-        if (!ok || (*end && *end != ','))
-            return fail(&a->common, EXIT_USAGE, "--%s: \"%.60s\" is not a list such as 3, 0,2 or 0..4",
-                        option, text);
-        if (hi > MAX_BITS) return too_large(a, option, at);
-        if (hi < lo || (out->count && out->v[out->count - 1] >= lo))
-            return fail(&a->common, EXIT_USAGE, "--%s: \"%.60s\" does not rise", option, text);
-        while (lo <= hi) out->v[out->count++] = (int)lo++;
-        if (!*end) return EXIT_DONE;
-        at = end + 1;
-    }
-}
-
-/* What the option says, else 0..most. */
-static int list_of(const exact_args *a, const char *option, const hop_opt_value *v, int64_t most, list *out)
-{
-    if (v->text) return read_list(a, option, v->text, out);
-    if (most > MAX_BITS) most = MAX_BITS;
-    for (int k = 0; k <= most; k++) out->v[out->count++] = k;
-    return EXIT_DONE;
-}
-
-/* Bits that number `tables` things. */
-static int64_t bits_for(int64_t tables)
-{
-    int64_t bits = 0;
-    while (bits < 62 && (int64_t)1 << bits < tables) bits++;
-    return bits;
-}
-
-/* By default up to where a protocol is obvious: all of z_L in the states, or of what w can ask for in a
- * message. */
-static int choose_cells(const exact_args *a, const hop_exact_game *g, exact_table *t)
-{
-    list before = {0}, after = {0}, message = {0};
-    const int64_t all = bits_for(g->count[0]), asked = g->m * bits_for(g->answers);
-    bool messages = a->message_bits.given || a->before.given || a->after.given;
-    t->full = a->full_layers.given ? a->full_layers.integer == 1 : g->hops == 2 || messages;
-    t->split = a->before.given || a->after.given;
-    if (g->hops == 1 && a->fan.given)
-        return fail(&a->common, EXIT_USAGE, "--fan: one hop has no second function");
-    if (!t->full && messages)
-        return fail(&a->common, EXIT_USAGE,
-                    "--full-layers: 0 has no messages, and nothing before or after it");
-    if (t->split && a->state_bits.given)
-        return fail(&a->common, EXIT_USAGE, "--state-bits: with --before or --after there are two kinds");
-    int code = list_of(a, "message-bits", &a->message_bits, t->full ? asked : 0, &message);
-    if (code == EXIT_DONE && t->split) {
-        code = list_of(a, "before", &a->before, 0, &before);
-        if (code == EXIT_DONE) code = list_of(a, "after", &a->after, 0, &after);
-    } else if (code == EXIT_DONE) {
-        code = list_of(a, "state-bits", &a->state_bits, t->full ? (all + 1) / 2 : all, &after);
-        before.count = 1;
-    }
-    for (int i = 0; i < before.count && code == EXIT_DONE; i++)
-        for (int j = 0; j < after.count; j++)
-            for (int k = 0; k < message.count; k++) {
-                if (t->count == EXACT_MAX_CELLS)
-                    return fail(&a->common, EXIT_USAGE, "--message-bits: more than %d cells",
-                                EXACT_MAX_CELLS);
-                int first = t->split ? before.v[i] : t->full ? after.v[j] : 0;
-                t->bits[t->count++] = (hop_bits){first, message.v[k], after.v[j]};
-            }
-    return code;
-}
-
-/* ---- the verb ------------------------------------------------------------------------------ */
+/* ---- deciding ------------------------------------------------------------------------------ */
 
 /* Cells that a signal left are undecided; the theorems speak of them all the same. When no cell was small
  * enough to be tried there is nothing to report: HOP_ERANGE. */
@@ -141,7 +47,7 @@ static hop_status decide_all(hop_exact *x, exact_table *t, hop_error *err)
     while (last > 0 && hop_exact_fits(x, t->bits[last], NULL) != HOP_OK) last--;
     for (; done < t->count && s == HOP_OK; done += s == HOP_OK)
         s = hop_exact_decide(x, t->bits[done], done >= last, &t->cells[done], err);
-    if (s == HOP_ESTOPPED || terminal_stopped())
+    if (s == HOP_ESTOPPED)
         for (; done < t->count; done++) {
             hop_exact_theorems(x, t->bits[done], &t->cells[done]);
             t->cells[done].by = "stopped";
@@ -180,91 +86,79 @@ static hop_status save_protocols(hop_output *out, const exact_table *t, hop_erro
     return s;
 }
 
-static int shout(const exact_args *a, const exact_table *t)
+/* How it ends, and the line beside the answer. */
+static void conclude(hop_response *out, const exact_table *t, bool stopped)
 {
     int refuted = 0, undecided = 0;
     for (int i = 0; i < t->count; i++) {
         refuted += hop_exact_refutes(&t->cells[i]);
         undecided += t->cells[i].verdict == HOP_CELL_UNDECIDED;
     }
-    if (refuted)
-        return fail(
-            &a->common, EXIT_COUNTEREXAMPLE,
-            "A THEOREM IS REFUTED: %d cell%s that P2, P4 or P5 call impossible %s a protocol, checked on all "
-            "inputs; keep it with --protocol FILE",
-            refuted, refuted == 1 ? "" : "s", refuted == 1 ? "has" : "have");
-    return undecided ? EXIT_UNDECIDED : EXIT_DONE;
+    out->exit = refuted ? HOP_EXIT_COUNTEREXAMPLE : undecided ? HOP_EXIT_UNDECIDED : HOP_EXIT_DONE;
+    if (stopped)
+        out->exit = HOP_EXIT_FAILED, out->complaint = "stopped: by a signal";
+    else if (refuted)
+        out->complaint = hop_keep_printf(&out->memory,
+                                         "A THEOREM IS REFUTED: %d cell%s that P2, P4 or P5 call impossible %s a "
+                                         "protocol, checked on all inputs; keep it with --protocol FILE",
+                                         refuted, refuted == 1 ? "" : "s", refuted == 1 ? "has" : "have");
 }
 
-/* The table, and then the protocols, also those found before a signal. */
-static int report(const exact_args *a, const exact_table *t, hop_output *protocols)
-{
-    hop_error err = {0};
-    int code = (a->common.json.flag ? exact_report_json : exact_report_text)(a, t);
-    if (protocols && code != EXIT_DONE) hop_output_abort(protocols);
-    if (protocols && code == EXIT_DONE && save_protocols(protocols, t, &err) != HOP_OK)
-        code = fail_error(&a->common, &err);
-    return code;
-}
-
-/* `protocols` is where they go, or NULL; closed here. */
-static int decide_and_report(const exact_args *a, exact_table *t, hop_output *protocols)
+/* Also after a signal there is a table, of what was decided before. `protocols`: where they go, or NULL; closed here. */
+static hop_status decide(hop_response *out, const exact_args *a, exact_table *t, hop_output *protocols, hop_error *err)
 {
     const hop_exact_options o = {.hops = (int)a->hops.integer,
                                  .m = a->m.integer,
                                  .fan = a->fan.integer,
                                  .linear_only = !t->full,
                                  .budget = a->budget.real,
-                                 .seed = (uint64_t)a->common.seed.integer,
+                                 .seed = (uint64_t)a->ask.seed.integer,
                                  .proof_dir = a->proof.text,
-                                 .progress = &a->common.progress};
+                                 .progress = &a->ask.progress};
     hop_exact *x = NULL;
-    hop_error err = {0};
     double began = hop_now();
-    int code = EXIT_DONE;
-    hop_status s = hop_exact_new(&x, &o, &err);
+    hop_status s = hop_exact_new(&x, &o, err);
     bool ready = s == HOP_OK;
     if (ready) {
         snprintf(t->solver, sizeof t->solver, "%s", hop_exact_solver(x));
         t->exact = x;
-        s = decide_all(x, t, &err);
+        s = decide_all(x, t, err);
         t->seconds = hop_now() - began;
     }
-    if (s == HOP_OK || (ready && terminal_stopped()))
-        code = report(a, t, protocols);
+    bool stopped = ready && s == HOP_ESTOPPED;
+    if (stopped) s = HOP_OK;
+    if (s == HOP_OK) s = hop__exact_record(out, a, t, err);
+    if (s == HOP_OK) conclude(out, t, stopped);
+    if (protocols && s == HOP_OK)
+        s = save_protocols(protocols, t, err);
     else if (protocols)
         hop_output_abort(protocols);
-    if (code == EXIT_DONE) code = s == HOP_OK ? shout(a, t) : fail_error(&a->common, &err);
     hop_exact_free(x);
-    return code;
+    return s;
 }
 
-static int cmd_exact(common_args *common)
+static hop_status ask_exact(hop_response *out, const void *request, hop_error *err)
 {
-    const exact_args *a = (const exact_args *)common;
+    const exact_args *a = request;
     hop_exact_game g;
-    hop_error err = {0};
-    if (hop_exact_game_init(&g, (int)a->hops.integer, a->m.integer, a->fan.integer, &err) != HOP_OK)
-        return fail_error(common, &err);
-    exact_table *t = calloc(1, sizeof *t);
-    if (!t) return fail(common, EXIT_FAILED, "out of memory");
-    int code = choose_cells(a, &g, t);
     hop_output protocols; /* opened first: a search whose result cannot be kept would be for nothing */
-    if (code == EXIT_DONE && a->protocol.text &&
-        hop_output_open(&protocols, a->protocol.text, &err) != HOP_OK)
-        code = fail_error(common, &err);
-    if (code == EXIT_DONE) code = decide_and_report(a, t, a->protocol.text ? &protocols : NULL);
+    hop_status s = hop_exact_game_init(&g, (int)a->hops.integer, a->m.integer, a->fan.integer, err);
+    if (s != HOP_OK) return s;
+    exact_table *t = calloc(1, sizeof *t);
+    if (!t) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    s = hop__exact_cells(a, &g, t, err);
+    if (s == HOP_OK && a->protocol.text) s = hop_output_open(&protocols, a->protocol.text, err);
+    if (s == HOP_OK) s = decide(out, a, t, a->protocol.text ? &protocols : NULL, err);
     free(t);
-    return code;
+    return s;
 }
 
 /* clang-format off */
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
-    COMMON_GROUP,
     {0},
 };
-static const example EXAMPLES[] = {
+static const hop_example EXAMPLES[] = {
     {"hopbound exact --hops 1 --m 3",
      "27 functions need 5 state bits: the threshold of a stack of linear layers."},
     {"hopbound exact --hops 2 --before 0 --after 0,1 --message-bits 3 --protocol found.json",
@@ -273,7 +167,7 @@ static const example EXAMPLES[] = {
      "Leaves a formula and the proof that it has no solution."},
     {0},
 };
-const verb verb_exact = {
+const hop_verb hop__verb_exact = {
     .name = "exact",
     .summary = "decides for tiny sizes whether any protocol with the given bits composes the functions",
     .description =
@@ -289,10 +183,11 @@ const verb verb_exact = {
         "(those that are small enough have all been answered), stopped.\n\n"
         "Exit 0: all cells decided, and the theorems P2, P4, P5 stand. Exit 10: a cell that a theorem calls impossible "
         "has a protocol. Exit 30: a cell is undecided. Exit 1 with one line: among other failures, all cells are too big.",
-    .colours = true,
     .groups = GROUPS,
     .examples = EXAMPLES,
-    .args_size = sizeof(exact_args),
-    .run = cmd_exact,
+    .answer = &hop_exact_answer_record,
+    .rows = "results",
+    .request_size = sizeof(exact_args),
+    .ask = ask_exact,
 };
 /* clang-format on */

@@ -1,13 +1,15 @@
-/* hopbound exact: what its deciding and its report share. */
-#ifndef HOPBOUND_CLI_EXACT_H
-#define HOPBOUND_CLI_EXACT_H
+/* The verb exact: what its parts share. */
+#ifndef HOP_DESK_EXACT_H
+#define HOP_DESK_EXACT_H
 
-#include "cli.h"
+#include <hopbound/ask_exact.h>
+#include "desk.h"
 
+#define MAX_BITS        24
 #define EXACT_MAX_CELLS 1024
 
 typedef struct exact_args {
-    common_args common;
+    hop_request ask;
     hop_opt_value hops, m, fan, full_layers, state_bits, message_bits, before, after, budget, proof, protocol;
 } exact_args;
 
@@ -22,8 +24,8 @@ typedef struct exact_table {
     char solver[64];
 } exact_table;
 
-/* Print the table and the thresholds. EXIT_DONE or EXIT_FAILED. */
-int exact_report_text(const exact_args *a, const exact_table *t);
-int exact_report_json(const exact_args *a, const exact_table *t);
+/* By default up to where a protocol is obvious: all of z_L in the states, or of what w can ask for in a message. */
+hop_status hop__exact_cells(const exact_args *a, const hop_exact_game *g, exact_table *t, hop_error *err);
+hop_status hop__exact_record(hop_response *response, const exact_args *a, const exact_table *t, hop_error *err);
 
 #endif
