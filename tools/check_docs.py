@@ -2,12 +2,15 @@
 """Checks the prose: every relative link of *.md and docs/*.md points to a file that exists (and, with #anchor, to a
 heading of it); every `function` in backticks right after a link into tests/ is defined in that file; every "docs/X.md
 section N" in the sources names a heading; every Coq statement in docs/PROOFS.md stands in proofs/, and every theorem of
-proofs/Statements.v in docs/PROOFS.md. Prints what is wrong and the counts; exit 1 on any failure."""
-import pathlib, re, sys
+proofs/Statements.v in docs/PROOFS.md; every `file.c:function` in docs/ARCHITECTURE.md is defined there and, in a walk, named
+by its caller. Prints what is wrong and the counts; exit 1 on any failure."""
+import functools, pathlib, re, sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 TESTS = re.compile(r"\]\(([^)\s]*tests/[^)\s]+)\)((?:[\s,;]*(?:and\s+)?`[a-z_0-9]+`)+)")
+WALK = re.compile(r"^```walk\n(.*?)^```", flags=re.M | re.S)
+PLACE = re.compile(r"^( *)([a-z_0-9]+(?:/[a-z_0-9]+)+\.[ch]):(\w+)( \*)?(?= |$)")
 CITED = re.compile(r"docs/(\w+\.md) section (\d+(?:\.\d+)*)")
 
 def prose(path):
@@ -39,6 +42,42 @@ def statements(wrong):
         if theorem not in [block for _, block in blocks]:
             wrong(page, text, 0, f"lacks a theorem of proofs/Statements.v: {theorem[:60]}..")
     return len(stated)
+
+@functools.cache
+def body(file, function):
+    """What stands between the braces of a function of cli/ or src/; None: the file does not define it."""
+    path = ROOT / file if file.startswith("cli/") else ROOT / "src" / file
+    if not path.is_file():
+        return None
+    found = re.search(rf"^[a-z][^;{{}}=#]*\b{function}\([^;{{}}]*\)\n{{\n(.*?)^}}", path.read_text(), flags=re.M | re.S)
+    return found and found[1]
+
+def walks(wrong):
+    """Follows the chains of docs/ARCHITECTURE.md. A line's caller is the nearest one above that stands further left; a
+    line with * is called by a table. Returns how many functions there are."""
+    page, count = ROOT / "docs/ARCHITECTURE.md", 0
+    text = page.read_text()
+    for walk in WALK.finditer(text):
+        callers, at = [], walk.start(1)
+        for line in walk[1].splitlines(keepends=True):
+            m = PLACE.match(line)
+            count += 1
+            if not m:
+                wrong(page, text, at, f"no file:function: {line.strip()}")
+            else:
+                indent, file, function, by_table = m.groups()
+                callers = [c for c in callers if c[0] < len(indent)]
+                if body(file, function) is None:
+                    wrong(page, text, at, f"{file} defines no {function}")
+                elif callers and not by_table and not re.search(rf"\b{function}\b", body(*callers[-1][1:]) or ""):
+                    wrong(page, text, at, f"{callers[-1][2]} does not call {function}")
+                callers.append((len(indent), file, function))
+            at += len(line)
+    for m in re.finditer(r"`([a-z_0-9]+(?:/[a-z_0-9]+)+\.[ch]):(\w+)`", WALK.sub("", text)):
+        count += 1
+        if body(m[1], m[2]) is None:
+            wrong(page, text, text.find(m[0]), f"{m[1]} defines no {m[2]}")
+    return count
 
 def main():
     bad, links, names, cited = [], 0, 0, 0
@@ -72,9 +111,10 @@ def main():
             if not (ROOT / "docs" / m[1]).exists() or not any(
                     re.match(rf"{re.escape(m[2])}\.?\s", h) for h in headings(ROOT / "docs" / m[1])):
                 wrong(source, text, m.start(), f"docs/{m[1]} has no section {m[2]}")
-    stated = statements(wrong)
+    stated, called = statements(wrong), walks(wrong)
     print(*bad, sep="\n", end="\n" if bad else "")
-    print(f"docs: {len(pages)} pages, {links} links, {names} tests named, {cited} sections cited, {stated} theorems stated, {len(bad)} wrong")
+    print(f"docs: {len(pages)} pages, {links} links, {names} tests named, {cited} sections cited, {stated} theorems stated, "
+          f"{called} functions of walks, {len(bad)} wrong")
     sys.exit(bool(bad) or not pages)
 
 main()
