@@ -106,7 +106,8 @@ typedef struct hop_hf_plan {
 } hop_hf_plan;
 
 /* What is known about model families, beside the rows that are built in: a text like src/hf/families.txt,
- * whose rows count before the built-in ones of the same name. */
+ * whose rows count before the built-in ones of the same name. It does not change: any number of threads may read it
+ * at once. */
 typedef struct hop_hf_families hop_hf_families;
 #define HOP_HF_MAX_FAMILIES (64 << 10) /* bytes of such a file */
 /* Every row is checked: HOP_EFORMAT names row and statement. HOP_EIO, HOP_ENOMEM. On failure *f is NULL. */
