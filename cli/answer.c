@@ -21,7 +21,7 @@ static const hop_opt PROGRAM_OPTIONS[] = {
 };
 /* clang-format on */
 
-enum { MOST_GROUPS = 8, FORMAT_TEXT = 0, FORMAT_JSON = 1 };
+enum { MOST_GROUPS = 8, FORMAT_TEXT = 0, FORMAT_JSON = 1, FORMAT_CSV = 2, FORMAT_MARKDOWN = 3 };
 
 static size_t program_at(const hop_verb *v)
 {
@@ -67,9 +67,11 @@ static int print_answer_as(const verb *v, const program_args *p, const hop_respo
     }
     if (p->format.choice == FORMAT_TEXT)
         v->show(&out, r);
+    else if (p->format.choice == FORMAT_MARKDOWN && v->page)
+        v->page(&out, r);
     else
         hop_record_rows(&out, r->record, r->data, v->asks->rows,
-                        p->format.choice == 2 ? HOP_FORMAT_CSV : HOP_FORMAT_MARKDOWN);
+                        p->format.choice == FORMAT_CSV ? HOP_FORMAT_CSV : HOP_FORMAT_MARKDOWN);
     return print_text(&a, &out);
 }
 
@@ -97,6 +99,16 @@ static int ask(const verb *v, hop_request *q, const program_args *p)
 
 /* ---- the question ---------------------------------------------------------------------------- */
 
+/* Rows are asked for: so is the answer that has them. */
+static void ask_for_rows(const verb *v, hop_request *q, const program_args *p)
+{
+    const char *flag = v->asks->rows_flag;
+    const hop_opt_group *g = NULL;
+    bool rows = p->format.choice == FORMAT_CSV || (p->format.choice == FORMAT_MARKDOWN && !v->page);
+    const hop_opt *o = flag && rows ? hop_opt_find(v->groups, flag, strlen(flag), &g) : NULL;
+    if (o) hop_opt_at(g, o, q)->flag = true;
+}
+
 static int read_question(const verb *v, hop_request *q, int argc, char **argv)
 {
     const common_args a = {.verb = v};
@@ -113,6 +125,7 @@ static int read_question(const verb *v, hop_request *q, int argc, char **argv)
     if (p->format.choice > FORMAT_JSON && !v->asks->rows)
         return fail(&a, EXIT_USAGE, "--format: %s: this answer has no rows", FORMATS[p->format.choice]);
     if (!options_apart(v, q, argv, operands, &err)) return fail(&a, EXIT_USAGE, "%s", err.text);
+    ask_for_rows(v, q, p);
     return choose_kernels(v, &p->isa);
 }
 

@@ -98,8 +98,8 @@ bool terminal_stopped(void);
 const verb *const *all_verbs(size_t *count);
 
 /* All of them, as --help lists them. RUN: by a function here, verb_NAME; ASK: by the library (hopbound/ask.h), and
- * show_NAME says for people what it answered. */
-#define VERB_LIST(RUN, ASK) \
+ * show_NAME says for people what it answered; PAGE: the same, and page_NAME says it in Markdown, for a model's card. */
+#define VERB_LIST(RUN, ASK, PAGE) \
     RUN(ladder)             \
     RUN(task)               \
     RUN(build)              \
@@ -110,7 +110,7 @@ const verb *const *all_verbs(size_t *count);
     ASK(bound)              \
     ASK(separate)           \
     ASK(plan)               \
-    RUN(audit)              \
+    PAGE(audit)             \
     RUN(play)               \
     RUN(train)              \
     RUN(sweep)              \
@@ -122,9 +122,11 @@ const verb *const *all_verbs(size_t *count);
     RUN(completion)
 #define RUN_DECLARE(name) extern const verb verb_##name;
 #define ASK_DECLARE(name) void show_##name(hop_text *out, const hop_response *r);
-VERB_LIST(RUN_DECLARE, ASK_DECLARE)
+#define PAGE_DECLARE(name) ASK_DECLARE(name) void page_##name(hop_text *out, const hop_response *r);
+VERB_LIST(RUN_DECLARE, ASK_DECLARE, PAGE_DECLARE)
 #undef RUN_DECLARE
 #undef ASK_DECLARE
+#undef PAGE_DECLARE
 
 /* answer.c: such a verb, from its table to its exit code. */
 verb answered_verb(const hop_verb *v, void (*show)(hop_text *out, const hop_response *r));

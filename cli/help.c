@@ -116,8 +116,8 @@ void help_all(hop_text *out, const verb *const *verbs, size_t count)
                  "function composition, proves that they do, and measures them.\n\nVerbs:\n");
     for (size_t i = 0; i < count; i++) {
         const verb *v = verbs[i];
-        hop_text_printf(out, "  %-12s%-8s", v->name, v->operand ? v->operand : "");
-        add_wrapped(out, v->summary, 22, 22);
+        hop_text_printf(out, "  %-12s%-9s", v->name, v->operand ? v->operand : "");
+        add_wrapped(out, v->summary, 23, 23);
         hop_text_add(out, "\n");
     }
     hop_text_add(out,

@@ -1,6 +1,6 @@
 /* Today's models on the map: their config.json, as it stands in the program, read by `audit` and judged by
  * the theorems at the model's own widths, states and context. */
-#include "audit.h"
+#include <hopbound/audit.h>
 #include "ladder.h"
 
 #include <math.h>
@@ -50,16 +50,11 @@ static hop_status judge(hop_map_model *out, const hop_arch *arch, bool tied, int
 {
     int h = hops - 1;
     hop_bounds *b;
-    const hop_bound *able = NULL, *first = NULL;
     hop_status s = hop_bounds_new(&b, &(hop_question){.arch = arch, .hops = hops, .n = out->context}, err);
     if (s != HOP_OK) return s;
-    for (int i = 0; i < b->count; i++) {
-        const hop_bound *x = &b->results[i];
-        if (x->answer == HOP_ANSWER_POSSIBLE && out->context && !tied) able = x;
-        if (x->applies && x->answer != HOP_ANSWER_POSSIBLE && x->speaks_from && x->log10_n < FARTHEST &&
-            (!first || x->log10_n < first->log10_n))
-            first = x;
-    }
+    const hop_bound *able = out->context && !tied ? hop_bounds_first(b, HOP_FIRST_POSSIBLE) : NULL,
+                    *first = hop_bounds_first(b, HOP_FIRST_SPEAKS);
+    if (first && first->log10_n >= FARTHEST) first = NULL;
     bool fails = first && out->context && first->answer == HOP_ANSWER_IMPOSSIBLE;
     out->log10_from[h] = first ? first->log10_n : INFINITY;
     out->machine_checked[h] = first && first->certificate;
@@ -74,36 +69,40 @@ static hop_status judge(hop_map_model *out, const hop_arch *arch, bool tied, int
     return HOP_OK;
 }
 
-static hop_status place(hop_map_model *out, const audit *u, const audit_args *a, hop_error *err)
+static hop_status place(hop_map_model *out, const hop_audit *u, const hop_audit_options *o, hop_error *err)
 {
-    audit_hops h;
-    hop_status s = audit_hops_find(&h, u, a, 0, err);
+    hop_audit_seen h;
+    hop_text plan = {0};
+    hop_status s = hop_audit_see(&h, u, o, err);
     if (s != HOP_OK) return s;
     out->context = u->n, out->layers = u->plan.count, out->full = h.full, out->linear = h.linear;
     for (int64_t i = 0; i < h.arch.count; i++) out->state_bits += (double)h.arch.layers[i].state_bits;
-    snprintf(out->plan, sizeof out->plan, "%.63s", u->compressed.s);
+    hop_hf_short(u->plan.pattern, &plan);
+    if (plan.failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
+    snprintf(out->plan, sizeof out->plan, "%.63s", plan.s ? plan.s : "");
+    hop_text_free(&plan);
     for (int hops = 1; hops <= HOP_MAP_HOPS && s == HOP_OK; hops++)
         s = judge(out, &h.arch, u->plan.tied, hops, err);
-    audit_hops_free(&h);
+    hop_audit_seen_free(&h);
     return s;
 }
 
 hop_status ladder_models(hop_map_model *out, int64_t *count, hop_error *err)
 {
-    const audit_args args = {.bits = {.integer = NUMBER_BITS}};
+    const hop_audit_options as = {.bits = NUMBER_BITS};
     hop_status s = HOP_OK;
     for (int i = 0; i < KNOWN && s == HOP_OK; i++) {
         const char *text = config_of(known[i].file);
         hop_json_doc doc = {0};
-        audit u;
+        hop_audit u;
         if (!text) return hop_fail(err, HOP_EUNKNOWN, "%s: not in the program", known[i].file);
         s = hop_json_parse(&doc, text, strlen(text), err);
-        if (s == HOP_OK) s = audit_of(&u, doc.root, &args, err);
+        if (s == HOP_OK) s = hop_audit_of(&u, doc.root, &as, err);
         if (s == HOP_OK) {
             hop_map_model *m = &out[(*count)++];
             snprintf(m->name, sizeof m->name, "%s", known[i].name);
-            s = place(m, &u, &args, err);
-            audit_free(&u);
+            s = place(m, &u, &as, err);
+            hop_audit_free(&u);
         }
         hop_json_free(&doc);
         if (s != HOP_OK) hop_fail_in(err, s, known[i].file);

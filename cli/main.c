@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #define COUNT(name) +1
-enum { VERB_COUNT = 0 VERB_LIST(COUNT, COUNT) };
+enum { VERB_COUNT = 0 VERB_LIST(COUNT, COUNT, COUNT) };
 #undef COUNT
 static verb ANSWERED[VERB_COUNT];
 static const verb *VERBS[VERB_COUNT];
@@ -22,9 +22,11 @@ static void gather_verbs(void)
 #define ASK(name)                                                       \
     ANSWERED[count] = answered_verb(hop_verb_find(#name), show_##name); \
     VERBS[count] = &ANSWERED[count], count++;
-    VERB_LIST(RUN, ASK)
+#define PAGE(name) ASK(name) ANSWERED[count - 1].page = page_##name;
+    VERB_LIST(RUN, ASK, PAGE)
 #undef RUN
 #undef ASK
+#undef PAGE
 }
 
 const verb *const *all_verbs(size_t *count)

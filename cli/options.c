@@ -96,8 +96,7 @@ static bool take_letters(reader *r, const char *arg, hop_error *err)
 bool options_parse(const verb *v, void *args, int argc, char **argv, int *operands, hop_error *err)
 {
     reader r = {.verb = v, .args = args, .argc = argc, .argv = argv};
-    size_t length = v->operand ? strlen(v->operand) : 0;
-    bool only_operands = false, many = length > 2 && strcmp(v->operand + length - 2, "..") == 0;
+    bool only_operands = false, many = v->operand && strstr(v->operand, "..");
     int most = many ? argc : v->second ? 2 : v->operand ? 1 : 0;
     *operands = 0;
     if (!hop_opts_init(v->groups, args, err)) return false;

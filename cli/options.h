@@ -29,7 +29,7 @@ typedef struct program_args {
 typedef struct verb {
     const char *name, *summary;
     const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none; "[NAME]": it may be missing;
-                                           "PATH..": one or more */
+                                           "PATH..": one or more, "[PATH..]": any number */
     const char *second, *second_help;   /* "[DIR]": another that may be missing; NULL: one is enough */
     const char *description;            /* paragraphs, separated by "\n\n" */
     const hop_opt_group *groups;            /* ended by one without a table */
@@ -39,6 +39,7 @@ typedef struct verb {
     int (*run)(struct common_args *args);
     const hop_verb *asks; /* answered by the library; then there is no `run`, and `show` writes what people read */
     void (*show)(hop_text *out, const hop_response *r);
+    void (*page)(hop_text *out, const hop_response *r); /* in Markdown; NULL: the answer's rows are enough */
 } verb;
 
 /* Fills `args` (zeroed, verb->args_size bytes) from the command line after the verb. False with the reason,

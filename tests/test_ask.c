@@ -145,6 +145,8 @@ static void a_wrong_question_is_refused_with_one_line(void **state)
         {"bound", "{\"pattern\": \"F\", \"operands\": [\"x\"]}", "operands: unknown option", HOP_EUSAGE},
         {"bound", "{\"pattern\": \"F\", \"curve\": 3}", "curve: takes no value", HOP_EUSAGE},
         {"plan", "{\"hops\": 1}", "n: missing", HOP_EUSAGE},
+        {"audit", "", "PATH..: missing", HOP_EUSAGE},
+        {"audit", "{\"path\": \"x\", \"config\": {}}", "--config: instead of a PATH", HOP_EUSAGE},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         hop_text out;
@@ -152,6 +154,36 @@ static void a_wrong_question_is_refused_with_one_line(void **state)
         assert_int_equal(asked(wrong[i].verb, wrong[i].question, &out, &err), wrong[i].status);
         assert_string_equal(err.text, wrong[i].line);
         assert_int_equal(out.len, 0);
+        hop_text_free(&out);
+    }
+}
+
+/* A file, several, a directory, and a configuration that is in the question. */
+static void models_are_audited_from_files_and_from_the_question(void **state)
+{
+    (void)state;
+#define SMALL "{\"model_type\": \"llama\", \"num_hidden_layers\": 3, \"hidden_size\": 64, \"num_attention_heads\": 2}"
+    static const struct {
+        const char *question, *holds; /* %s: the directory, or a file in it */
+    } asked_for[] = {
+        {"{\"config\": " SMALL ", \"n\": 100}", "{\"path\":null,\"model_type\":\"llama\",\"layers\":3,"},
+        {"{\"path\": \"%s/a.json\", \"n\": 100}", "/a.json\",\"model_type\":\"llama\",\"layers\":3,"},
+        {"{\"path\": [\"%s/a.json\", \"%s/a.json\"], \"n\": 100}", "{\"n\":100,\"models\":[{\"model\":\"a\","},
+        {"{\"path\": \"%s\", \"n\": 100}", "/b.json\",\"why\":"},
+    };
+    char dir[512], path[600], question[2048];
+    hop_error err = {0};
+    assert_non_null(mkdtemp((char *)(uintptr_t)test_path(dir, sizeof dir, "ask-XXXXXX")));
+    for (int i = 0; i < 2; i++) {
+        const char *text = i ? "[]" : SMALL;
+        snprintf(path, sizeof path, "%s/%c.json", dir, 'a' + i);
+        assert_int_equal(hop_file_write(path, text, strlen(text), &err), HOP_OK);
+    }
+    for (size_t i = 0; i < sizeof asked_for / sizeof *asked_for; i++) {
+        hop_text out;
+        snprintf(question, sizeof question, asked_for[i].question, dir, dir);
+        assert_int_equal(asked("audit", question, &out, &err), HOP_OK);
+        assert_non_null(strstr(out.s, asked_for[i].holds));
         hop_text_free(&out);
     }
 }
@@ -200,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_question_in_json_is_answered_in_json),
         cmocka_unit_test(a_question_may_be_written_in_several_ways),
         cmocka_unit_test(a_wrong_question_is_refused_with_one_line),
+        cmocka_unit_test(models_are_audited_from_files_and_from_the_question),
         cmocka_unit_test(every_verb_says_what_it_answers),
         cmocka_unit_test(every_verb_can_be_had_as_data),
     };

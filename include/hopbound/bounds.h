@@ -164,8 +164,16 @@ void hop_bounds_free(hop_bounds *b);
 
 /* Which theorem speaks first. Of those that say possible it is the one that reaches farthest, of all others the one
  * whose length is the shortest. CERTIFIED: of the impossible ones with a certificate, else of all impossible ones.
- * SPEAKS: that is, or will be at a longer prompt, impossible. NULL: none does. */
-typedef enum hop_first { HOP_FIRST_POSSIBLE, HOP_FIRST_IMPOSSIBLE, HOP_FIRST_CERTIFIED, HOP_FIRST_SILENT, HOP_FIRST_SPEAKS } hop_first;
+ * SPEAKS: that is, or will be at a longer prompt, impossible. FINITE: the same of theorems that are not published ones,
+ * whose lengths are asymptotic. NULL: none does. */
+typedef enum hop_first {
+    HOP_FIRST_POSSIBLE,
+    HOP_FIRST_IMPOSSIBLE,
+    HOP_FIRST_CERTIFIED,
+    HOP_FIRST_SILENT,
+    HOP_FIRST_SPEAKS,
+    HOP_FIRST_FINITE
+} hop_first;
 const hop_bound *hop_bounds_first(const hop_bounds *b, hop_first which);
 
 /* ---- how many hops ------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@ static bool is_meant(const hop_bound *r, hop_first which)
     case HOP_FIRST_CERTIFIED: return r->answer == HOP_ANSWER_IMPOSSIBLE && r->certificate;
     case HOP_FIRST_SILENT: return r->answer == HOP_ANSWER_SILENT && r->speaks_from;
     case HOP_FIRST_SPEAKS: return r->answer != HOP_ANSWER_POSSIBLE && r->speaks_from;
+    case HOP_FIRST_FINITE: return r->answer != HOP_ANSWER_POSSIBLE && r->speaks_from && r->applies && !r->published;
     }
     return false;
 }

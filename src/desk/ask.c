@@ -81,8 +81,7 @@ static const hop_opt_group *groups_of(const hop_verb *v, hop_opt_group all[MOST_
 
 static hop_status check_operands(const hop_verb *v, const hop_texts *given, hop_error *err)
 {
-    size_t length = v->operand ? strlen(v->operand) : 0;
-    bool many = length > 2 && strcmp(v->operand + length - 2, "..") == 0;
+    bool many = v->operand && strstr(v->operand, "..");
     int64_t most = many ? INT64_MAX : v->second ? 2 : v->operand ? 1 : 0;
     if (given->count > most) return hop_fail(err, HOP_EUSAGE, "%s: too many operands", given->at[most]);
     if (v->operand && v->operand[0] != '[' && given->count == 0)
@@ -148,7 +147,7 @@ static void put_default(hop_json_writer *w, const hop_opt *o)
 
 static void put_option(hop_json_writer *w, const hop_opt *o)
 {
-    static const char *const kinds[] = {"flag", "integer", "number", "text", "choice", "integers"};
+    static const char *const kinds[] = {"flag", "integer", "number", "text", "choice", "integers", "object"};
     hop_json_begin_object(w);
     hop_json_string(w, "name", o->name);
     hop_json_string(w, "kind", kinds[o->kind]);

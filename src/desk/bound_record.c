@@ -131,11 +131,6 @@ static hop_counts between(hop_keep *k, const hop_reach *r)
     return (hop_counts){ends, any ? 2 : 0};
 }
 
-static int64_t known(int64_t v, bool is)
-{
-    return is ? v : HOP_NO_COUNT;
-}
-
 static const hop_bound_reach *reach_of(hop_keep *k, const bound_facts *b)
 {
     const hop_reach *r = &b->reach;
@@ -143,8 +138,8 @@ static const hop_bound_reach *reach_of(hop_keep *k, const bound_facts *b)
     if (!out) return NULL;
     *out = (hop_bound_reach){.able = r->able,
                              .able_by_layers = r->able_by_layers,
-                             .unable = known(r->unable, r->unable > 0),
-                             .posed = known(r->fit, r->fit < HOP_MAX_HOPS),
+                             .unable = hop_known(r->unable, r->unable > 0),
+                             .posed = hop_known(r->fit, r->fit < HOP_MAX_HOPS),
                              .between = between(k, r),
                              .able_by = hop_keep_said(k, r->able_by),
                              .unable_by = hop_keep_said(k, r->unable_by),
@@ -153,7 +148,7 @@ static const hop_bound_reach *reach_of(hop_keep *k, const bound_facts *b)
                              .needs_width = r->needs_width,
                              .why_able = hop_keep_text(k, r->why_able),
                              .why_unable = hop_keep_text(k, r->why_unable),
-                             .tables_held_up_to = known(b->held, b->held > 0),
+                             .tables_held_up_to = hop_known(b->held, b->held > 0),
                              .tables_outgrow_states_at = hop_keep_text(k, b->outgrown),
                              .tables_outgrow_log10_n = b->outgrown_log10,
                              .tables_factor = factor_of(b)};
@@ -192,15 +187,15 @@ hop_status hop__bound_record(hop_response *response, const bound_facts *b, bool 
                               .pattern = hop_keep_text(k, b->arch->pattern.s),
                               .full_layers = b->arch->full,
                               .linear_layers = b->arch->linear,
-                              .n = known(q->n, q->n > 0),
-                              .m = known(q->m, q->m > 0),
+                              .n = hop_known(q->n, q->n > 0),
+                              .m = hop_known(q->m, q->m > 0),
                               .fan = {fan, q->hops - 1},
                               .verdict = verdict,
                               .by = hop_keep_text(k, by),
                               .answer = hop_keep_grown(k, &line),
                               .reach = reach_of(k, b),
                               .accuracy_ceiling = b->bounds->accuracy_ceiling,
-                              .ceiling_table = known(b->bounds->table, b->bounds->table > 0),
+                              .ceiling_table = hop_known(b->bounds->table, b->bounds->table > 0),
                               .model = HOP_BOUNDS_MODEL,
                               .idealised = HOP_BOUNDS_IDEALISED};
     out->results.at = results;

@@ -11,11 +11,6 @@ static const char *const MEANS[] = {
 #undef MEANING
 };
 
-static int64_t known(int64_t v, bool is)
-{
-    return is ? v : HOP_NO_COUNT;
-}
-
 static hop_status record(hop_response *response, const hop_solve_question *q, const hop_solution *s, hop_error *err)
 {
     bool length = q->unknown == HOP_UNKNOWN_N, can = s->possible >= 0, cannot = s->impossible >= 0;
@@ -24,12 +19,12 @@ static hop_status record(hop_response *response, const hop_solve_question *q, co
     if (!out) return HOP_ENOMEM;
     *out = (hop_solve_answer){.solve = hop_unknown_name(q->unknown),
                               .hops = q->hops,
-                              .n = known(q->n, q->n > 0),
-                              .possible_up_to = known(s->possible, length && can),
-                              .possible_from = known(s->possible, !length && can),
+                              .n = hop_known(q->n, q->n > 0),
+                              .possible_up_to = hop_known(s->possible, length && can),
+                              .possible_from = hop_known(s->possible, !length && can),
                               .possible_by = hop_keep_text(k, s->possible_by),
-                              .impossible_from = known(s->impossible, length && cannot),
-                              .impossible_up_to = known(s->impossible, !length && cannot),
+                              .impossible_from = hop_known(s->impossible, length && cannot),
+                              .impossible_up_to = hop_known(s->impossible, !length && cannot),
                               .impossible_from_n = hop_keep_text(k, s->impossible_from),
                               .impossible_log10_n = length ? hop__length_log10(s->impossible_from) : NAN,
                               .impossible_by = hop_keep_text(k, s->impossible_by),

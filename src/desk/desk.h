@@ -11,6 +11,7 @@
     X(bound)             \
     X(separate)          \
     X(plan)              \
+    X(audit)             \
     X(exact)             \
     X(check)             \
     X(mixers)

@@ -142,6 +142,7 @@ bool hop_opt_read(const hop_opt *o, const char *text, hop_opt_value *v, hop_erro
     case HOP_OPT_CHOICE: return read_choice(text, o, &v->choice, err);
     case HOP_OPT_LIST: return read_list(text, o, v, err);
     case HOP_OPT_TEXT:
+    case HOP_OPT_JSON:
         if (!*text) return hop_fail(err, HOP_EFORMAT, "empty") == HOP_OK;
         v->text = text;
         return true;

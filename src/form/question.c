@@ -6,6 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
+/* JSON as it is. */
+static bool say_object(hop_text *out, const hop_json *v)
+{
+    hop_json_writer w = {.text = *out};
+    hop_json_put_value(&w, v);
+    *out = w.text;
+    return true;
+}
+
 /* A number, a text, true or false; a list with commas between. False: it is none of these. */
 static bool say(hop_text *out, const hop_json *v)
 {
@@ -40,7 +49,7 @@ static hop_status take(const hop_opt_group *g, const hop_opt *o, const hop_json 
 {
     hop_text text = {0};
     hop_opt_value *value = hop_opt_at(g, o, args);
-    if (!say(&text, v)) {
+    if (!(o->kind == HOP_OPT_JSON && v->type == HOP_JSON_OBJECT ? say_object : say)(&text, v)) {
         hop_text_free(&text);
         return hop_fail(err, HOP_EUSAGE, "%s: neither a number nor a text nor a list of them", o->name);
     }

@@ -4,6 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+int64_t hop_known(int64_t v, bool is)
+{
+    return is ? v : HOP_NO_COUNT;
+}
+
 /* An integer where it fits one. */
 static void put_digits(hop_json_writer *w, const char *text)
 {

@@ -97,6 +97,7 @@ static void add_row(hop_text *out, const hop_record *r, const void *data, hop_fo
         hop_text cell = {0};
         if (!shown(f, format)) continue;
         hop_field_cell(&cell, f, data);
+        if (cell.s) hop_plain(cell.s); /* a row stays a line */
         const char *text = hop_text_in(out, &cell);
         hop_text_add(out, format == HOP_FORMAT_CSV ? between : "| ");
         (format == HOP_FORMAT_CSV ? add_csv : add_markdown)(out, text);

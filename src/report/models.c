@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+HOP_RECORD_TABLE(hop_model_row, HOP_MODEL_ROW, "one model at a common length")
+HOP_RECORD_TABLE(hop_model_refused, HOP_MODEL_REFUSED, "a file that is no model")
+HOP_RECORD_TABLE(hop_models_answer, HOP_MODELS_ANSWER, "models side by side")
+
 #define LEFT  210.0
 #define RIGHT 800.0
 #define LINE  20.0
@@ -34,33 +38,23 @@ static void draw_axis(hop_text *out, double height, int64_t n)
 
 static void draw_model(hop_text *out, const hop_model_row *r, double y)
 {
-    hop__svg_plain(out, "small", 4, y + 4, r->name, 30);
+    hop__svg_plain(out, "small", 4, y + 4, r->model, 30);
     hop__svg_line(out, "hair", LEFT, y, RIGHT, y);
-    if (r->outgrown[0]) hop__svg_box(out, "full", LEFT, y - 3, at(r->outgrown_log10) - LEFT, 6);
-    if (r->context) hop__svg_dot(out, "asked", at(log10((double)r->context)), y, 4.5);
-    if (r->unable && r->unable_log10 <= LAST)
-        hop__svg_mark(out, "impossible", at(r->unable_log10), y);
-    else if (r->unable)
+    if (r->tables_outgrow_states_at)
+        hop__svg_box(out, "full", LEFT, y - 3, at(r->tables_outgrow_log10_n) - LEFT, 6);
+    if (r->context > 0) hop__svg_dot(out, "asked", at(log10((double)r->context)), y, 4.5);
+    if (r->impossible_from_n && r->impossible_log10_n <= LAST)
+        hop__svg_mark(out, "impossible", at(r->impossible_log10_n), y);
+    else if (r->impossible_from_n)
         hop__svg_arrow(out, "meant", RIGHT - 14, RIGHT + 6, y);
 }
 
-static int read_count(const hop_model_row *rows, int count)
+static void draw(hop_text *out, const hop_models_answer *m)
 {
-    int n = 0;
-    for (int i = 0; i < count; i++) n += !rows[i].refused[0];
-    return n;
-}
-
-static void draw(hop_text *out, const hop_model_row *rows, int count, int64_t n)
-{
-    double height = TOP + LINE * read_count(rows, count) + 6, y = TOP + 8;
+    double height = TOP + LINE * (double)m->models.count + 6;
     hop__svg_open(out, RIGHT + 16, height, "Models on an axis of lengths", false);
-    draw_axis(out, height, n);
-    for (int i = 0; i < count; i++) {
-        if (rows[i].refused[0]) continue;
-        draw_model(out, &rows[i], y);
-        y += LINE;
-    }
+    draw_axis(out, height, m->n);
+    for (int64_t i = 0; i < m->models.count; i++) draw_model(out, &m->models.at[i], TOP + 8 + LINE * (double)i);
     hop__svg_close(out);
 }
 
@@ -74,17 +68,22 @@ static void cell_text(hop_text *out, const char *label, const char *text)
 static void cell_mib(hop_text *out, const char *label, int64_t bytes)
 {
     hop__html_cell(out, label,
-                   bytes < 0 ? HOP__DASH : hop__number_real((double)bytes / 1048576, HOP__NEAREST).rich);
+                   bytes == HOP_NO_COUNT ? HOP__DASH : hop__number_real((double)bytes / 1048576, HOP__NEAREST).rich);
+}
+
+static void cell_count(hop_text *out, const char *label, int64_t v)
+{
+    hop__html_cell(out, label, v == HOP_NO_COUNT ? HOP__DASH : hop__number_count(v).rich);
 }
 
 /* Whole numbers as people write them; a power of ten as one; a star where no vocabulary poses it. */
-static void cell_length(hop_text *out, const char *label, const char *text, double log10_n, bool beyond)
+static void cell_length(hop_text *out, const char *label, const char *text, double log10_n, int beyond)
 {
     char shown[80] = HOP__DASH;
-    if (*text) {
+    if (text) {
         hop__number n =
             log10_n < 18 ? hop__number_count((int64_t)strtoll(text, NULL, 10)) : hop__number_power(log10_n);
-        snprintf(shown, sizeof shown, "%s%s", n.rich, beyond ? "*" : "");
+        snprintf(shown, sizeof shown, "%s%s", n.rich, beyond > 0 ? "*" : "");
     }
     hop__html_cell(out, label, shown);
 }
@@ -92,15 +91,16 @@ static void cell_length(hop_text *out, const char *label, const char *text, doub
 /* "4", and in small letters "P6, machine-checked". */
 static void cell_unable(hop_text *out, const hop_model_row *r)
 {
+    bool any = r->hops_impossible != HOP_NO_COUNT;
     hop__html_cell_open(out, "hops impossible", true);
-    hop__html_rich(out, r->unable ? hop__number_count(r->unable).rich : HOP__DASH);
-    if (r->unable)
-        hop_text_printf(out, " <small>%s, %s</small>", r->unable_by,
-                        r->machine_checked ? "machine-checked" : "on paper");
+    hop__html_rich(out, any ? hop__number_count(r->hops_impossible).rich : HOP__DASH);
+    if (any)
+        hop_text_printf(out, " <small>%s, %s</small>", r->impossible_by,
+                        r->machine_checked > 0 ? "machine-checked" : "on paper");
     hop_text_add(out, "</td>\n");
 }
 
-static void table(hop_text *out, const hop_model_row *rows, int count)
+static void table(hop_text *out, const hop_models_answer *m)
 {
     static const struct {
         const char *name;
@@ -124,30 +124,28 @@ static void table(hop_text *out, const hop_model_row *rows, int count)
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         hop__html_head(out, heads[i].name, heads[i].number);
     hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
-    for (int i = 0; i < count; i++) {
-        const hop_model_row *r = &rows[i];
-        if (r->refused[0]) continue;
+    for (int64_t i = 0; i < m->models.count; i++) {
+        const hop_model_row *r = &m->models.at[i];
         hop_text_add(out, "<tr>\n");
-        cell_text(out, "model", r->name);
+        cell_text(out, "model", r->model);
         cell_text(out, "plan", r->plan);
-        hop__html_cell(out, "layers", hop__number_count(r->layers).rich);
-        hop__html_cell(out, "full", hop__number_count(r->full).rich);
+        cell_count(out, "layers", r->layers);
+        cell_count(out, "full", r->full_layers);
         cell_mib(out, "KV, MiB", r->kv_bytes);
         cell_mib(out, "states, MiB", r->state_bytes);
-        hop__html_cell(out, "hops possible", r->uncovered[0] ? HOP__DASH : hop__number_count(r->able).rich);
+        cell_count(out, "hops possible", r->hops_possible);
         cell_unable(out, r);
-        cell_length(out, "from n", r->unable_from, r->unable_log10, r->unable_beyond);
-        hop__html_cell(out, "states hold tables up to",
-                       r->held ? hop__number_count(r->held).rich : HOP__DASH);
-        cell_length(out, "tables outgrow states at", r->outgrown, r->outgrown_log10, r->outgrown_beyond);
+        cell_length(out, "from n", r->impossible_from_n, r->impossible_log10_n, r->impossible_beyond_vocabulary);
+        cell_count(out, "states hold tables up to", r->tables_held_up_to);
+        cell_length(out, "tables outgrow states at", r->tables_outgrow_states_at, r->tables_outgrow_log10_n,
+                    r->tables_outgrow_beyond_vocabulary);
         hop_text_add(out, "</tr>\n");
     }
     hop_text_add(out, "</tbody>\n");
     hop__html_table_close(out);
 }
 
-hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count, int64_t n,
-                             const char *model, const char *idealised)
+hop_status hop_report_models(hop_text *out, const hop_models_answer *m)
 {
     hop__html_open(out, "Models side by side \u2013 hopbound");
     hop_text_add(out,
@@ -155,9 +153,9 @@ hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count
                  "<p class=\"lede\">What their layers keep, how many hops are known to be possible, and "
                  "from which length on some are not.</p>\n");
     hop_text_printf(out, "<p class=\"sum\">%s models at %s tokens.</p>\n</header>\n",
-                    hop__number_count(read_count(rows, count)).rich, hop__number_count(n).rich);
+                    hop__number_count(m->models.count).rich, hop__number_count(m->n).rich);
     hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
-    draw(out, rows, count, n);
+    draw(out, m);
     hop_text_add(
         out, "</div>\n<figcaption><b>Figure 1.</b> Tokens, on a logarithmic axis. Filled: as long as the "
              "states of the linear layers together may hold a table of the prompt's length; beyond, a hop "
@@ -165,21 +163,18 @@ hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count
              "the length of the table below. Mark: from here on some number of hops is proved "
              "impossible; an arrow at the end of a line: it is, beyond the axis.</figcaption>\n"
              "</figure>\n");
-    table(out, rows, count);
+    table(out, m);
     hop_text_add(out, "<p>Impossible is said of any weights of networks that are ");
-    hop__escape(out, model, 0);
+    hop__escape(out, m->model, 0);
     hop_text_add(out, ". Possible is said of weights that are known, where ");
-    hop__escape(out, idealised, 0);
+    hop__escape(out, m->idealised, 0);
     hop_text_add(out, ".</p>\n");
-    bool any = false;
-    for (int i = 0; i < count; i++) {
-        if (!rows[i].refused[0]) continue;
-        hop_text_add(out, any ? "<li>" : "<h2>Not read</h2>\n<ul>\n<li>");
-        hop__escape(out, rows[i].refused, 0);
+    for (int64_t i = 0; i < m->refused.count; i++) {
+        hop_text_add(out, i ? "<li>" : "<h2>Not read</h2>\n<ul>\n<li>");
+        hop__escape(out, m->refused.at[i].why, 0);
         hop_text_add(out, "</li>\n");
-        any = true;
     }
-    hop_text_add(out, any ? "</ul>\n</main>\n" : "</main>\n");
+    hop_text_add(out, m->refused.count ? "</ul>\n</main>\n" : "</main>\n");
     hop__html_close(out, false);
     return out->failed ? HOP_ENOMEM : HOP_OK;
 }

@@ -1,5 +1,5 @@
 """--json: what is printed is what docs/JSON.md says, and what it says is printed."""
-import json, os, re
+import json, os, re, shutil
 import harness
 from harness import DATA, case, check, good, hopbound
 
@@ -48,7 +48,8 @@ COMMANDS = {
               ["--hops", 3, "--pattern", "L F L F L"], ["--hops", 2, "--pattern", "L F L", "--solve", "n"]],
     "separate": [[], ["--hops", 1, "--table"], ["--hops", 5]],
     "audit": [[data("configs", "qwen3-next-80b-a3b.json"), data("configs", "deepseek-v3.2.json")],
-              [data("configs", "qwen3-next-80b-a3b.json")], [data("configs", "deepseek-v3.2.json")]],
+              [data("configs", "qwen3-next-80b-a3b.json")], [data("configs", "mimo-v2-flash.json"), "--plan-only"], ["net"],
+              ["models", "--n", 300]],
     "play": [["net", "--count", 2]],
     "exact": [["--hops", 1, "--m", 2], ["--hops", 2, "--m", 2, "--fan", 2, "--message-bits", 1, "--state-bits", 0]],
     "core": [["attention", "--input", data("cores", "attention.safetensors"), "--output", "o.safetensors"]],
@@ -71,6 +72,9 @@ def prepare():
     good("build", "hybrid", "--hops", 2, "--m", 4, "--fan", 2, "-o", "net", "-q")
     good("bound", "--hops", 1, "--pattern", "F", "--certificate", "b.cert")
     good("build", "full", "--hops", 1, "--m", 4, "-o", "full", "-q")
+    os.mkdir("models")
+    for name in "llama-3.1-8b.json", "expected.json":
+        shutil.copy(data("configs", name), "models")
     with open("sweep.json", "w") as f:
         json.dump({"runs": [{"pattern": "F", "task": {"name": "funccomp", "hops": 1, "m": 4}, "steps": 2, "d_model": 8,
                              "heads": 1, "eval_count": 8}]}, f)

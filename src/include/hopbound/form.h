@@ -34,7 +34,8 @@ typedef enum hop_opt_kind {
     HOP_OPT_REAL,
     HOP_OPT_TEXT,
     HOP_OPT_CHOICE,
-    HOP_OPT_LIST
+    HOP_OPT_LIST,
+    HOP_OPT_JSON /* an object, kept as a text */
 } hop_opt_kind;
 
 /* What was given for an option, or its initial value. Texts are the asker's, or the table's. */
@@ -110,6 +111,7 @@ void hop_keep_free(hop_keep *k);
 
 #define HOP_NO_COUNT INT64_MIN /* a count that is not known, or does not exist: null */
 #define HOP_NO_FLAG  (-1)      /* the same of `maybe` */
+int64_t hop_known(int64_t v, bool is); /* v, or HOP_NO_COUNT */
 
 typedef struct hop_counts {
     const int64_t *at; /* NULL: null */
@@ -222,6 +224,17 @@ void hop_field_cell(hop_text *out, const hop_field *f, const void *data);
 /* The list of members as docs/JSON.md has it: rows of a Markdown table, members of lists as `a[].b`. */
 void hop_record_doc(hop_text *out, const hop_record *r);
 void hop_record_schema(hop_json_writer *w, const hop_record *r); /* the same for programs: a list of objects */
+
+/* ---- numbers as people read them ------------------------------------------------------------ */
+
+/* To be used within the expression: printf("%s", hop_say_count(n).s). */
+typedef struct hop_said {
+    char s[64];
+} hop_said;
+hop_said hop_say_count(int64_t v);                     /* 262,144 */
+hop_said hop_say_digits(const char *number);           /* the same; "10^12" as it is */
+hop_said hop_say_things(int64_t n, const char *thing); /* 1 token, 2,048 tokens */
+hop_said hop_say_bytes(int64_t v);                     /* 2.05 MiB; exact below ten KiB */
 
 /* ---- a question from JSON ------------------------------------------------------------------ */
 

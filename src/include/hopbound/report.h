@@ -5,6 +5,7 @@
 #define HOPBOUND_REPORT_H
 
 #include <hopbound/base.h>
+#include <hopbound/form.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -226,31 +227,51 @@ hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page);
 
 /* ---- models side by side --------------------------------------------------------------------- */
 
-/* One model at a common length. Numbers that may be long are texts, "" where there is none. */
-typedef struct hop_model_row {
-    char name[96], model_type[64], plan[128];
-    int64_t layers, full, linear;
-    int64_t context;               /* 0: not known */
-    int64_t kv_bytes, state_bytes; /* kv: -1: not known */
-    int able;                      /* hops possible at the length */
-    char uncovered[80];            /* why no theorem says how many; "": one does */
-    int own_able; /* hops of its own task that are possible at that task's sizes; 0: no task */
-    int unable;   /* so many are impossible from unable_from on; 0: nothing is known */
-    char unable_from[32], unable_by[8];
-    bool machine_checked; /* by a certificate */
-    double unable_log10;
-    int64_t held;      /* up to this n the states are known to hold the table of a hop; 0: not known to */
-    char outgrown[32]; /* the n from which no table fits all states; "": there are no states */
-    double outgrown_log10;
-    int64_t vocabulary;                   /* ids; 0: not known */
-    bool unable_beyond, outgrown_beyond;  /* at sizes that take more ids than that */
-    char refused[400]; /* not read, and why; all else is empty then */
-} hop_model_row;
+/* One model at a common length. Lengths that may be long are texts. */
+#define HOP_MODEL_ROW(X, R)                                                                                        \
+    X(R, model, text, "", "model", "the file's name, or its directory's")                                          \
+    X(R, path, text, "", "", "of the file")                                                                        \
+    X(R, model_type, text, "", "", "as the file has it")                                                           \
+    X(R, plan, text, "", "plan", "a letter a layer, groups that repeat in parentheses")                            \
+    X(R, layers, count, "", "layers", "that one forward pass goes through")                                        \
+    X(R, full_layers, count, "", "full", "that the theorems see as full attention at that length")                 \
+    X(R, linear_layers, count, "", "", "as linear")                                                                \
+    X(R, context, count, "tokens", "", "the longest sequence; null: the file does not say")                        \
+    X(R, n, count, "tokens", "", "the length at which bytes and hops are counted, the same of every model")        \
+    X(R, kv_bytes, count, "bytes", "KV", "that attention keeps; null: not known")                                  \
+    X(R, state_bytes, count, "bytes", "states", "of all states")                                                   \
+    X(R, hops_possible, count, "hops", "hops possible", "at that length; null: no theorem says how many")          \
+    X(R, hops_not_counted, text, "", "", "why none does: layers share their weights, or pick or compress tokens and no others make a hop") \
+    X(R, hops_possible_at_own_sizes, count, "hops", "", "a network of this program: the hops of its own task, where they are possible at that task's sizes") \
+    X(R, hops_impossible, count, "hops", "hops impossible", "so many are, for any weights, from the next length on") \
+    X(R, impossible_from_n, text, "tokens", "impossible from", "the length")                                       \
+    X(R, impossible_log10_n, real, "", "", "its logarithm")                                                        \
+    X(R, impossible_by, text, "", "by", "the theorem that says so")                                                \
+    X(R, machine_checked, maybe, "", "", "by a theorem that Coq has checked, else on paper")                       \
+    X(R, tables_held_up_to, count, "tokens", "states hold tables up to", "this n the states are known to hold the table of a hop (P10)") \
+    X(R, tables_outgrow_states_at, text, "tokens", "tables outgrow states at", "from this n on no table of the prompt's length fits all states (P2)") \
+    X(R, tables_outgrow_log10_n, real, "", "", "its logarithm")                                                    \
+    X(R, vocabulary, count, "", "", "ids that a token may have")                                                   \
+    X(R, impossible_beyond_vocabulary, maybe, "", "", "do the sizes from that n on take more ids, so that no such prompt can be put to it?") \
+    X(R, tables_outgrow_beyond_vocabulary, maybe, "", "", "the same of tables that outgrow the states")
+HOP_RECORD(hop_model_row, HOP_MODEL_ROW)
 
-/* The page, with a picture: lengths on a logarithmic axis; `model`, `idealised` as in hop_ladder_page. HOP_ENOMEM
- * or HOP_OK. */
-hop_status hop_report_models(hop_text *out, const hop_model_row *rows, int count, int64_t n,
-                             const char *model, const char *idealised);
+#define HOP_MODEL_REFUSED(X, R)                    \
+    X(R, path, text, "", "", "a file of a directory") \
+    X(R, why, text, "", "", "why it is no model")
+HOP_RECORD(hop_model_refused, HOP_MODEL_REFUSED)
+
+#define HOP_MODELS_ANSWER(X, R)                                                                                    \
+    X(R, n, count, "tokens", "", "the length at which bytes and hops are counted")                                 \
+    X(R, models, many(hop_model_row), "", "", "as they were named; those of a directory by name")                  \
+    X(R, refused, many(hop_model_refused), "", "", "files that were not read")                                     \
+    X(R, remark, text, "", "", "what an audit of one model would say beyond the table")                            \
+    X(R, model, text, "", "", "impossible is said of any weights of networks that are so")                         \
+    X(R, idealised, text, "", "", "possible is said of weights that are known where this holds")
+HOP_RECORD(hop_models_answer, HOP_MODELS_ANSWER)
+
+/* The page, with a picture: lengths on a logarithmic axis. HOP_ENOMEM or HOP_OK. */
+hop_status hop_report_models(hop_text *out, const hop_models_answer *m);
 
 #ifdef __cplusplus
 }

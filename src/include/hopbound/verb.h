@@ -75,7 +75,7 @@ typedef struct hop_example {
 typedef struct hop_verb {
     const char *name, *summary;
     const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none; "[NAME]": it may be missing;
-                                           "PATH..": one or more */
+                                           "PATH..": one or more, "[PATH..]": any number */
     const char *second, *second_help;   /* "[DIR]": another that may be missing; NULL: one is enough */
     const char *description;            /* paragraphs, separated by "\n\n" */
     const hop_opt_group *groups;        /* ended by one without a table */
@@ -84,6 +84,7 @@ typedef struct hop_verb {
     const hop_record *other; /* what it answers instead where `other_when` says; NULL: always the one */
     const char *other_when;
     const char *rows;   /* the answer's list that --format csv and markdown print; NULL: none */
+    const char *rows_flag; /* the option, a flag, with which it is there; NULL: always, or where `answer` has it */
     size_t request_size; /* of the question, which begins with a hop_request */
     /* Fills the (empty) answer. HOP_EUSAGE: the question is wrong. On failure the answer is freed by the caller. */
     hop_status (*ask)(hop_response *out, const void *request, hop_error *err);

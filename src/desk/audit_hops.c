@@ -1,7 +1,8 @@
 /* The model as the theorems see it, and what they say. */
-#include "audit.h"
+#include <hopbound/audit.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,57 +12,57 @@
 
 /* Bits of the rows that a window carries from token to token: it holds the current one too, which no cut
  * separates from itself. -1: there is no window, or it holds more than can be counted. */
-static int64_t window_bits(const audit *u, const audit_layer *l)
+static int64_t window_bits(const hop_audit *u, const hop_audit_layer *l)
 {
     int64_t row = l->row * u->cache.bytes * 8;
     if (!l->window || (row && l->window - 1 > MOST_STATE_BITS / row)) return -1;
     return (l->window - 1) * row;
 }
 
-static bool attends(audit_kind kind)
+static bool attends(hop_audit_kind kind)
 {
-    return kind <= AUDIT_COVERED;
+    return kind <= HOP_AUDIT_COVERED;
 }
 
-static hop_layer_kind theorems_kind(audit_kind kind, int64_t state_bits)
+static hop_layer_kind theorems_kind(hop_audit_kind kind, int64_t state_bits)
 {
     switch (kind) {
-    case AUDIT_FULL:
-    case AUDIT_CROSS: return HOP_LAYER_FULL;
-    case AUDIT_COVERED:
-    case AUDIT_BESIDE: return state_bits ? HOP_LAYER_BOTH : HOP_LAYER_FULL;
-    case AUDIT_SPARSE:
-    case AUDIT_UNKNOWN: return HOP_LAYER_OTHER;
-    case AUDIT_LOCAL: return HOP_LAYER_LOCAL;
+    case HOP_AUDIT_FULL:
+    case HOP_AUDIT_CROSS: return HOP_LAYER_FULL;
+    case HOP_AUDIT_COVERED:
+    case HOP_AUDIT_BESIDE: return state_bits ? HOP_LAYER_BOTH : HOP_LAYER_FULL;
+    case HOP_AUDIT_SPARSE:
+    case HOP_AUDIT_UNKNOWN: return HOP_LAYER_OTHER;
+    case HOP_AUDIT_LOCAL: return HOP_LAYER_LOCAL;
     default: return HOP_LAYER_LINEAR;
     }
 }
 
 /* Of one number: a recurrent state has a type of its own. Other caches are taken to be as wide as attention's
  * numbers, as all activations are. */
-static int64_t number_bits(const audit_hops *h, const audit *u, audit_kind kind)
+static int64_t number_bits(const hop_audit_seen *h, const hop_audit *u, hop_audit_kind kind)
 {
-    return kind == AUDIT_RECURRENT ? u->state.bytes * 8 : h->bits;
+    return kind == HOP_AUDIT_RECURRENT ? u->state.bytes * 8 : h->bits;
 }
 
 /* Numbers that a token hands on through a window: its values, the smaller part of a row. */
-static int64_t written(const audit_layer *l)
+static int64_t written(const hop_audit_layer *l)
 {
     int64_t both = l->qk_dim + l->v_dim;
     return both ? l->row * l->v_dim / both : 0;
 }
 
-static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audit_layer *l,
+static void add_layer(hop_audit_seen *h, const hop_audit *u, hop_audit_kind kind, const hop_audit_layer *l,
                       int64_t state_bits)
 {
-    if (theorems_kind(kind, state_bits) == HOP_LAYER_LINEAR && state_bits == 0) kind = AUDIT_LOCAL;
+    if (theorems_kind(kind, state_bits) == HOP_LAYER_LINEAR && state_bits == 0) kind = HOP_AUDIT_LOCAL;
     hop_arch_layer new = {.kind = theorems_kind(kind, state_bits),
                           .repeat = 1,
                           .number_bits = number_bits(h, u, kind),
                           .state_bits = state_bits,
-                          .forgets = kind == AUDIT_CHUNK};
-    if (kind == AUDIT_WINDOW) new.heads = 1, new.dim = written(l);
-    if (kind == AUDIT_RECURRENT && u->plan.linear.key_rows > 0) {
+                          .forgets = kind == HOP_AUDIT_CHUNK};
+    if (kind == HOP_AUDIT_WINDOW) new.heads = 1, new.dim = written(l);
+    if (kind == HOP_AUDIT_RECURRENT && u->plan.linear.key_rows > 0) {
         new.rows = u->plan.linear.key_rows, new.row_numbers = u->plan.linear.row_numbers / 2;
         new.spread = true;
     }
@@ -80,41 +81,41 @@ static void add_layer(audit_hops *h, const audit *u, audit_kind kind, const audi
 }
 
 /* Attention in a window, alone or beside a recurrence with `state` bits. */
-static void see_window(audit_hops *h, const audit *u, const audit_layer *l, int64_t state)
+static void see_window(hop_audit_seen *h, const hop_audit *u, const hop_audit_layer *l, int64_t state)
 {
     int64_t window = window_bits(u, l);
     if (l->sparse)
-        add_layer(h, u, AUDIT_SPARSE, l, 0);
+        add_layer(h, u, HOP_AUDIT_SPARSE, l, 0);
     else if (l->window > 1 && u->n && l->window >= u->n)
-        add_layer(h, u, AUDIT_COVERED, l, state);
+        add_layer(h, u, HOP_AUDIT_COVERED, l, state);
     else if (window < 0)
-        add_layer(h, u, AUDIT_UNKNOWN, l, 0);
+        add_layer(h, u, HOP_AUDIT_UNKNOWN, l, 0);
     else if (state)
-        add_layer(h, u, window ? AUDIT_WINDOW_BESIDE : AUDIT_RECURRENT, l, state + window);
+        add_layer(h, u, window ? HOP_AUDIT_WINDOW_BESIDE : HOP_AUDIT_RECURRENT, l, state + window);
     else
-        add_layer(h, u, l->chunked ? AUDIT_CHUNK : AUDIT_WINDOW, l, window);
+        add_layer(h, u, l->chunked ? HOP_AUDIT_CHUNK : HOP_AUDIT_WINDOW, l, window);
     if (l->sparse) h->layers[h->arch.count - 1].block = u->plan.sparse_block;
 }
 
 /* Short convolutions around attention, which are in no construction: queries do not pass them. */
-static void see_convolution(audit_hops *h, const audit *u, const audit_layer *l, int64_t numbers)
+static void see_convolution(hop_audit_seen *h, const hop_audit *u, const hop_audit_layer *l, int64_t numbers)
 {
     if (!numbers) return;
-    add_layer(h, u, AUDIT_CONVOLUTION, l, numbers * u->conv.bytes * 8);
+    add_layer(h, u, HOP_AUDIT_CONVOLUTION, l, numbers * u->conv.bytes * 8);
     h->layers[h->arch.count - 1].forgets = true;
 }
 
-static void see_layer(audit_hops *h, const audit *u, const audit_layer *l)
+static void see_layer(hop_audit_seen *h, const hop_audit *u, const hop_audit_layer *l)
 {
     int64_t state = (l->state * u->state.bytes + l->conv * u->conv.bytes) * 8;
-    audit_kind recurrence = l->state ? AUDIT_RECURRENT : AUDIT_CONVOLUTION;
+    hop_audit_kind recurrence = l->state ? HOP_AUDIT_RECURRENT : HOP_AUDIT_CONVOLUTION;
     switch (l->letter) {
     case 'F':
         see_convolution(h, u, l, l->conv_before);
-        add_layer(h, u, AUDIT_FULL, l, 0);
+        add_layer(h, u, HOP_AUDIT_FULL, l, 0);
         see_convolution(h, u, l, l->conv - l->conv_before);
         break;
-    case 'C': add_layer(h, u, AUDIT_CROSS, l, 0); break;
+    case 'C': add_layer(h, u, HOP_AUDIT_CROSS, l, 0); break;
     case 'L': add_layer(h, u, recurrence, l, state); break;
     case 'S':
         see_convolution(h, u, l, l->conv_before);
@@ -123,16 +124,16 @@ static void see_layer(audit_hops *h, const audit *u, const audit_layer *l)
         break;
     case 'h': see_window(h, u, l, state); break;
     case 'H':
-        add_layer(h, u, u->plan.in_sequence ? AUDIT_FULL : AUDIT_BESIDE, l, u->plan.in_sequence ? 0 : state);
+        add_layer(h, u, u->plan.in_sequence ? HOP_AUDIT_FULL : HOP_AUDIT_BESIDE, l, u->plan.in_sequence ? 0 : state);
         if (u->plan.in_sequence) add_layer(h, u, recurrence, l, state);
         break;
-    default: add_layer(h, u, AUDIT_LOCAL, l, 0); break;
+    default: add_layer(h, u, HOP_AUDIT_LOCAL, l, 0); break;
     }
 }
 
 /* ---- asking -------------------------------------------------------------------------------- */
 
-const hop_bound *audit_result(const hop_bounds *b, const char *id)
+const hop_bound *hop_audit_theorem(const hop_bounds *b, const char *id)
 {
     for (int i = 0; b && i < b->count; i++)
         if (strcmp(b->results[i].id, id) == 0) return &b->results[i];
@@ -141,7 +142,7 @@ const hop_bound *audit_result(const hop_bounds *b, const char *id)
 
 /* The layers and one of unknown kind at the end, which does P1 no harm and keeps every other theorem silent:
  * the search for what is impossible is the long part, and it is made once, for `bounds`. */
-static hop_arch for_p1(const audit_hops *h)
+static hop_arch for_p1(const hop_audit_seen *h)
 {
     hop_arch longer = h->arch;
     h->layers[longer.count++] =
@@ -150,7 +151,7 @@ static hop_arch for_p1(const audit_hops *h)
 }
 
 /* The most hops that the layers make at the widths they have, and why not as many as they could. */
-static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *err)
+static hop_status find_able(hop_audit_seen *h, const hop_question *base, hop_error *err)
 {
     hop_status s = HOP_OK;
     hop_arch longer = for_p1(h);
@@ -160,7 +161,7 @@ static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *
         q.hops = hops;
         q.arch = &longer;
         s = hop_bounds_new(&b, &q, err);
-        const hop_bound *p1 = audit_result(b, "P1");
+        const hop_bound *p1 = hop_audit_theorem(b, "P1");
         bool able = p1 && p1->answer == HOP_ANSWER_POSSIBLE;
         char **why = able ? &h->able_why : hops == h->reach.able ? &h->narrow_why : NULL;
         if (able) h->able = hops;
@@ -172,7 +173,7 @@ static hop_status find_able(audit_hops *h, const hop_question *base, hop_error *
 
 /* What the network that serves at these widths asks of them: P1 knows two. And hops by states that hold
  * tables. */
-static hop_status see_widths(audit_hops *h, const audit *u, const hop_question *base, hop_error *err)
+static hop_status see_widths(hop_audit_seen *h, const hop_audit *u, const hop_question *base, hop_error *err)
 {
     hop_reach own;
     hop_arch longer = for_p1(h);
@@ -194,7 +195,7 @@ static hop_status see_widths(audit_hops *h, const audit *u, const hop_question *
 }
 
 /* What the layers could do, were they wide enough. P1 gives each layer weights of its own. */
-static hop_status find_reach(audit_hops *h, const audit *u, const hop_question *q, hop_error *err)
+static hop_status find_reach(hop_audit_seen *h, const hop_audit *u, const hop_question *q, hop_error *err)
 {
     hop_arch longer = for_p1(h);
     if (!u->plan.tied) return hop_reach_find(&h->reach, &longer, q->n, false, q->progress, err);
@@ -203,7 +204,7 @@ static hop_status find_reach(audit_hops *h, const audit *u, const hop_question *
     return h->reach.why_able ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");
 }
 
-double audit_ids(const hop_bound *b, int hops)
+double hop_audit_ids(const hop_bound *b, int hops)
 {
     double table = 1;
     if (!b || !b->speaks_from) return 0;
@@ -212,31 +213,24 @@ double audit_ids(const hop_bound *b, int hops)
     return table;
 }
 
-bool audit_beyond(const audit *u, double ids)
+bool hop_audit_beyond(const hop_audit *u, double ids)
 {
     return u->plan.vocabulary > 0 && ids > (double)u->plan.vocabulary;
 }
 
-/* The theorem that speaks of the shortest length, if it speaks of this one. */
-static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
+/* The theorem that speaks of the shortest length, if it speaks of this one; of the fewest hops. */
+static hop_status find_unable(hop_audit_seen *h, int64_t n, hop_error *err)
 {
-    const hop_bound *best = NULL;
-    const hop_bounds *const lists[] = {h->fewer, h->bounds}; /* the fewest hops first */
-    int hops = 0;
-    for (int k = 0; k < 2 && !best; k++)
-        for (int i = 0; n && lists[k] && i < lists[k]->count; i++) {
-            const hop_bound *b = &lists[k]->results[i];
-            if (b->answer != HOP_ANSWER_IMPOSSIBLE || (best && b->log10_n >= best->log10_n)) continue;
-            best = b;
-            hops = k ? h->asked : (int)h->full;
-        }
+    const hop_bound *best = n ? hop_bounds_first(h->fewer, HOP_FIRST_IMPOSSIBLE) : NULL;
+    int hops = best ? (int)h->full : h->asked;
+    if (!best && n) best = hop_bounds_first(h->bounds, HOP_FIRST_IMPOSSIBLE);
     free(h->reach.why_unable);
     h->reach.why_unable = strdup(best ? best->why
                                  : n  ? "no theorem speaks at this length"
                                       : "no length is given");
     if (!h->reach.why_unable) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    h->reach.unable = hops;
-    h->unable_ids = audit_ids(best, hops);
+    h->reach.unable = best ? hops : 0;
+    h->unable_ids = hop_audit_ids(best, hops);
     h->reach.machine_checked = best && best->certificate;
     snprintf(h->reach.unable_by, sizeof h->reach.unable_by, "%s", best ? best->id : "");
     return HOP_OK;
@@ -244,7 +238,7 @@ static hop_status find_unable(audit_hops *h, int64_t n, hop_error *err)
 
 /* Does no layer carry anything before the first full one? Then P5, P7 and P7G speak of as many hops as there
  * are full layers. */
-static bool nothing_first(const audit_hops *h)
+static bool nothing_first(const hop_audit_seen *h)
 {
     for (int64_t i = 0; i < h->arch.count; i++) {
         if (h->layers[i].kind == HOP_LAYER_FULL || h->layers[i].kind == HOP_LAYER_BOTH) return true;
@@ -253,43 +247,28 @@ static bool nothing_first(const audit_hops *h)
     return false;
 }
 
-static bool speaks(const hop_bounds *b)
+const hop_bound *hop_audit_first(const hop_audit_seen *h, int *hops)
 {
-    for (int i = 0; b && i < b->count; i++)
-        if (b->results[i].speaks_from && b->results[i].answer != HOP_ANSWER_POSSIBLE) return true;
-    return false;
+    const hop_bound *all = hop_bounds_first(h->bounds, HOP_FIRST_SPEAKS),
+                    *fewer = hop_bounds_first(h->fewer, HOP_FIRST_SPEAKS);
+    bool first = fewer && (!all || fewer->log10_n < all->log10_n);
+    *hops = first ? (int)h->full : h->asked;
+    return first ? fewer : all;
 }
 
-static const hop_bound *first_of(const hop_bounds *b, const hop_bound *best)
+hop_status hop_audit_see(hop_audit_seen *h, const hop_audit *u, const hop_audit_options *o, hop_error *err)
 {
-    for (int i = 0; b && i < b->count; i++) {
-        const hop_bound *r = &b->results[i];
-        if (r->speaks_from && r->answer != HOP_ANSWER_POSSIBLE && (!best || r->log10_n < best->log10_n))
-            best = r;
-    }
-    return best;
-}
-
-const hop_bound *audit_first(const audit_hops *h, int *hops)
-{
-    const hop_bound *best = first_of(h->bounds, NULL), *fewer = first_of(h->fewer, best);
-    *hops = fewer != best ? (int)h->full : h->asked;
-    return fewer;
-}
-
-hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, int searched, hop_error *err)
-{
-    *h = (audit_hops){.bits = a->bits.integer};
+    *h = (hop_audit_seen){.bits = o->bits};
     h->layers = calloc(3 * (size_t)u->plan.count + 1, sizeof *h->layers);
     h->kinds = calloc(3 * (size_t)u->plan.count + 1, sizeof *h->kinds);
     if (!h->layers || !h->kinds) {
-        audit_hops_free(h);
+        hop_audit_seen_free(h);
         return hop_fail(err, HOP_ENOMEM, "out of memory");
     }
     h->arch.layers = h->layers;
     h->arch.width = u->plan.hidden;
     for (int64_t i = 0; i < u->plan.count; i++) see_layer(h, u, &u->layers[i]);
-    hop_question q = {.arch = &h->arch, .n = u->n, .progress = &a->common.progress, .searched = searched};
+    hop_question q = {.arch = &h->arch, .n = u->n, .progress = o->progress, .searched = o->searched};
     hop_status s = find_reach(h, u, &q, err);
     if (s == HOP_OK) s = find_able(h, &q, err);
     if (s == HOP_OK) s = see_widths(h, u, &q, err);
@@ -303,24 +282,24 @@ hop_status audit_hops_find(audit_hops *h, const audit *u, const audit_args *a, i
     if (s == HOP_OK && h->full && h->full < asked && h->full <= HOP_MAX_HOPS && nothing_first(h)) {
         q.hops = (int)h->full;
         s = hop_bounds_new(&h->fewer, &q, err);
-        if (s == HOP_OK && !speaks(h->fewer)) {
+        if (s == HOP_OK && !hop_bounds_first(h->fewer, HOP_FIRST_SPEAKS)) {
             hop_bounds_free(h->fewer);
             h->fewer = NULL;
         }
     }
     if (s == HOP_OK) s = find_unable(h, u->n, err);
-    if (s != HOP_OK) audit_hops_free(h);
+    if (s != HOP_OK) hop_audit_seen_free(h);
     return s;
 }
 
-const char *audit_uncovered(const audit *u, const audit_hops *h)
+const char *hop_audit_uncovered(const hop_audit *u, const hop_audit_seen *h)
 {
     if (u->plan.tied) return "layers share their weights";
     if (h->able || h->by_states || h->other == 0) return NULL;
-    return h->counts[AUDIT_SPARSE] ? "layers pick or compress tokens" : "windows are of unknown length";
+    return h->counts[HOP_AUDIT_SPARSE] ? "layers pick or compress tokens" : "windows are of unknown length";
 }
 
-void audit_hops_free(audit_hops *h)
+void hop_audit_seen_free(hop_audit_seen *h)
 {
     hop_bounds_free(h->bounds);
     hop_bounds_free(h->fewer);
@@ -330,5 +309,5 @@ void audit_hops_free(audit_hops *h)
     free(h->narrow_why);
     free(h->layers);
     free(h->kinds);
-    *h = (audit_hops){0};
+    *h = (hop_audit_seen){0};
 }

@@ -1,7 +1,7 @@
-/* hopbound audit: what a real model's layers are, what they keep, and how many hops that gives. */
+/* The verb audit: what a real model's layers are, what they keep, and how many hops that gives. */
 #include "audit.h"
 
-static const char *const FORMATS[] = {"text", "markdown", "csv", "json", NULL};
+#include <string.h>
 
 /* clang-format off */
 #define AT(member) offsetof(audit_args, member)
@@ -22,77 +22,84 @@ static const hop_opt OPTIONS[] = {
     {"families", 0, HOP_OPT_TEXT, AT(families), "FILE", .use = HOP_OPT_READS,
      .help = "rules of model families, before the built-in ones; like src/hf/families.txt"},
     {"plan-only", 0, HOP_OPT_FLAG, AT(plan_only), .help = "the plan and the sizes, no theorems"},
-    {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
-     .help = "text for a screen, markdown for a model card, csv for a spreadsheet (of several models), json as --json"},
+    {"config", 0, HOP_OPT_JSON, AT(config), "JSON",
+     .help = "the configuration itself, as config.json has it, instead of a PATH"},
+    {"table", 0, HOP_OPT_FLAG, AT(table), .help = "a table also of one model, as --format csv and --report have it"},
     {"report", 0, HOP_OPT_TEXT, AT(report), "FILE.html", .use = HOP_OPT_WRITES,
      .help = "of several models: also a page with a picture"},
     {0},
 };
 /* clang-format on */
 
-static int check_dtypes(const audit_args *a)
+static hop_status check(const audit_args *a, bool many, hop_error *err)
 {
     const hop_opt_value *const values[] = {&a->state_dtype, &a->conv_dtype, &a->cache_dtype};
     static const char *const names[] = {"state-dtype", "conv-dtype", "cache-dtype"};
     for (int i = 0; i < 3; i++)
         if (values[i]->text && !hop_hf_dtype_bytes(values[i]->text))
-            return fail(&a->common, EXIT_USAGE,
-                        "--%s: %.40s: unknown (known: float64, float32, float16, bfloat16, float8_e4m3fn, "
-                        "float8_e5m2)",
-                        names[i], values[i]->text);
-    return EXIT_DONE;
+            return hop_fail(err, HOP_EUSAGE,
+                            "--%s: %.40s: unknown (known: float64, float32, float16, bfloat16, float8_e4m3fn, "
+                            "float8_e5m2)",
+                            names[i], values[i]->text);
+    if (!a->config.text == !a->ask.operands.count)
+        return hop_fail(err, HOP_EUSAGE, a->config.text ? "--config: instead of a PATH" : "PATH..: missing");
+    if (many && a->config.text) return hop_fail(err, HOP_EUSAGE, "--config: is one model, in no table");
+    if (many && a->plan_only.flag) return hop_fail(err, HOP_EUSAGE, "--plan-only: is for one model");
+    return HOP_OK;
 }
 
-/* A directory of models, not of one. */
-static bool is_collection(const char *path)
+/* A configuration that was given, or the one in a file. */
+static hop_status read_one(hop_audit *u, const audit_args *a, const hop_audit_options *o, hop_error *err)
 {
-    return hop_is_dir(path) && !audit_holds_config(path);
+    hop_json_doc doc = {0};
+    *u = (hop_audit){0};
+    if (!a->config.text) return hop_audit_read(u, a->ask.operands.at[0], o, err);
+    hop_status s = hop_json_parse(&doc, a->config.text, strlen(a->config.text), err);
+    if (s != HOP_OK) return hop__asked(err, "--config: ", "");
+    s = hop_audit_of(u, doc.root, o, err);
+    hop_json_free(&doc);
+    return s == HOP_OK ? s : hop_fail_in(err, s, "config");
 }
 
-static int audit_all(common_args *common, const audit_args *a)
+static hop_status ask_one(hop_response *out, const audit_args *a, const hop_audit_options *o, hop_error *err)
 {
-    hop_error err = {0};
-    audit u;
-    int code = EXIT_DONE;
-    bool many = common->operand_count > 1 || a->report.text || a->format.choice == 2 ||
-                is_collection(common->operand);
-    if (many && a->plan_only.flag) return fail(common, EXIT_USAGE, "--plan-only: is for one model");
-    if (many) return audit_table(a);
-    if (audit_read(&u, a, common->operand, &err) != HOP_OK) return fail_error(common, &err);
-    audit_hops h = {0};
-    if (!a->plan_only.flag && audit_hops_find(&h, &u, a, 0, &err) != HOP_OK) {
-        audit_free(&u);
-        return fail_error(common, &err);
-    }
-    if (common->json.flag || a->format.choice == 3)
-        code = audit_print_json(a, &u, &h);
-    else
-        code = (a->format.choice ? audit_print_markdown : audit_print_text)(a, &u, &h);
-    audit_hops_free(&h);
-    audit_free(&u);
-    return code;
+    hop_audit u;
+    hop_audit_seen h = {0};
+    hop_status s = read_one(&u, a, o, err);
+    if (s == HOP_OK && !o->plan_only) s = hop_audit_see(&h, &u, o, err);
+    if (s == HOP_OK) s = hop__audit_record(out, hop_request_operand(&a->ask, 0), &u, o->plan_only ? NULL : &h, err);
+    hop_audit_seen_free(&h);
+    hop_audit_free(&u);
+    return s;
 }
 
-static int cmd_audit(common_args *common)
+static hop_status ask_audit(hop_response *out, const void *request, hop_error *err)
 {
-    audit_args *a = (audit_args *)common;
-    hop_error err = {0};
-    int code = check_dtypes(a);
-    if (code != EXIT_DONE) return code;
-    if (a->families.text && hop_hf_families_load(&a->rows, a->families.text, &err) != HOP_OK)
-        return fail_error(common, &err);
-    code = audit_all(common, a);
-    hop_hf_families_free(a->rows);
-    return code;
+    const audit_args *a = request;
+    const char *path = hop_request_operand(&a->ask, 0);
+    hop_hf_families *families = NULL;
+    hop_audit_options o = {.n = a->n.given ? a->n.integer : 0,
+                           .bits = a->bits.integer,
+                           .state_dtype = a->state_dtype.text,
+                           .conv_dtype = a->conv_dtype.text,
+                           .cache_dtype = a->cache_dtype.text,
+                           .plan_only = a->plan_only.flag,
+                           .progress = &a->ask.progress};
+    bool many = a->ask.operands.count > 1 || a->report.text || a->table.flag || (path && hop__audit_is_collection(path));
+    hop_status s = check(a, many, err);
+    if (s == HOP_OK && a->families.text) s = hop_hf_families_load(&families, a->families.text, err);
+    o.families = families;
+    if (s == HOP_OK) s = many ? hop__audit_table(out, a, &o, err) : ask_one(out, a, &o, err);
+    hop_hf_families_free(families);
+    return s;
 }
 
 /* clang-format off */
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
-    COMMON_GROUP,
     {0},
 };
-static const example EXAMPLES[] = {
+static const hop_example EXAMPLES[] = {
     {"hopbound audit config.json",
      "The layer plan, what the layers keep at the model's own context length, and how many hops that gives."},
     {"hopbound audit . --n 1000000 --state-dtype bfloat16",
@@ -105,10 +112,10 @@ static const example EXAMPLES[] = {
      "A section for the model card."},
     {0},
 };
-const verb verb_audit = {
+const hop_verb hop__verb_audit = {
     .name = "audit",
     .summary = "reads a model's config.json: its layers, what they keep, how many hops they make",
-    .operand = "PATH..",
+    .operand = "[PATH..]",
     .operand_help = "a Hugging Face config.json, or the directory that holds it; weights are not needed. Several, or a "
                     "directory of them (files *.json, directories with a config.json): one table",
     .description =
@@ -123,10 +130,14 @@ const verb verb_audit = {
         "the length, up to one n the states are known to hold a table, and from another on none of the prompt's length "
         "fits them (P2). docs/BOUNDS.md derives these.\n\n"
         "Layers that run several times in a forward pass are counted as often.",
-    .colours = true,
     .groups = GROUPS,
     .examples = EXAMPLES,
-    .args_size = sizeof(audit_args),
-    .run = cmd_audit,
+    .answer = &hop_audit_answer_record,
+    .other = &hop_models_answer_record,
+    .other_when = "Of several models, of a directory, and with `--table` or `--report`",
+    .rows = "models",
+    .rows_flag = "table",
+    .request_size = sizeof(audit_args),
+    .ask = ask_audit,
 };
 /* clang-format on */
