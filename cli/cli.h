@@ -47,6 +47,9 @@ int fail_error(const common_args *a, const hop_error *err); /* or says that a si
 int fail_given(const common_args *a, const char *before, const hop_error *err, const char *after);
 int fail_stopped(const common_args *a);
 
+/* Adds `text` word by word, breaking lines at `width`; continuation lines start at `indent`. A newline in the text is a
+ * line break. `at` is the column the text starts in. A word that is longer than a line stays whole. */
+void add_words(hop_text *out, const char *text, int at, int indent, int width);
 /* Writes the text, or the JSON and a newline, to standard output, and frees it. EXIT_DONE or EXIT_FAILED. */
 int print_text(const common_args *a, hop_text *t);
 int print_json(const common_args *a, hop_json_writer *w);

@@ -76,6 +76,36 @@ int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_mod
 
 /* ---- output -------------------------------------------------------------------------------- */
 
+void add_words(hop_text *out, const char *text, int at, int indent, int width)
+{
+    while (*text) {
+        if (*text == '\n') {
+            hop_text_printf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
+            at = indent;
+            text++;
+            continue;
+        }
+        int word = (int)strcspn(text, " \n");
+        if (at > indent && at + word > width) {
+            hop_text_printf(out, "\n%*s", indent, "");
+            at = indent;
+        }
+        hop_text_addn(out, text, (size_t)word);
+        at += word;
+        text += word;
+        if (*text == ' ') {
+            text++;
+            if (at + 1 + (int)strcspn(text, " \n") <= width) {
+                hop_text_add(out, " ");
+                at++;
+            } else {
+                hop_text_printf(out, "\n%*s", indent, "");
+                at = indent;
+            }
+        }
+    }
+}
+
 int print_text(const common_args *a, hop_text *t)
 {
     int code = EXIT_DONE;

@@ -1,41 +1,14 @@
 /* --help, from the tables. */
-#include "options.h"
+#include "cli.h"
 
 #include <string.h>
 
 #define WIDTH  100
 #define COLUMN 28 /* where the explanations start */
 
-/* Adds `text` word by word, breaking lines at WIDTH; continuation lines start at `indent`. A newline in the
- * text is a line break. `at` is the column the text starts in. */
 static void add_wrapped(hop_text *out, const char *text, int at, int indent)
 {
-    while (*text) {
-        if (*text == '\n') {
-            hop_text_printf(out, "\n%*s", text[1] == '\n' ? 0 : indent, "");
-            at = indent;
-            text++;
-            continue;
-        }
-        int word = (int)strcspn(text, " \n");
-        if (at > indent && at + word > WIDTH) {
-            hop_text_printf(out, "\n%*s", indent, "");
-            at = indent;
-        }
-        hop_text_addn(out, text, (size_t)word);
-        at += word;
-        text += word;
-        if (*text == ' ') {
-            text++;
-            if (at + 1 + (int)strcspn(text, " \n") <= WIDTH) {
-                hop_text_add(out, " ");
-                at++;
-            } else {
-                hop_text_printf(out, "\n%*s", indent, "");
-                at = indent;
-            }
-        }
-    }
+    add_words(out, text, at, indent, WIDTH);
 }
 
 void option_facts(hop_text *out, const hop_opt_group *g, const hop_opt *o)

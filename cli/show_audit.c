@@ -2,8 +2,6 @@
  * rows; several as a table. */
 #include <hopbound/ask_audit.h>
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cli.h"
 
@@ -148,26 +146,11 @@ static void free_rows(row *rows, int count)
 
 /* ---- one model: layouts ---------------------------------------------------------------------- */
 
-/* The label, then the words in lines that keep to the right of it. A word that is longer than a line stays
- * whole. */
-static void add_wrapped(hop_text *out, const char *label, const char *text)
+/* The label, then the words in lines that keep to the right of it. */
+static void add_labelled(hop_text *out, const char *label, const char *text)
 {
-    size_t column = LABEL_WIDTH + 2;
     hop_text_printf(out, "  %-*s", LABEL_WIDTH, label);
-    while (*text) {
-        size_t n = strcspn(text, " ");
-        if (column > LABEL_WIDTH + 2 && column + n > TEXT_WIDTH) {
-            hop_text_printf(out, "\n  %*s", LABEL_WIDTH, "");
-            column = LABEL_WIDTH + 2;
-        }
-        hop_text_addn(out, text, n);
-        column += n + 1;
-        text += n;
-        if (*text == ' ') {
-            text++;
-            if (column + strcspn(text, " ") <= TEXT_WIDTH) hop_text_add(out, " ");
-        }
-    }
+    add_words(out, text, LABEL_WIDTH + 2, LABEL_WIDTH + 2, TEXT_WIDTH);
     hop_text_add(out, "\n");
 }
 
@@ -179,9 +162,9 @@ static void show_model(hop_text *out, const hop_audit_answer *a)
     hop_text_add(out, ": ");
     hop_text_name(out, *a->model_type ? a->model_type : "(no model_type)");
     hop_text_add(out, "\n");
-    for (int i = 0; i < count; i++) add_wrapped(out, rows[i].label, hop_text_in(out, &rows[i].text));
+    for (int i = 0; i < count; i++) add_labelled(out, rows[i].label, hop_text_in(out, &rows[i].text));
     for (int64_t i = 0; a->hops && i < a->hops->words.count; i++)
-        add_wrapped(out, i ? "" : "hops", a->hops->words.at[i]);
+        add_labelled(out, i ? "" : "hops", a->hops->words.at[i]);
     free_rows(rows, count);
 }
 

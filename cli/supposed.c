@@ -8,15 +8,8 @@
 /* "verdict: lead clause.", in lines. */
 static void say_clause(hop_text *out, const char *verdict, const char *lead, const char *clause)
 {
-    size_t column = strlen(verdict) + 2 + strlen(lead);
-    hop_text_printf(out, "%s: %s", verdict, lead);
-    while (*clause) {
-        size_t n = strcspn(clause, " ");
-        bool full = column + n + 1 > TEXT_WIDTH;
-        hop_text_printf(out, "%s%.*s", full ? "\n  " : " ", (int)n, clause);
-        column = (full ? 2 : column + 1) + n;
-        clause += n + (clause[n] == ' ');
-    }
+    hop_text_printf(out, "%s: %s ", verdict, lead);
+    add_words(out, clause, (int)(strlen(verdict) + strlen(lead)) + 3, 2, TEXT_WIDTH);
     hop_text_add(out, ".\n");
 }
 

@@ -1,12 +1,12 @@
 /* From a config.json to the sizes of every layer. */
 #include <hopbound/audit.h>
+#include <hopbound/eval.h>
 #include <hopbound/layers.h>
 #include <hopbound/mixers.h>
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <hopbound/eval.h>
 
 /* a*b + c, or the largest number. */
 static int64_t mul_add(int64_t a, int64_t b, int64_t c)

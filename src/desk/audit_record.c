@@ -2,7 +2,6 @@
 #include "audit.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 HOP_RECORD_TABLE(hop_audit_attention, HOP_AUDIT_ATTENTION, "softmax attention of one layer")
