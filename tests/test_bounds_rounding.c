@@ -262,6 +262,14 @@ static void longer_codes_are_not_called_possible(void **state)
     assert_false(hop__codes_are_kept(HOP__BY_STATES, (hop__bits){.code = 400, .log2_n = 50}));
     assert_false(hop__codes_are_kept(HOP__BY_MAPS, (hop__bits){.code = 1000, .log2_n = 50}));
     assert_false(hop__codes_are_clipped(20, 10)); /* two significant bits */
+    /* as docs/BOUNDS.md section 16 has it */
+    assert_true(hop__codes_are_clipped(791, 32) && !hop__codes_are_clipped(792, 32));
+    const int64_t ends[] = {[HOP__BY_LOOK_UPS] = 791, [HOP__BY_STATES] = 334, [HOP__BY_MAPS] = 790};
+    for (int by = 0; by < 3; by++) {
+        hop__registers_of of = (hop__registers_of)by;
+        assert_true(hop__codes_are_kept(of, (hop__bits){.code = ends[by], .log2_n = 50}));
+        assert_false(hop__codes_are_kept(of, (hop__bits){.code = ends[by] + 1, .log2_n = 50}));
+    }
 }
 
 int main(void)
