@@ -74,10 +74,12 @@ static void put_records(hop_json_writer *w, const hop_record *r, const hop_recor
 static void put_json(hop_json_writer *w, const char *text)
 {
     hop_json_doc doc = {0};
-    if (text && hop_json_parse(&doc, text, strlen(text), NULL) == HOP_OK)
+    hop_status s = text ? hop_json_parse(&doc, text, strlen(text), NULL) : HOP_EFORMAT;
+    if (s == HOP_OK)
         hop_json_put_value(w, doc.root);
     else
         hop_json_put_null(w);
+    if (s == HOP_ENOMEM) w->text.failed = true; /* a null would say that there is none */
     hop_json_free(&doc);
 }
 
