@@ -13,7 +13,7 @@ static const hop_opt PROGRAM_OPTIONS[] = {
     {"json", 0, HOP_OPT_FLAG, AT(json), .help = "print exactly one JSON object"},
     {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
      .help = "text for people; json as --json; the rows of the answer as csv or markdown"},
-    {"quiet", 'q', HOP_OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error"},
+    {"quiet", 'q', HOP_OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error; `build` says nothing"},
     {"isa", 0, HOP_OPT_CHOICE, AT(isa), "NAME", .choices = ISA_NAMES, .initial_help = "the best this machine has",
      .help = "which kernels to use"},
     {"help", 'h', HOP_OPT_FLAG, AT(help), .help = "explain this verb"},
@@ -65,6 +65,7 @@ static int print_answer_as(const verb *v, const program_args *p, const hop_respo
         hop_record_json(&w, r->record, r->data);
         return print_json(&a, &w);
     }
+    if (p->format.choice == FORMAT_TEXT && v->asks->of_files && p->quiet.flag) return EXIT_DONE;
     if (p->format.choice == FORMAT_TEXT)
         v->show(&out, r);
     else if (p->format.choice == FORMAT_MARKDOWN && v->page)

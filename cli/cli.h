@@ -105,7 +105,7 @@ const verb *const *all_verbs(size_t *count);
 #define VERB_LIST(RUN, ASK, PAGE) \
     RUN(ladder)             \
     RUN(task)               \
-    RUN(build)              \
+    ASK(build)              \
     RUN(run)                \
     ASK(prove)              \
     ASK(damage)             \

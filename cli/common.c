@@ -14,7 +14,7 @@ const char *const ISA_NAMES[] = {"ref", "scalar", "avx2", "avx512", NULL};
 #define AT(member) offsetof(common_args, member)
 const hop_opt COMMON_OPTIONS[] = {
     {"json", 0, HOP_OPT_FLAG, AT(json), .help = "print exactly one JSON object"},
-    {"quiet", 'q', HOP_OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error; `build` says nothing"},
+    {"quiet", 'q', HOP_OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error"},
     {"seed", 0, HOP_OPT_INT, AT(seed), "N", "0", 0, INT64_MAX,
      .help = "of everything random; same seed, same bits, whatever --threads is"},
     {"threads", 0, HOP_OPT_INT, AT(threads), "N", "0", 0, 4096, .help = "threads to use; 0 is one per core"},

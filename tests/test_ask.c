@@ -115,6 +115,24 @@ static void a_question_in_json_is_answered_in_json(void **state)
     hop_text_free(&out);
 }
 
+/* A verb that writes files, and one that reads them: no command line between. */
+static void what_is_built_by_a_question_is_proved_by_one(void **state)
+{
+    (void)state;
+    char dir[256], question[400];
+    hop_text built, proved;
+    hop_error err;
+    test_path(dir, sizeof dir, "asked");
+    snprintf(question, sizeof question, "{\"kind\": \"full\", \"hops\": 2, \"m\": 3, \"fan\": 2, \"output\": \"%s\"}", dir);
+    assert_int_equal(asked("build", question, &built, &err), HOP_OK);
+    snprintf(question, sizeof question, "{\"dir\": \"%s\"}", dir);
+    assert_int_equal(asked("prove", question, &proved, &err), HOP_OK);
+    assert_non_null(strstr(built.s, "\"sizes\":\"hops 2, m 3, fan 2\""));
+    assert_non_null(strstr(proved.s, "\"verdict\":\"proved\""));
+    assert_non_null(strstr(proved.s, "\"sizes\":\"hops 2, m 3, fan 2\""));
+    hop_text_free(&built), hop_text_free(&proved);
+}
+
 /* Dashes are underscores, numbers are texts, lists are lists: as each language likes it. */
 static void a_question_may_be_written_in_several_ways(void **state)
 {
@@ -147,6 +165,9 @@ static void a_wrong_question_is_refused_with_one_line(void **state)
         {"plan", "{\"hops\": 1}", "n: missing", HOP_EUSAGE},
         {"audit", "", "PATH..: missing", HOP_EUSAGE},
         {"audit", "{\"path\": \"x\", \"config\": {}}", "--config: instead of a PATH", HOP_EUSAGE},
+        {"build", "{\"kind\": \"full\"}", "output: missing", HOP_EUSAGE},
+        {"build", "{\"kind\": \"full\", \"tie\": 2, \"output\": \"x\"}", "--tie: full takes no such option", HOP_EUSAGE},
+        {"build", "{\"kind\": \"full\", \"heads\": 0, \"output\": \"x\"}", "heads: 0 is outside 1..1048576", HOP_EUSAGE},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         hop_text out;
@@ -230,6 +251,7 @@ int main(void)
         cmocka_unit_test(rows_are_quoted_as_csv_and_markdown_ask),
         cmocka_unit_test(a_field_that_is_added_in_one_place_is_everywhere),
         cmocka_unit_test(a_question_in_json_is_answered_in_json),
+        cmocka_unit_test(what_is_built_by_a_question_is_proved_by_one),
         cmocka_unit_test(a_question_may_be_written_in_several_ways),
         cmocka_unit_test(a_wrong_question_is_refused_with_one_line),
         cmocka_unit_test(models_are_audited_from_files_and_from_the_question),

@@ -41,7 +41,7 @@ def a_hybrid_of_every_linear_mixer_is_right_and_proved():
             hops = sizes[1]
             check(made["layers"] == hops + 1 and made["mixer"] == mixer, why=str(made))
             check(made["pattern"] == mixer + " full" + (f"^{hops}" if hops > 1 else ""), why=str(made))
-            check(made["state_bits"] > 0 and made["p2_bits"] > 0 and "state_ratio" not in made, why=str(made))
+            check(made["state_bits"] > 0 and made["p2_bits"] > 0 and made["state_ratio"] is None, why=str(made))
             right_and_proved()
 
 
@@ -104,7 +104,7 @@ def an_encoder_looks_both_ways_and_is_proved():
 def two_sum_is_solved_by_full_and_by_sparse_attention():
     for sizes in (["--n", 1, "--mod", 2], ["--n", 9, "--mod", 5], ["--n", 24, "--mod", 16]):
         made = build("two-sum-full", *sizes)
-        check(made["task"] == {"name": "two-sum", "n": sizes[1], "mod": sizes[3]} and "p2_bits" not in made, why=str(made))
+        check(made["task"] == {"name": "two-sum", "n": sizes[1], "mod": sizes[3]} and made["p2_bits"] is None, why=str(made))
         right_and_proved()
     for sizes, block, topk in ((["--n", 12, "--mod", 5], 3, 1), (["--n", 24, "--mod", 16], 4, 2)):
         made = build("two-sum-sparse", *sizes, "--block", block, "--topk", topk)

@@ -83,6 +83,7 @@ typedef struct hop_verb {
     const hop_record *answer;
     const hop_record *other; /* what it answers instead where `other_when` says; NULL: always the one */
     const char *other_when;
+    bool of_files; /* the answer tells of files that were written: a quiet front says nothing */
     const char *rows;   /* the answer's list that --format csv and markdown print; NULL: none */
     const char *rows_flag; /* the option, a flag, with which it is there; NULL: always, or where `answer` has it */
     size_t request_size; /* of the question, which begins with a hop_request */

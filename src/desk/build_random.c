@@ -13,7 +13,7 @@ static hop_status describe(hop_config *c, const build_args *a, const hop_task *t
     hop_json_writer for_what = {0}, how = {0};
     hop_json_begin_object(&how);
     hop_json_string(&how, "kind", "random");
-    hop_json_integer(&how, "seed", a->common.seed.integer);
+    hop_json_integer(&how, "seed", a->ask.seed.integer);
     hop_json_end_object(&how);
     if (task) hop_task_write(task, &for_what);
     c->task_json = for_what.text.s;
@@ -23,24 +23,24 @@ static hop_status describe(hop_config *c, const build_args *a, const hop_task *t
 
 static hop_status configure(hop_config *c, const build_args *a, const hop_task *task, hop_error *err)
 {
-    hop_status s = build_shape(c, a, NULL, err);
+    hop_status s = hop__build_shape(c, a, NULL, err);
     if (s != HOP_OK) return s;
     if (!a->d_model.given) c->d_model = DEFAULT_WIDTH;
     c->vocab = a->vocab.given ? a->vocab.integer : task ? task->vocab : DEFAULT_VOCAB;
     c->max_positions = a->positions.given ? a->positions.integer : task ? task->length : DEFAULT_POSITIONS;
     c->seeded = a->seeded.flag;
-    c->seed = (uint64_t)a->common.seed.integer;
+    c->seed = (uint64_t)a->ask.seed.integer;
     c->tie = a->tie.integer;
     return describe(c, a, task, err);
 }
 
-hop_status build_random(hop_model **out, const build_args *a, const hop_task *task, hop_error *err)
+hop_status hop__build_random(hop_model **out, const build_args *a, const hop_task *task, hop_error *err)
 {
     hop_config c;
     hop_status s = configure(&c, a, task, err);
     if (s == HOP_OK) s = hop_config_validate(&c, err);
     if (s == HOP_OK) s = hop_model_new(out, &c, err);
-    if (s == HOP_OK) hop_model_init_weights(*out, (uint64_t)a->common.seed.integer);
+    if (s == HOP_OK) hop_model_init_weights(*out, (uint64_t)a->ask.seed.integer);
     hop_config_free(&c);
     return s;
 }

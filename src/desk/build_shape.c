@@ -4,11 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 
-#define NAME_OF(id, text) text,
-const char *const NORM_NAMES[] = {HOP_NORM_LIST(NAME_OF) NULL};
-const char *const MLP_NAMES[] = {HOP_MLP_LIST(NAME_OF) NULL};
-#undef NAME_OF
-
 /* THETA[,PART]: rope_dim of attention follows from the part and head_dim, as partial_rotary_factor has it. */
 static hop_status set_rope(hop_config *c, const char *text, hop_error *err)
 {
@@ -29,7 +24,7 @@ static hop_status set_rope(hop_config *c, const char *text, hop_error *err)
     return s == HOP_OK ? hop_config_set(c, -1, "window", "rope_dim", turned, err) : s;
 }
 
-hop_status build_shape(hop_config *c, const build_args *a, const char *pattern, hop_error *err)
+hop_status hop__build_shape(hop_config *c, const build_args *a, const char *pattern, hop_error *err)
 {
     hop_config_init(c);
     hop_status s = hop_pattern_parse(&c->pattern, a->pattern.text ? a->pattern.text : pattern,

@@ -1,8 +1,15 @@
-/* hopbound build: writes a network whose weights are constructed, or drawn at random, not trained. */
+/* The verb build: writes a network whose weights are constructed, or drawn at random, not trained. */
 #include "build.h"
+
+#include <hopbound/construct.h>
 
 #include <stdio.h>
 #include <string.h>
+
+#define NAME_OF(id, text) text,
+static const char *const NORM_NAMES[] = {HOP_NORM_LIST(NAME_OF) NULL}; /* in the enums' order */
+static const char *const MLP_NAMES[] = {HOP_MLP_LIST(NAME_OF) NULL};
+#undef NAME_OF
 
 /* clang-format off */
 #define AT(member) offsetof(build_args, member)
@@ -84,15 +91,14 @@ static const hop_construct_kind *find_kind(const char *name)
     return k->name ? k : strcmp(name, RANDOM.name) == 0 ? &RANDOM : NULL;
 }
 
-static int unknown_kind(const common_args *a)
+static hop_status unknown_kind(const char *name, hop_error *err)
 {
     hop_text known = {0};
     for (const hop_construct_kind *k = hop_construct_kinds(); k->name; k++)
         hop_text_printf(&known, "%s, ", k->name);
-    int code = fail(a, EXIT_USAGE, "%.60s: unknown kind (known: %s%s)", a->operand, known.s ? known.s : "",
-                    RANDOM.name);
+    hop_fail(err, HOP_EUSAGE, "%.60s: unknown kind (known: %s%s)", name, known.s ? known.s : "", RANDOM.name);
     hop_text_free(&known);
-    return code;
+    return HOP_EUSAGE;
 }
 
 static bool given(const build_args *a, const hop_opt *o)
@@ -100,45 +106,72 @@ static bool given(const build_args *a, const hop_opt *o)
     return ((const hop_opt_value *)(const void *)((const char *)a + o->at))->given;
 }
 
-/* An option that was given and that the kind does not take, or one that it lacks: exit 2. */
-static int check_options(const build_args *a, const hop_construct_kind *k)
+/* An option that was given and that the kind does not take; NULL: none. */
+static const hop_opt *foreign_option(const build_args *a, const hop_construct_kind *k)
 {
-    const hop_opt *foreign = NULL;
     for (const hop_opt *o = OPTIONS; o->name; o++) {
         unsigned of = o->at == AT(mixer)                        ? HOP_CHOOSES_MIXER
                       : o->at == AT(block) || o->at == AT(topk) ? HOP_CHOOSES_BLOCKS
                                                                 : 0;
-        if (of && !(of & k->choices) && !foreign && given(a, o)) foreign = o;
+        if (of && !(of & k->choices) && given(a, o)) return o;
     }
     for (const hop_opt *o = RANDOM_OPTIONS; o->name && !is_random(k); o++)
-        if (!foreign && given(a, o)) foreign = o;
+        if (given(a, o)) return o;
     for (const hop_opt *o = SHAPE_OPTIONS; o->name && !(k->choices & HOP_CHOOSES_SHAPE); o++)
-        if (!foreign && given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN))
-            foreign = o;
-    if (foreign) return fail(&a->common, EXIT_USAGE, "--%s: %s takes no such option", foreign->name, k->name);
-    for (const hop_opt *o = SHAPE_OPTIONS; o->name && a->like.text; o++)
+        if (given(a, o) && !(o->at == AT(pattern) && k->choices & HOP_CHOOSES_PATTERN)) return o;
+    return NULL;
+}
+
+/* What may not stand beside --like. */
+static hop_status check_like(const build_args *a, const hop_construct_kind *k, hop_error *err)
+{
+    for (const hop_opt *o = SHAPE_OPTIONS; o->name; o++)
         if (o->at != AT(d_model) && o->at != AT(mlp_hidden) && given(a, o))
-            return fail(&a->common, EXIT_USAGE, "--%s: --like takes it from the model", o->name);
-    if (a->families.text && !a->like.text) return fail(&a->common, EXIT_USAGE, "--families: is for --like");
-    if (a->like.text && a->mixer.given)
-        return fail(&a->common, EXIT_USAGE, "--mixer: --like takes it from the model");
-    if (a->like.text && strcmp(k->name, "hybrid") != 0)
-        return fail(&a->common, EXIT_USAGE, "--like: is instead of a kind, and not for %s", k->name);
-    if (is_random(k) && !a->pattern.text) return fail(&a->common, EXIT_USAGE, "--pattern: missing");
-    if (a->tie.given && !a->seeded.flag) return fail(&a->common, EXIT_USAGE, "--tie: needs --seeded");
-    return EXIT_DONE;
+            return hop_fail(err, HOP_EUSAGE, "--%s: --like takes it from the model", o->name);
+    if (a->mixer.given) return hop_fail(err, HOP_EUSAGE, "--mixer: --like takes it from the model");
+    if (strcmp(k->name, "hybrid") == 0) return HOP_OK;
+    return hop_fail(err, HOP_EUSAGE, "--like: is instead of a kind, and not for %s", k->name);
+}
+
+static hop_status check_options(const build_args *a, const hop_construct_kind *k, hop_error *err)
+{
+    const hop_opt *foreign = foreign_option(a, k);
+    if (foreign) return hop_fail(err, HOP_EUSAGE, "--%s: %s takes no such option", foreign->name, k->name);
+    if (a->families.text && !a->like.text) return hop_fail(err, HOP_EUSAGE, "--families: is for --like");
+    if (a->like.text && check_like(a, k, err) != HOP_OK) return HOP_EUSAGE;
+    if (is_random(k) && !a->pattern.text) return hop_fail(err, HOP_EUSAGE, "--pattern: missing");
+    if (a->tie.given && !a->seeded.flag) return hop_fail(err, HOP_EUSAGE, "--tie: needs --seeded");
+    return HOP_OK;
+}
+
+/* The kind and the task that are asked for. */
+static hop_status read_question(const build_args *a, const hop_construct_kind **kind, hop_task *task, hop_error *err)
+{
+    const char *name = hop_request_operand(&a->ask, 0);
+    if (!name && !a->like.text)
+        return hop_fail(err, HOP_EUSAGE, "KIND: missing; `hopbound build --help` explains");
+    const hop_construct_kind *k = find_kind(name ? name : "hybrid");
+    if (!k) return unknown_kind(name, err);
+    *kind = k;
+    hop_status s = check_options(a, k, err);
+    if (s == HOP_OK) s = hop_sizes_read(&a->sizes, k->task, NULL, task, err);
+    if (s != HOP_OK) return s;
+    if (!is_random(k) && task->kind != k->task)
+        return hop_fail(err, HOP_EUSAGE, "--task: %s is for %s", k->name, hop_task_name(k->task));
+    if (a->block.given && task->length % a->block.integer != 0)
+        return hop_fail(err, HOP_EUSAGE, "--block %lld: does not divide the %lld tokens",
+                        (long long)a->block.integer, (long long)task->length);
+    return HOP_OK;
 }
 
 /* ---- the verb ------------------------------------------------------------------------------- */
 
-/* What the options ask for and what cannot be made of it is wrong usage; the rest, a file that cannot be read
+/* What the options ask for and what cannot be made of it is a wrong question; the rest, a file that cannot be read
  * among it, is failure. */
-static int fail_built(const build_args *b, const hop_error *err)
+static hop_status not_made(const build_args *a, hop_status s, hop_error *err)
 {
-    const common_args *a = &b->common;
-    bool asked = err->status == HOP_EUNKNOWN || err->status == HOP_EDOMAIN || err->status == HOP_ERANGE ||
-                 (err->status == HOP_EFORMAT && !b->like.text);
-    return asked ? fail(a, EXIT_USAGE, "%s", err->text) : fail_error(a, err);
+    bool asked = s == HOP_EUNKNOWN || s == HOP_EDOMAIN || s == HOP_ERANGE || (s == HOP_EFORMAT && !a->like.text);
+    return asked ? hop__asked(err, "", "") : s;
 }
 
 /* In the smallest architecture, or in the one that the options or a model's file describe. */
@@ -155,53 +188,45 @@ static hop_status construct(hop_model **out, const build_args *a, const hop_cons
         shaped = shaped || given(a, i);
     hop_status s = HOP_OK;
     if (a->like.text) {
-        s = build_like(&shape, notes, a, err);
+        s = hop__build_like(&shape, notes, a, err);
         o.shape = &shape;
     } else if (shaped) {
         char pattern[64];
         int hops = task->funccomp.hops;
         bool hybrid = k->choices & HOP_CHOOSES_MIXER;
         snprintf(pattern, sizeof pattern, hybrid ? "L F^%d" : "F^%d", hybrid ? hops : hops + 1);
-        s = build_shape(&shape, a, pattern, err);
+        s = hop__build_shape(&shape, a, pattern, err);
         o.shape = &shape;
     }
     if (s == HOP_OK) s = hop_construct(out, k->name, task, &o, err);
-    if (s == HOP_OK && a->like.text) build_like_changed(notes, &shape, *out);
+    if (s == HOP_OK && a->like.text) hop__build_like_changed(notes, &shape, *out);
     hop_config_free(&shape);
     return s;
 }
 
-static int build(const build_args *a, const hop_construct_kind *k, const hop_task *task)
+static hop_status build(hop_response *out, const build_args *a, const hop_construct_kind *k, const hop_task *task,
+                        hop_error *err)
 {
     hop_model *m = NULL;
-    hop_error err = {0};
     hop_text notes = {0};
-    hop_status s = is_random(k) ? build_random(&m, a, task, &err) : construct(&m, a, k, task, &notes, &err);
-    int code = s != HOP_OK                                         ? fail_built(a, &err)
-               : hop_save_network(m, a->output.text, &err) == HOP_OK ? build_report(a, m, task, &notes)
-                                                                   : fail_error(&a->common, &err);
+    hop_status s = is_random(k) ? hop__build_random(&m, a, task, err) : construct(&m, a, k, task, &notes, err);
+    if (s != HOP_OK) s = not_made(a, s, err);
+    if (s == HOP_OK && notes.failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
+    if (s == HOP_OK) s = hop_save_network(m, a->output.text, err);
+    if (s == HOP_OK) s = hop__build_record(out, a, m, task, &notes, err);
     hop_model_free(m);
     hop_text_free(&notes);
-    return code;
+    return s;
 }
 
-static int cmd_build(common_args *common)
+static hop_status ask_build(hop_response *out, const void *request, hop_error *err)
 {
-    const build_args *a = (const build_args *)common;
+    const build_args *a = request;
+    const hop_construct_kind *k = NULL;
     hop_task task;
-    if (!common->operand && !a->like.text)
-        return fail(common, EXIT_USAGE, "KIND: missing; `hopbound build --help` explains");
-    const hop_construct_kind *k = find_kind(common->operand ? common->operand : "hybrid");
-    if (!k) return unknown_kind(common);
-    int code = check_options(a, k);
-    if (code == EXIT_DONE) code = sizes_from_options(common, &a->sizes, k->task, NULL, &task);
-    if (code != EXIT_DONE) return code;
-    if (!is_random(k) && task.kind != k->task)
-        return fail(common, EXIT_USAGE, "--task: %s is for %s", k->name, hop_task_name(k->task));
-    if (a->block.given && task.length % a->block.integer != 0)
-        return fail(common, EXIT_USAGE, "--block %lld: does not divide the %lld tokens",
-                    (long long)a->block.integer, (long long)task.length);
-    return build(a, k, is_random(k) && !hop_sizes_given(&a->sizes) ? NULL : &task);
+    hop_status s = read_question(a, &k, &task, err);
+    if (s != HOP_OK) return s;
+    return build(out, a, k, is_random(k) && !hop_sizes_given(&a->sizes) ? NULL : &task, err);
 }
 
 /* clang-format off */
@@ -210,10 +235,9 @@ static const hop_opt_group GROUPS[] = {
     HOP_SIZE_GROUP(build_args, sizes),
     {.title = "Shape of full, hybrid and random networks", .opts = SHAPE_OPTIONS},
     {.title = "Random networks", .opts = RANDOM_OPTIONS},
-    COMMON_GROUP,
     {0},
 };
-static const example EXAMPLES[] = {
+static const hop_example EXAMPLES[] = {
     {"hopbound build full --hops 3 --m 16 --fan 8,8 -o net",
      "Four full-attention layers that compose three functions."},
     {"hopbound build hybrid --mixer mamba2 --hops 3 -o net",
@@ -232,7 +256,7 @@ static const example EXAMPLES[] = {
     {0},
 };
 #define KIND_HELP(id, name, task, choices, summary) name ": " summary "; "
-const verb verb_build = {
+const hop_verb hop__verb_build = {
     .name = "build",
     .summary = "writes a network with exact weights for the task, or with random ones",
     .operand = "[KIND]",
@@ -249,7 +273,9 @@ const verb verb_build = {
         "are stored with it.",
     .groups = GROUPS,
     .examples = EXAMPLES,
-    .args_size = sizeof(build_args),
-    .run = cmd_build,
+    .answer = &hop_build_answer_record,
+    .of_files = true,
+    .request_size = sizeof(build_args),
+    .ask = ask_build,
 };
 /* clang-format on */

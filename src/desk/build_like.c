@@ -1,12 +1,16 @@
 /* build --like: the network in the shape of a real model, from its config.json. */
 #include "build.h"
 
+#include <hopbound/hf.h>
+#include <hopbound/layers.h>
+#include <hopbound/ops.h>
+
 #include <string.h>
 
 #define IDLE_HIDDEN 128
 #define MOST_WIDTH  1024
 
-hop_status build_like(hop_config *c, hop_text *notes, const build_args *a, hop_error *err)
+hop_status hop__build_like(hop_config *c, hop_text *notes, const build_args *a, hop_error *err)
 {
     hop_json_doc doc = {0};
     hop_hf_families *rows = NULL;
@@ -29,7 +33,7 @@ hop_status build_like(hop_config *c, hop_text *notes, const build_args *a, hop_e
 }
 
 /* Mixers that cannot make a look-up with their convolutions, gates and norms get sizes of their own. */
-void build_like_changed(hop_text *notes, const hop_config *wanted, const hop_model *m)
+void hop__build_like_changed(hop_text *notes, const hop_config *wanted, const hop_model *m)
 {
     const hop_config *c = hop_model_config(m);
     for (int64_t i = 0; i < c->pattern.layers; i++) {
