@@ -70,9 +70,9 @@ static int print_answer_as(const verb *v, const program_args *p, const hop_respo
         v->show(&out, r);
     else if (p->format.choice == FORMAT_MARKDOWN && v->page)
         v->page(&out, r);
-    else
-        hop_record_rows(&out, r->record, r->data, v->asks->rows,
-                        p->format.choice == FORMAT_CSV ? HOP_FORMAT_CSV : HOP_FORMAT_MARKDOWN);
+    else if (!hop_record_rows(&out, r->record, r->data, v->asks->rows,
+                              p->format.choice == FORMAT_CSV ? HOP_FORMAT_CSV : HOP_FORMAT_MARKDOWN))
+        return fail(&a, EXIT_USAGE, "--format: %s: this answer has no rows", FORMATS[p->format.choice]);
     return print_text(&a, &out);
 }
 

@@ -64,6 +64,19 @@ static void rows_are_quoted_as_csv_and_markdown_ask(void **state)
     hop_text_free(&csv), hop_text_free(&page);
 }
 
+static void an_answer_without_a_list_has_no_rows(void **state)
+{
+    (void)state;
+    const tree t = example();
+    hop_text out = {0};
+    assert_true(hop_record_rows(&out, &tree_record, &t, "branches", HOP_FORMAT_CSV)); /* the first list */
+    assert_non_null(strstr(out.s, "name,size"));
+    out.len = 0;
+    assert_false(hop_record_rows(&out, &leaf_record, t.leaves.at, "leaves", HOP_FORMAT_CSV));
+    assert_int_equal(out.len, 0);
+    hop_text_free(&out);
+}
+
 /* One more line, and nothing else: it is in the JSON, the CSV, the Markdown and the page. */
 static void a_field_that_is_added_in_one_place_is_everywhere(void **state)
 {
@@ -249,6 +262,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_record_is_written_as_its_table_says),
         cmocka_unit_test(rows_are_quoted_as_csv_and_markdown_ask),
+        cmocka_unit_test(an_answer_without_a_list_has_no_rows),
         cmocka_unit_test(a_field_that_is_added_in_one_place_is_everywhere),
         cmocka_unit_test(a_question_in_json_is_answered_in_json),
         cmocka_unit_test(what_is_built_by_a_question_is_proved_by_one),

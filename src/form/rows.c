@@ -108,15 +108,27 @@ static void add_row(hop_text *out, const hop_record *r, const void *data, hop_fo
     hop_text_add(out, format == HOP_FORMAT_CSV ? "\n" : "|\n");
 }
 
-void hop_record_rows(hop_text *out, const hop_record *r, const void *data, const char *name, hop_format format)
+/* The list of that name; without one the first list that there is. */
+static const hop_field *list_called(const hop_record *r, const char *name)
 {
+    const hop_field *first = NULL;
     for (const hop_field *f = r->fields; f->name; f++) {
-        if (f->type != HOP_TYPE_many || strcmp(f->name, name) != 0) continue;
-        const hop_records *list = (const void *)((const char *)data + f->at);
-        add_heads(out, f->of, format);
-        for (int64_t i = 0; i < list->count; i++)
-            add_row(out, f->of, (const char *)list->at + (size_t)i * f->of->size, format);
+        if (f->type != HOP_TYPE_many) continue;
+        if (strcmp(f->name, name) == 0) return f;
+        if (!first) first = f;
     }
+    return first;
+}
+
+bool hop_record_rows(hop_text *out, const hop_record *r, const void *data, const char *name, hop_format format)
+{
+    const hop_field *f = list_called(r, name);
+    if (!f) return false;
+    const hop_records *list = (const void *)((const char *)data + f->at);
+    add_heads(out, f->of, format);
+    for (int64_t i = 0; i < list->count; i++)
+        add_row(out, f->of, (const char *)list->at + (size_t)i * f->of->size, format);
+    return true;
 }
 
 /* ---- what the members are ------------------------------------------------------------------ */

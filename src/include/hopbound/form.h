@@ -216,9 +216,9 @@ typedef const char *hop_c_json;
 typedef enum hop_format { HOP_FORMAT_CSV, HOP_FORMAT_MARKDOWN } hop_format;
 
 void hop_record_json(hop_json_writer *w, const hop_record *r, const void *data); /* an object */
-/* The rows of a record's list called `name`, one line each: CSV with every field that is no record, Markdown with
- * those that have a head. */
-void hop_record_rows(hop_text *out, const hop_record *r, const void *data, const char *name, hop_format f);
+/* The rows of a record's list called `name`, else of its first one, a line each: CSV with every field that is no
+ * record, Markdown with those that have a head. False: it has no list. */
+bool hop_record_rows(hop_text *out, const hop_record *r, const void *data, const char *name, hop_format f);
 /* One field of a record in `data` as a cell of a table: a number in full, nothing where there is none. */
 void hop_field_cell(hop_text *out, const hop_field *f, const void *data);
 /* The list of members as docs/JSON.md has it: rows of a Markdown table, members of lists as `a[].b`. */
