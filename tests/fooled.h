@@ -19,6 +19,10 @@ static const fooled FOOLED[] = {
     {"conv-bias-first", {1, 100, {0}}, 0},          /* a convolution's sum begins with its bias, and rounds beside it */
     {"norm-squares-faint", {1, 8, {0}}, 0},         /* squares near 2^-149, and no eps beside them */
     {"norm-squares-faint-gdn", {1, 16, {0}}, 0},    /* the same in front of a recurrence */
+    {"query-faint-24", {1, 8, {0}}, 24},            /* queries below 2^-126 cross, where a unit stays what it is */
+    {"query-faint-16", {1, 8, {0}}, 16},
+    {"silent-crossing-24", {1, 8, {0}}, 24},        /* a partial softmax grows where it crosses, in a layer of zeros */
+    {"silent-crossing-16", {1, 8, {0}}, 16},
 };
 enum { FOOLED_COUNT = sizeof FOOLED / sizeof *FOOLED };
 

@@ -713,7 +713,7 @@ static void keys_of_blocks_that_overflow_do_not_fit(void **state)
 {
     hop_op op = {.kind = HOP_OP_SPARSE, .heads = 1, .kv_heads = 1, .key_dim = 2, .value_dim = 2, .block = 64,
         .scale = 1};
-    const hop__attended a = {.q = 1e-33, .k = 5e36, .v = 1, .seen = 1};
+    const hop__attended a = {.q = 1e-33, .k = 5e36, .v = 1, .score = 2e4, .seen = 1};
     (void)state;
     assert_false(hop__attention_charge(&op, &a).fits);
     op.block = 0;

@@ -24,6 +24,11 @@ LIST(fold, IN("a", AXIS(V)), IN("b", AXIS(V)), IN("ma", 0), IN("mb", 0), LINE("m
 LIST(summaries, IN("q", AXIS(K)), IN("k", AXIS(J) | AXIS(K)), IN("n", 0), SUM("keys", "k", J),
      LINE("mean", DIV, "keys", "n"), LINE("qm", MUL, "q", "mean"), SUM("sm", "qm", K), LINE("qk0", MUL, "q", "k"),
      SUM("s0", "qk0", K));
+/* A partial softmax on its way to another player: m1 is what its largest score is rounded to, and the sums are taken
+ * relative to that, as far as they can be. */
+LIST(crossed, IN("z", 0), IN("y", AXIS(V)), IN("m", 0), IN("m1", 0), LINE("moved", SUB, "m", "m1"), NUMBER("far", 60),
+     LINE("by", HELD, "moved", "far"), LINE("grow", EXP, "by"), LINE("z1", MUL, "z", "grow"), LINE("y1", MUL, "y", "grow"),
+     LINE("zc", CROSS, "z1"), LINE("yc", CROSS, "y1"), LINE("o", DIV, "yc", "zc"));
 
 #define PROGRAM(name, how, result, ...) \
     [name] = {.op = "attention", .form = how, .unit_is_token = true, .part = {__VA_ARGS__}, .reads = result}
@@ -35,6 +40,7 @@ const hop_program *hop_attention_program(hop_arith_attend which)
         PROGRAM(HOP_ARITH_ROUNDED, "rounded", "o", scores, weights, rounded),
         PROGRAM(HOP_ARITH_FOLD, "fold", "y", fold),
         PROGRAM(HOP_ARITH_SUMMARIES, "summaries", "sm", summaries),
+        PROGRAM(HOP_ARITH_CROSS, "crossing", "o", crossed),
     };
     return &programs[which];
 }

@@ -147,6 +147,7 @@ static bool quick_row(const row *w)
             for (int64_t i = 0; i < n; i++) y[i] = a[i * sa] * b[i * sb] + c[i * sc];
         return true;
     case HOP_PRIM_COPY:
+    case HOP_PRIM_CROSS:
     case HOP_PRIM_MILD:
         for (int64_t i = 0; i < n; i++) y[i] = a[i * sa];
         return true;
@@ -167,6 +168,7 @@ static double element(const hop_line *l, double a, double b)
     case HOP_PRIM_DIV: return a / b;
     case HOP_PRIM_MAX: return fmax(a, b);
     case HOP_PRIM_LEAST: return fmin(a, b);
+    case HOP_PRIM_HELD: return fmax(-b, fmin(a, b));
     case HOP_PRIM_ABS: return fabs(a);
     case HOP_PRIM_SQUARE: return a * a;
     case HOP_PRIM_RECIP: return 1 / a;

@@ -11,14 +11,6 @@
 
 enum { CASES = 64, KEYS = 512 }; /* of a tile of scores */
 
-/* Weights and their quotient, relative, over n tokens: one addition a token, and a rescaling (an exp and a
- * product) at most for every 16 tokens and for every segment of a cut sequence. */
-double hop__attention_error(int64_t n)
-{
-    return 1.1 * (((double)n + 88) * HOP_UNIT_ROUNDOFF +
-                  ((double)n / 16 + 2 * HOP_MAX_HOPS) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF));
-}
-
 bool hop__sees(const hop__facts *f, int a, int p, bool bidirectional)
 {
     return bidirectional || f->class[p].start < f->class[a].start + f->class[a].count;
@@ -205,6 +197,7 @@ typedef struct head {
     const hop__set *q;
     int64_t seen; /* tokens, at the most */
     double slack; /* of scores */
+    hop__attention_loss loss;
 } head;
 
 static double largest(const hop__set *x)
@@ -214,46 +207,43 @@ static double largest(const hop__set *x)
     return most;
 }
 
-/* Infinite scores make weights that are no numbers, and 0 times these is none. */
-static hop__charge head_charge(const head *h)
-{
-    hop__attended a = {.q = largest(h->q), .seen = h->seen};
-    for (int p = 0; p < h->w->facts.classes; p++)
-        if (h->k[p]) a.k = ival_most(a.k, largest(h->k[p])), a.v = ival_most(a.v, largest(h->v[p]));
-    return hop__attention_charge(h->op, &a);
-}
+/* Of a head's scores: the sums of absolute products, and what boxes make of them, at the most; floats below the normal
+ * numbers, which rows are taken as here, among them. */
+typedef struct score_sums {
+    double mag, box;
+} score_sums;
 
-/* Twice the error of a score: of what the network computes and of what is computed here. */
-static double score_slack(const head *h)
+static score_sums sum_scores(const head *h)
 {
-    int64_t dim = h->q->width;
-    double mag = 0, box = 0, scale = fabs((double)(float)h->op->scale);
-    hop__charge made = head_charge(h);
-    if (!made.fits) h->w->m->overflow = true;
-    for (int64_t c = 0; c < dim; c++) {
-        double km = 0, kr = 0;
+    score_sums s = {0, 0};
+    for (int64_t c = 0; c < h->q->width; c++) {
+        double km = 0, kr = 0, q = h->q->mag[c];
         for (int p = 0; p < h->w->facts.classes; p++) {
             if (!h->k[p]) continue;
             km = ival_most(km, h->k[p]->mag[c]), kr = ival_most(kr, h->k[p]->rad[c]);
         }
-        mag += h->q->mag[c] * km;
-        box += h->q->mag[c] * kr + h->q->rad[c] * km;
+        s.mag += q * km;
+        s.box += q * kr + h->q->rad[c] * km;
+        if (q != 0 && km != 0) s.box += (q + km) * 0x1p-149;
     }
-    /* The kernels' and, scores being made here as well, ours. */
-    double error = 2 * (ival_most(made.rel, HOP_DOT_ERROR((double)dim)) + 4 * HOP_UNIT_ROUNDOFF) * mag;
-    error += h->w->message * mag;                         /* queries that cross */
-    error += hop__cut_error(h->w->bits, mag);             /* scores that are cut */
-    /* A partial softmax's largest score is rounded, and what is relative to it moved by as much;
-     * hop_partial_round moves it by at most 60. */
-    if (!(h->w->message * scale * mag < 50)) h->w->m->overflow = true;
-    return 2 * HOP__ABOVE * (scale * (error + box) + made.abs + (double)dim * (scale + 1) * 0x1p-146);
+    return (score_sums){s.mag * HOP__ABOVE, s.box * HOP__ABOVE};
 }
 
-/* What rounding the sums of partial softmaxes (or a cache's values) does to a mean of values up to mag: sum
- * and vector are each off by w->message, relative. */
-static double crossing(const hop__walk *w, double mag)
+/* What the head loses; infinite scores make weights that are no numbers, and 0 times these is none. */
+static void charge_head(head *h)
 {
-    return w->message == 0 ? 0 : 2 * w->message * mag / (1 - 2 * w->message);
+    int64_t dim = h->q->width;
+    double scale = fabs((double)(float)h->op->scale);
+    score_sums s = sum_scores(h);
+    hop__attended a = {.q = largest(h->q), .score = scale * s.mag * 1.01, .seen = h->seen, .round = h->w->message};
+    for (int p = 0; p < h->w->facts.classes; p++)
+        if (h->k[p]) a.k = ival_most(a.k, largest(h->k[p])), a.v = ival_most(a.v, largest(h->v[p]));
+    h->loss = hop__attention_charge(h->op, &a);
+    if (!h->loss.fits) h->w->m->overflow = true;
+    /* Twice the error of a score: the kernels' and, scores being made here as well, ours; and scores that are cut. */
+    double error = 2 * (ival_most(h->loss.score.rel, HOP_DOT_ERROR((double)dim)) + 4 * HOP_UNIT_ROUNDOFF) * s.mag;
+    error += hop__cut_error(h->w->bits, s.mag);
+    h->slack = 2 * HOP__ABOVE * (scale * (error + s.box) + h->loss.score.abs + (double)dim * (scale + 1) * 0x1p-146);
 }
 
 /* Weights that are cut, divided by their sum, and cut again, c at most each: (1 + c)² / (1 - c) is below 1 +
@@ -358,7 +348,7 @@ static void report(const head *h, hop__sight s, double gap, double mass, int64_t
 static hop__set *head_output(const head *h)
 {
     hop__memory *m = h->w->m;
-    double gap = -INFINITY, error = 3 * hop__attention_error(h->seen), mass = 1;
+    double gap = -INFINITY, mass = 1;
     int64_t cases = 0, width = h->v[h->a]->width;
     bool any = false;
     for (int64_t c = 0; c < width && !any; c++) any = values_hull(h, c).lo != 0 || values_hull(h, c).hi != 0;
@@ -380,9 +370,7 @@ static hop__set *head_output(const head *h)
         ival hull = values_hull(h, c);
         double mag = ival_mag(hull);
         if (mag == 0) continue;
-        if (!(mag * (double)h->seen * (h->w->message > 0 ? 1e22 : 1) < HOP__LARGEST)) m->overflow = true;
-        double lost = error * mag + (double)h->seen * (h->w->message > 0 ? 0x1p-60 : 0x1p-140) +
-                      crossing(h->w, mag) + cut_weights(h->w, mag);
+        double lost = (h->loss.mean.rel * mag + h->loss.mean.abs) * HOP__ABOVE + cut_weights(h->w, mag);
         if (s.rule == HOP__RULE_NONE) {
             y->mid[c] = ival_mid(hull);
             y->rad[c] = ival_up(ival_rad(hull) + lost);
@@ -421,7 +409,7 @@ void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y)
                 h.seen = end > h.seen ? end : h.seen;
             }
             h.q = hop__set_columns(w->m, x->in[0][a], i * op->key_dim, op->key_dim);
-            if (h.q) h.slack = score_slack(&h), heads[a * op->heads + i] = head_output(&h);
+            if (h.q) charge_head(&h), heads[a * op->heads + i] = head_output(&h);
         }
     }
     for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++)
@@ -433,15 +421,15 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
     const hop_op *op = x->op;
     const hop__facts *f = &w->facts;
     int64_t group = op->heads / op->kv_heads, width = op->value_dim;
-    hop__attended most = {.seen = f->length};
+    hop__attended most = {.seen = f->length, .round = w->message};
     for (int a = 0; a < f->classes; a++) {
         most.q = ival_most(most.q, largest(x->in[0][a])), most.k = ival_most(most.k, largest(x->in[1][a]));
         most.v = ival_most(most.v, largest(x->in[2][a]));
     }
-    if (!hop__attention_charge(op, &most).fits) w->m->overflow = true;
+    most.score = most.q * most.k * fabs((double)(float)op->scale) * (double)op->key_dim * 1.01;
+    hop__attention_loss loss = hop__attention_charge(op, &most);
+    if (!loss.fits) w->m->overflow = true;
     for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++) {
-        int64_t seen = op->bidirectional ? f->length : f->class[a].start + f->class[a].count;
-        double error = 3 * hop__attention_error(seen);
         y[a] = hop__set_new(w->m, op->heads * width);
         for (int64_t c = 0; y[a] && c < op->heads * width; c++) {
             ival hull = {INFINITY, -INFINITY};
@@ -450,10 +438,9 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
                     hull =
                         ival_hull(hull, hop__set_range(x->in[2][p], c / width / group * width + c % width));
             if (hull.lo == 0 && hull.hi == 0) continue;
-            if (!(ival_mag(hull) * (double)seen < HOP__LARGEST)) w->m->overflow = true;
             y[a]->mid[c] = ival_mid(hull);
-            y[a]->rad[c] = ival_up(ival_rad(hull) + error * ival_mag(hull) + (double)seen * 0x1p-60 +
-                                   crossing(w, ival_mag(hull)) + cut_weights(w, ival_mag(hull)));
+            y[a]->rad[c] = ival_up(ival_rad(hull) + (loss.mean.rel * ival_mag(hull) + loss.mean.abs) * HOP__ABOVE +
+                                   cut_weights(w, ival_mag(hull)));
         }
         hop__set_tidy(w->m, y[a]);
     }

@@ -277,6 +277,24 @@ static hop__num under(hop__num a, hop__num m, double unit)
     return y;
 }
 
+/* What is off by a part of itself still is: where x is beyond b, what is formed is b, or nearly as large. */
+static hop__num held(hop__num a, hop__num b)
+{
+    a.range = (ival){ival_most(-b.mag, ival_least(a.range.lo, b.mag)), ival_least(b.mag, ival_most(a.range.hi, -b.mag))};
+    if (a.own) a.mag = ival_mag(a.range);
+    a.top = ival_least(a.top, b.top), a.low = ival_most(a.low, -b.top);
+    return a;
+}
+
+/* Rounded to numbers of fewer bits, whose exponents are float32's. */
+static hop__num crossed(hop__num a, double round)
+{
+    if (is_zero(&a)) return a;
+    a.rel = more(a.rel, round), a.abs = (a.abs + hop__crossing(round, 0)) * (1 + round) * SOME;
+    a.top = (a.top + hop__crossing(round, a.top)) * (1 + 2 * UNIT), a.low = -INFINITY;
+    return a;
+}
+
 static hop__num total(hop__num a, double n)
 {
     hop__num y = sum(a, n, 1, UNIT);
@@ -340,6 +358,8 @@ static hop__num line(hop__reading *r, int i)
     case HOP_PRIM_ADD: return plus(a, b, wide ? DOUBLE : UNIT);
     case HOP_PRIM_SUB: return plus(a, negated(b), wide ? DOUBLE : UNIT);
     case HOP_PRIM_UNDER: return under(a, b, wide ? DOUBLE : UNIT);
+    case HOP_PRIM_HELD: return held(a, b);
+    case HOP_PRIM_CROSS: return crossed(a, r->round);
     case HOP_PRIM_NEG: return negated(a);
     case HOP_PRIM_ABS: return absolute(a);
     case HOP_PRIM_MAX: return larger(a, b);
@@ -380,7 +400,8 @@ void hop__reading_know(hop__reading *r, const char *line, ival within, double re
 static void narrow(hop__num *x, const hop__known *k)
 {
     x->range = (ival){ival_most(x->range.lo, k->within.lo), ival_least(x->range.hi, k->within.hi)};
-    if (x->own) x->mag = ival_least(x->mag, ival_mag(x->range)), x->rel = ival_least(x->rel, k->rel);
+    if (k->rel < INFINITY) x->own = true, x->rel = ival_least(x->rel, k->rel);
+    if (x->own) x->mag = ival_least(x->mag, ival_mag(x->range));
     x->top = ival_least(x->top, (x->mag * (1 + x->rel) + x->abs) * HOP__ABOVE);
 }
 

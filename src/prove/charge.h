@@ -72,7 +72,7 @@ bool hop__recurrence_on_grids(hop__recurrence r, int q, int k, int v);
 typedef struct hop__known {
     int line;
     ival within;
-    double rel; /* infinity: no more than the operands tell */
+    double rel; /* infinity: no more than the operands tell; else the line's X is |x| */
 } hop__known;
 #define HOP__MOST_KNOWN 2
 

@@ -13,43 +13,93 @@ static hop__num up_to(double mag)
     return hop__num_given((ival){-mag, mag}, HOP__NO_GRID);
 }
 
-/* What is rounded to fewer bits is at most twice what it was. */
-static hop__reading read_attention(const hop_arith *p, const hop_op *op, const hop__attended *a, int64_t tokens)
+/* What all its programs may be given. What is rounded to fewer bits is at most twice what it was; a partial softmax
+ * that has crossed was enlarged by `grown`. */
+static hop__reading read_attention(const hop_arith *p, const hop_op *op, const hop__attended *a, int64_t tokens, double grown)
 {
-    hop__reading r = {.p = p, .tokens = (double)tokens, .terms = (double)tokens};
-    double scale = (float)op->scale, score = a->q * a->k * fabs(scale) * (double)op->key_dim * 1.01, n = (double)tokens;
+    hop__reading r = {.p = p, .tokens = (double)tokens, .terms = (double)tokens, .round = a->round};
+    double scale = (float)op->scale, n = (double)tokens, sum = 1.01 * n * grown, moved = hop__crossing(a->round, a->score);
     hop__reading_know(&r, "z", (ival){1, INFINITY}, INFINITY); /* the largest score's weight is e^0 */
+    hop__reading_know(&r, "moved", (ival){-moved, moved}, HOP_UNIT_ROUNDOFF); /* of two numbers as they are */
     r.size[HOP_AXIS_T] = 1, r.size[HOP_AXIS_J] = n;
     r.size[HOP_AXIS_K] = (double)op->key_dim, r.size[HOP_AXIS_V] = (double)op->value_dim;
     give(&r, "q", up_to(a->q)), give(&r, "k", up_to(a->k)), give(&r, "v", up_to(a->v));
     give(&r, "scale", hop__num_given(ival_point(scale), HOP__NO_GRID));
-    give(&r, "t", up_to(score)), give(&r, "m", up_to(score)), give(&r, "m0", up_to(score));
-    give(&r, "z0", hop__num_given((ival){0, 1.01 * n}, HOP__NO_GRID)), give(&r, "y0", up_to(1.01 * n * a->v));
+    give(&r, "t", up_to(a->score)), give(&r, "m", up_to(a->score)), give(&r, "m0", up_to(a->score));
+    give(&r, "m1", up_to(a->score + moved)), give(&r, "ma", up_to(a->score + moved)), give(&r, "mb", up_to(a->score + moved));
+    give(&r, "z0", hop__num_given((ival){0, sum}, HOP__NO_GRID)), give(&r, "y0", up_to(sum * a->v));
+    give(&r, "z", hop__num_given((ival){1, sum}, HOP__NO_GRID)), give(&r, "y", up_to(sum * a->v));
     give(&r, "wr", hop__num_given((ival){0, 2}, HOP__NO_GRID)), give(&r, "pr", up_to(4));
-    give(&r, "ma", up_to(score)), give(&r, "mb", up_to(score));
-    give(&r, "a", up_to(1.01 * n * ival_most(1, a->v))), give(&r, "b", up_to(1.01 * n * ival_most(1, a->v)));
+    give(&r, "a", up_to(sum * a->v)), give(&r, "b", up_to(sum * a->v));
     give(&r, "n", hop__num_given(ival_point(n), HOP__NO_GRID));
     hop__reading_run(&r);
     return r;
 }
 
-static void add_line(hop__charge *c, const hop__reading *r, const char *name)
+static const hop__num *line(const hop__reading *r, const char *name)
 {
-    int i = hop_arith_find(r->p, name);
-    if (i < 0) return;
-    c->rel = ival_most(c->rel, r->v[i].rel), c->abs = ival_most(c->abs, r->v[i].abs);
+    return &r->v[hop_arith_find(r->p, name)];
 }
 
-hop__charge hop__attention_charge(const hop_op *op, const hop__attended *a)
+static hop__reading read_form(hop_arith *p, hop_arith_attend which, const hop_op *op, const hop__attended *a, double grown)
 {
-    hop__charge c = {.fits = true};
-    for (int which = HOP_ARITH_ATTEND; which <= HOP_ARITH_SUMMARIES; which++) {
+    hop_arith_open(p, hop_attention_program(which));
+    return read_attention(p, op, a, which == HOP_ARITH_SUMMARIES ? op->block : a->seen, grown);
+}
+
+/* Rescalings of sums: one for every 16 tokens, and one for every segment of a cut sequence. */
+static double rescalings(int64_t n)
+{
+    return (double)n / 16 + 2 * HOP_MAX_HOPS;
+}
+
+/* Weights and their quotient, relative, over n tokens: one addition a token; what arguments of exponentials are rounded
+ * by, which rise by 88 altogether where weights are any; and at a rescaling an exp and a product. */
+double hop__attention_error(int64_t n)
+{
+    return 1.1 * (((double)n + 88) * HOP_UNIT_ROUNDOFF + rescalings(n) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF));
+}
+
+/* What is lost at a rescaling below the normal numbers, over a sum that is at least `least`. */
+static double faint(const hop_op *op, const hop__attended *a, double grown, double least, bool *fits)
+{
+    hop_arith p, f;
+    hop__reading block = read_form(&p, HOP_ARITH_ATTEND, op, a, 1), fold = read_form(&f, HOP_ARITH_FOLD, op, a, grown);
+    *fits = *fits && block.fits && fold.fits;
+    return (line(&block, "o")->abs + fold.v[f.reads].abs / least) * HOP__ABOVE;
+}
+
+/* Means: their weights are off as hop__attention_error says; partial softmaxes are rounded where they cross; and
+ * every rescaling may lose what is below the normal numbers. */
+static void charge_mean(hop__attention_loss *c, const hop_op *op, const hop__attended *a)
+{
+    hop__attended ones = *a;
+    double grown = 1, least = 1, times = rescalings(a->seen) + 1;
+    ones.v = 1;
+    c->mean = (hop__charge){.rel = 3 * hop__attention_error(a->seen)};
+    if (a->round > 0) {
         hop_arith p;
-        if (which == HOP_ARITH_SUMMARIES && op->block <= 0) continue;
-        hop_arith_open(&p, hop_attention_program((hop_arith_attend)which));
-        hop__reading r = read_attention(&p, op, a, which == HOP_ARITH_SUMMARIES ? op->block : a->seen);
-        if (which == HOP_ARITH_ATTEND) add_line(&c, &r, "s"), add_line(&c, &r, "s1");
-        c.fits = c.fits && r.fits;
+        hop__reading r = read_form(&p, HOP_ARITH_CROSS, op, a, 1);
+        c->fits = c->fits && r.fits;
+        c->mean.rel += r.v[p.reads].rel, c->mean.abs += r.v[p.reads].abs;
+        grown = ival_most(1, line(&r, "grow")->top), least = line(&r, "zc")->low;
     }
+    c->mean.abs += times * faint(op, a, grown, least, &c->fits);
+    c->mean.rel += times * faint(op, &ones, grown, least, &c->fits);
+}
+
+hop__attention_loss hop__attention_charge(const hop_op *op, const hop__attended *a)
+{
+    hop_arith p;
+    hop__attention_loss c = {.fits = true};
+    hop__reading r = read_form(&p, HOP_ARITH_ATTEND, op, a, 1);
+    const hop__num *s = line(&r, "s"), *s1 = line(&r, "s1");
+    c.score = (hop__charge){.rel = ival_most(s->rel, s1->rel), .abs = ival_most(s->abs, s1->abs)};
+    /* A largest score that is moved too far takes its sums along no more. */
+    if (!(hop__crossing(a->round, a->score) < 59)) c.score.abs = INFINITY;
+    c.fits = r.fits && read_form(&p, HOP_ARITH_ROUNDED, op, a, 1).fits;
+    if (op->block > 0) c.fits = c.fits && read_form(&p, HOP_ARITH_SUMMARIES, op, a, 1).fits;
+    charge_mean(&c, op, a);
+    if (!(c.mean.rel >= 0 && c.mean.abs >= 0)) c.fits = false; /* not a number */
     return c;
 }

@@ -79,7 +79,7 @@ static bool on_grids(const hop__reading *x)
 /* Rounding of a state's numbers below the normal ones, where they cross or are cut. */
 static double faint_crossing(const hop__recurrence *r)
 {
-    return r->round * 0x1p-126 + (r->bits > 0 ? 0x1p-148 : 0);
+    return hop__crossing(r->round, 0) + (r->bits > 0 ? 0x1p-148 : 0);
 }
 
 static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arith *p, bool token, hop__num state)

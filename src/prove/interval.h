@@ -112,6 +112,13 @@ static inline double ival_mid(ival a)
     return 0.5 * (a.lo + a.hi);
 }
 
+/* What rounding to numbers of a few bits makes of one up to mag, relative rounding that is `round` where these are normal:
+ * below 2^-126 a unit stays what it is. */
+static inline double hop__crossing(double round, double mag)
+{
+    return round > 0 ? round * (mag + 0x1p-126) : 0;
+}
+
 /* Half the width, rounded up, so that [mid - rad, mid + rad] contains the interval. */
 static inline double ival_rad(ival a)
 {

@@ -271,9 +271,8 @@ static ival *past_of(hop__walk *w, int a, hop__set *const *x)
     for (int64_t c = 0; past && c < x[a]->width; c++)
         for (int p = 0; p < w->facts.classes; p++)
             if (hop__sees(&w->facts, a, p, false)) past[c] = ival_hull(past[c], hop__set_range(x[p], c));
-    for (int64_t c = 0; past && w->message > 0 && c < x[a]->width; c++)
-        if (ival_mag(past[c]) != 0) /* below the normal numbers a unit stays what it is */
-            past[c] = ival_widen(past[c], w->message * (ival_mag(past[c]) + 0x1p-126));
+    for (int64_t c = 0; past && c < x[a]->width; c++)
+        if (ival_mag(past[c]) != 0) past[c] = ival_widen(past[c], hop__crossing(w->message, ival_mag(past[c])));
     return past;
 }
 

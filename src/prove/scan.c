@@ -244,7 +244,7 @@ static bool mlstm_class(scan *c, int a)
     for (int64_t h = 0; h < heads; h++) log_decay = ival_most(log_decay, g->mag[h]);
     for (int64_t h = 0; h < heads; h++) {
         double i = ival_most(0, hop__set_range(c->x->in[HOP_SCAN_I][a], h).hi);
-        i += hop__cut_error(w->bits, i) + w->message * i; /* m is a part of the state: rounded up */
+        i += hop__cut_error(w->bits, i) + hop__crossing(w->message, i); /* m is a part of the state: rounded up */
         c->gate = ival_most(c->gate, exp(i) * 1.001);
         c->s.stabiliser = ival_most(c->s.stabiliser, ival_most(i, (double)w->facts.length * log_decay));
     }

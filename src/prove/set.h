@@ -139,6 +139,8 @@ hop__set *hop__set_map_relative(hop__memory *m, const hop__set *x, hop__blocks b
 /* x, each number rounded to so many significant bits, 1 to 23; 0: x itself. Numbers of a grid that have no
  * more bits stay as they are. */
 hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits);
+/* x, and what it becomes where it crosses from player to player; round: see hop__crossing; 0: x itself. */
+hop__set *hop__set_crossed(hop__memory *m, hop__set *x, double round);
 /* What rounding a number of this magnitude may change it by. */
 double hop__cut_error(int bits, double mag);
 /* Has no multiple of 2^grid up to mag more bits? */

@@ -30,6 +30,19 @@ hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits)
     return m->status == HOP_OK ? y : NULL;
 }
 
+hop__set *hop__set_crossed(hop__memory *m, hop__set *x, double round)
+{
+    if (round <= 0 || !x) return x;
+    hop__set *y = hop__set_copy(m, x);
+    for (int64_t c = 0; y && c < y->width; c++)
+        if (x->mag[c] != 0) {
+            y->rad[c] = ival_up(y->rad[c] + hop__crossing(round, x->mag[c]) * HOP__ABOVE);
+            y->least[c] = -INFINITY, y->most[c] = INFINITY;
+        }
+    hop__set_tidy(m, y);
+    return m->status == HOP_OK ? y : NULL;
+}
+
 /* ---- other maps ---------------------------------------------------------------------------- */
 
 /* filled[t][c]: is term t's column c, counted from its first, other than 0 anywhere? */

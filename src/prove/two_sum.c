@@ -32,6 +32,7 @@ typedef struct proof {
     const hop_op *op; /* .. and what it is given */
     int number;
     hop__set *x, *q, *k, *v;
+    hop__attention_loss loss;
     int64_t seen, offsets; /* tokens that a head sees at the most; 1, or B: offsets that heads watch */
     int64_t rivals;
     const float *rival[MOST_RIVALS]; /* rows of the read-out, those of 0 and 1 first */
@@ -202,15 +203,28 @@ static double value_at(const hop__set *x, int64_t u, int64_t c)
     return x->mid[c] + (t ? hop__term_at(t, t->of[0][u], c) : 0);
 }
 
+static double largest(const hop__set *x)
+{
+    double most = 0;
+    for (int64_t c = 0; c < x->width; c++) most = ival_most(most, x->mag[c]);
+    return most;
+}
+
+static void charge(proof *p)
+{
+    hop__attended a = {.q = largest(p->q), .k = largest(p->k), .v = largest(p->v), .seen = p->seen};
+    a.score = a.q * a.k * fabs((double)(float)p->op->scale) * (double)p->op->key_dim * 1.01;
+    p->loss = hop__attention_charge(p->op, &a);
+    if (!p->loss.fits) atomic_store(&p->overflow, true);
+}
+
 /* Score of `match` minus that of any other number, at least, for a head of number c. */
 static double lead(proof *p, int64_t head, int64_t c, int64_t match)
 {
     const hop_op *op = p->op;
     int64_t qc = head * op->key_dim, kc = head / (op->heads / op->kv_heads) * op->key_dim;
     double scale = (float)op->scale, mag = 0, box = 0, right = 0, best = -INFINITY;
-    hop__attended most = {.seen = p->seen};
     for (int64_t e = 0; e < op->key_dim; e++) {
-        most.q = ival_most(most.q, p->q->mag[qc + e]), most.k = ival_most(most.k, p->k->mag[kc + e]);
         mag += p->q->mag[qc + e] * p->k->mag[kc + e];
         box += p->q->mag[qc + e] * p->k->rad[kc + e] + p->q->rad[qc + e] * p->k->mag[kc + e];
     }
@@ -222,11 +236,8 @@ static double lead(proof *p, int64_t head, int64_t c, int64_t match)
         else
             best = ival_most(best, scale * s);
     }
-    for (int64_t e = 0; e < p->v->width; e++) most.v = ival_most(most.v, p->v->mag[e]);
-    hop__charge made = hop__attention_charge(op, &most);
-    double dim = (double)op->key_dim, error = (ival_most(made.rel, HOP_DOT_ERROR(dim)) + 4 * HOP_UNIT_ROUNDOFF) * mag;
-    if (!made.fits) atomic_store(&p->overflow, true);
-    return right - best - 2 * HOP__ABOVE * (fabs(scale) * (error + box) + made.abs);
+    double dim = (double)op->key_dim, error = (ival_most(p->loss.score.rel, HOP_DOT_ERROR(dim)) + 4 * HOP_UNIT_ROUNDOFF) * mag;
+    return right - best - 2 * HOP__ABOVE * (fabs(scale) * (error + box) + p->loss.score.abs);
 }
 
 /* What the heads return: those that watch offset r (r < 0: none, and there is no match) the match's value,
@@ -236,7 +247,6 @@ static hop__set *heads_return(const proof *p, hop__memory *m, int64_t match, int
     const hop_op *op = p->op;
     int64_t mod = p->task->mod, dim = op->value_dim, group = op->heads / op->kv_heads;
     hop__set *o = hop__set_new(m, op->heads * dim);
-    double error = 3 * hop__attention_error(p->seen);
     for (int64_t h = 0; o && h < op->heads; h++) {
         bool sees = r >= 0 && h % p->offsets == r;
         hop__term *t = NULL;
@@ -256,12 +266,11 @@ static hop__set *heads_return(const proof *p, hop__memory *m, int64_t match, int
             /* A mixture that excludes the match: its row is another's. */
             if (t && r < 0 && mod > 1) *hop__term_cell(t, match, to) = value_at(p->v, match ? 0 : 1, from);
             double largest = ival_most(fabs(lo), fabs(hi)) + p->v->rad[from];
-            if (!(largest * (double)p->seen < HOP__LARGEST)) m->overflow = true;
             if (sees) o->mid[to] = value_at(p->v, match, from);
             if (largest == 0) continue;
             o->rad[to] =
                 ival_up(p->v->rad[from] + (sees ? mass * (hi - lo + 2 * p->v->rad[from]) * HOP__ABOVE : 0) +
-                        error * largest + (double)p->seen * 0x1p-140 + 0x1p-50 * largest);
+                        (p->loss.mean.rel + 0x1p-50) * largest + p->loss.mean.abs);
         }
     }
     hop__set_tidy(m, o);
@@ -431,6 +440,7 @@ static hop_status analyse(proof *p, hop_bounds_said *a, hop_error *err)
         by_number(m, p->q);
         by_number(m, p->k);
         by_number(m, p->v);
+        if (m->status == HOP_OK) charge(p);
         p->margin = hop__take(m, mod, sizeof(double)), p->gap = hop__take(m, mod, sizeof(double));
         p->mass = hop__take(m, mod, sizeof(double)), p->clip = hop__take(m, mod, sizeof(double));
     }

@@ -98,6 +98,14 @@ static bool passes_swing(const hop__layer *l, const hop_op *op)
     return op->kind == HOP_OP_MUL || (op->kind == HOP_OP_SKIP && hop__skips_nothing(op, l->par[op->par[0]]));
 }
 
+/* Does the i-th input cross from player to player? Queries do, and what is remembered of keys and values; what of
+ * attention's sums and recurrences' states does is their programs' (charge.h), and local.c's for CONV and SHIFT. */
+static bool crosses(const hop_op *op, int i)
+{
+    bool remembered = op->kind == HOP_OP_SPARSE || (op->kind == HOP_OP_ATTEND && op->window > 0);
+    return (op->kind == HOP_OP_ATTEND && i == 0) || (remembered && i < 3);
+}
+
 /* Columns of a buffer as an operation's input. */
 static hop__set *input(const hop__layer *l, const hop_op *op, int i, int a, bool swings)
 {
@@ -107,7 +115,8 @@ static hop__set *input(const hop__layer *l, const hop_op *op, int i, int a, bool
     int64_t width = input_width(op, i);
     if (width != x->width) x = hop__set_columns(m, x, r->column, width);
     if (x && !swings && l->swing) x = hop__set_swung(m, x, &l->swing[r->buffer][a], r->column);
-    return x && !keeps_relative(op, i) ? hop__set_settled(m, x) : x;
+    if (x && !keeps_relative(op, i)) x = hop__set_settled(m, x);
+    return x && crosses(op, i) ? hop__set_crossed(m, x, l->w->message) : x;
 }
 
 static void run_op(hop__layer *l, const hop_op *op, hop__set **y)

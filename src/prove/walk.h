@@ -101,15 +101,24 @@ hop__set *hop__set_swung(hop__memory *m, const hop__set *x, const hop__swing *s,
 /* rope.c: what class a holds, turned by where it stands. */
 hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x);
 
-/* attend.c: softmax attention. Relative error of weights and of their quotient over n tokens. */
-double hop__attention_error(int64_t n);
-/* The largest numbers of queries, keys and values, and the tokens that are seen, at the most: what a score is off, relative
- * to the sum of its absolute products and below that; fits: no number on the way leaves float32's range. */
+/* charge_attend.c: what softmax attention loses. */
 typedef struct hop__attended {
-    double q, k, v;
-    int64_t seen;
+    double q, k, v; /* the largest numbers of queries, keys and values .. */
+    double score;   /* .. and the largest score .. */
+    int64_t seen;   /* .. and the tokens that are seen, at the most */
+    double round;   /* of partial softmaxes that cross (hop__crossing); 0: none does */
 } hop__attended;
-hop__charge hop__attention_charge(const hop_op *op, const hop__attended *a); /* charge_attend.c */
+/* What a score is off, relative to the sum of its absolute products and below that; and what a mean of values is,
+ * relative to the largest value. fits: no number on the way leaves float32's range. */
+typedef struct hop__attention_loss {
+    hop__charge score, mean;
+    bool fits;
+} hop__attention_loss;
+/* Relative error of weights and of their quotient over n tokens. */
+double hop__attention_error(int64_t n);
+hop__attention_loss hop__attention_charge(const hop_op *op, const hop__attended *a);
+
+/* attend.c: softmax attention. */
 void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y);
 /* Attention to tokens that are not followed: some mean of all values. */
 void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y);

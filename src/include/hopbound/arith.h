@@ -57,12 +57,13 @@ enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
  *   PART     some factor of the product a: 1 as well as a
  *   ASIDE    the last of V
  *   PLAIN    a e^b: not formed, but what is meant by a
+ *   HELD     a, held between -b and b     CROSS  a, rounded to the numbers of a message
  *   SIGMOID .. GELU   the activations of mixers and MLPs
  *   EXPM1    e^a - 1                   SQRT   square root    RSQRT  1 / sqrt(a), in float32 or better */
 #define HOP_PRIM_LIST(X)                                                                                   \
     X(INPUT) X(NUMBER) X(COPY) X(MUL) X(ADD) X(SUB) X(NEG) X(DIV) X(MAX) X(ABS) X(LEAST) X(RATIO) X(SQUARE) X(SUM)  \
     X(SUM2) X(FADE) X(SOLVE) X(EXP) X(EXPF) X(RECIP) X(LOGSIG) X(RUNMAX) X(UNDER) X(PREV) X(FAR) X(FARB) X(DEC) X(LOWER)    \
-    X(STRICT) X(END) X(ROWS) X(TOTAL) X(MILD) X(PART) X(ASIDE) X(PLAIN) X(SIGMOID) X(SILU) X(TANH)         \
+    X(STRICT) X(END) X(ROWS) X(TOTAL) X(MILD) X(PART) X(ASIDE) X(PLAIN) X(HELD) X(CROSS) X(SIGMOID) X(SILU) X(TANH)         \
     X(SOFTPLUS) X(ELU1) X(RELU) X(GELU) X(EXPM1) X(SQRT) X(RSQRT)
 /* clang-format on */
 
@@ -119,12 +120,14 @@ typedef enum hop_arith_scan {
 const hop_program *const *hop_scan_programs(hop_arith_scan scan, hop_gate gate, bool bonus);
 
 /* Softmax attention of one query: over a block of keys behind others, which may be all there are; with scores, weights
- * and results rounded to fewer bits; two partial softmaxes folded; the scores of blocks of keys, one summary each. */
+ * and results rounded to fewer bits; two partial softmaxes folded; the scores of blocks of keys, one summary each; a partial
+ * softmax that crosses, rounded to the numbers of a message. */
 typedef enum hop_arith_attend {
     HOP_ARITH_ATTEND,
     HOP_ARITH_ROUNDED,
     HOP_ARITH_FOLD,
-    HOP_ARITH_SUMMARIES
+    HOP_ARITH_SUMMARIES,
+    HOP_ARITH_CROSS
 } hop_arith_attend;
 const hop_program *hop_attention_program(hop_arith_attend which);
 
