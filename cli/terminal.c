@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -17,7 +18,9 @@
 #define NEXT_LINE  5.0
 #define LABEL_SIZE 48
 
-static volatile sig_atomic_t stop_wanted;
+/* Written by the handler, read by every thread that ticks. */
+static atomic_int stop_wanted;
+_Static_assert(ATOMIC_INT_LOCK_FREE == 2, "a handler may not wait for a lock");
 
 static struct terminal {
     const char *verb;
@@ -32,12 +35,12 @@ static struct terminal {
 static void on_signal(int number)
 {
     (void)number;
-    stop_wanted = 1;
+    atomic_store(&stop_wanted, 1);
 }
 
 bool terminal_stopped(void)
 {
-    return stop_wanted != 0;
+    return atomic_load(&stop_wanted) != 0;
 }
 
 /* ---- words --------------------------------------------------------------------------------- */
@@ -140,7 +143,7 @@ static bool tick(void *ctx, const char *what, double done, double total)
         if (now >= terminal.next) draw(what, now, done, total);
         pthread_mutex_unlock(&terminal.lock);
     }
-    return !stop_wanted;
+    return atomic_load(&stop_wanted) == 0;
 }
 
 /* ---- public -------------------------------------------------------------------------------- */
