@@ -53,7 +53,7 @@ static hop_status make(hop_bench_step *b, const char *mixer, int64_t d, hop_erro
     if (s == HOP_OK) s = hop_model_new(&b->model, &c, err);
     hop_config_free(&c);
     if (s != HOP_OK) return s;
-    hop_model_init_weights(b->model, 0);
+    hop_model_init_weights(b->model, 0, NULL);
     if ((s = hop_laid_new(&b->laid, b->model, err)) != HOP_OK) return s;
     b->floats = hop_layout_floats(hop_model_layout(b->model));
     b->workers = hop_pool_threads(b->pool);

@@ -137,7 +137,7 @@ static hop_model *network(const shape *z, const hop_mixer_ops *ops)
     if (s != HOP_OK) return NULL;
     hop_rng rng;
     hop_rng_init(&rng, 5, 0);
-    hop_model_init_weights(m, 7);
+    hop_model_init_weights(m, 7, NULL);
     for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
         const hop_weight *w = hop_model_weight_at(m, i);
         int64_t n = w->shape[0] * (w->rank == 2 ? w->shape[1] : 1);

@@ -213,7 +213,7 @@ static void networks_of_another_kind_are_not_proved_and_told_why(void **state)
         if (i == 1) c.heads = c.kv_heads = 2;
         if (i == 2) c.pattern.layers = c.pattern.runs[0].count = 5;
         assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
-        hop_model_init_weights(m, 1);
+        hop_model_init_weights(m, 1, NULL);
         hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
         assert_int_not_equal(p.verdict, HOP_PROVED);
         assert_non_null(strstr(p.why, "layer 0"));

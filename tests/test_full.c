@@ -237,7 +237,7 @@ static void networks_of_another_kind_are_undecided_not_wrong(void **state)
     assert_int_equal(hop_config_copy(&c, hop_model_config(good), NULL), HOP_OK);
     c.norm = HOP_NORM_RMS;
     assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
-    hop_model_init_weights(m, 1);
+    hop_model_init_weights(m, 1, NULL);
     hop_proof p = prove(m, &t, HOP_PROVE_INTERVAL);
     assert_int_equal(p.verdict,
                      HOP_REFUTED); /* random weights err; the reason still names what could not be followed */

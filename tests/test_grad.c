@@ -20,7 +20,7 @@ static hop_model *network(const char *pattern, hop_norm norm, hop_mlp mlp, bool 
     hop_error err = {0};
     if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s", err.text);
     hop_config_free(&c);
-    hop_model_init_weights(m, 42);
+    hop_model_init_weights(m, 42, NULL);
     hop_rng rng;
     hop_rng_init(&rng, 4, 0);
     for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
@@ -359,7 +359,7 @@ static void check_laid(const char *mixer, hop_mlp mlp, int64_t from)
     c.mlp_hidden = 96;
     if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s: %s", mixer, err.text);
     hop_config_free(&c);
-    hop_model_init_weights(m, 3);
+    hop_model_init_weights(m, 3, NULL);
     const size_t floats = (size_t)hop_layout_floats(hop_model_layout(m)), rows = (size_t)ROWS * 64;
     float *block[2], *stream[2];
     assert_int_equal(hop_laid_new(&l, m, NULL), HOP_OK);

@@ -24,7 +24,7 @@ static hop_model *random_model(const char *pattern, hop_norm norm, hop_mlp mlp, 
     hop_error err = {0};
     if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s", err.text);
     hop_config_free(&c);
-    hop_model_init_weights(m, 42);
+    hop_model_init_weights(m, 42, NULL);
     /* Larger tables than a fresh network's, so that positions and tokens matter in a comparison. */
     const hop_weight *w = hop_model_weight(m, "model.embed_tokens.weight");
     for (int64_t i = 0; i < w->shape[0] * w->shape[1]; i++) w->data[i] *= 50;
@@ -87,7 +87,7 @@ static void threads_change_no_bit_of_the_logits(void **state)
         c.d_model = wide ? 256 : 12, c.norm = wide ? HOP_NORM_LAYER : HOP_NORM_RMS;
         hop_model *m;
         assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
-        hop_model_init_weights(m, 42);
+        hop_model_init_weights(m, 42, NULL);
         hop_forward *a, *b;
         assert_int_equal(hop_forward_new(&a, m, &(hop_forward_options){0}, NULL), HOP_OK);
         assert_int_equal(hop_forward_new(&b, m, &(hop_forward_options){.pool = pool}, NULL), HOP_OK);
@@ -363,7 +363,7 @@ static hop_model *deep_model(const char *pattern, bool seeded, int64_t tie)
     hop_error err = {0};
     if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s", err.text);
     hop_config_free(&c);
-    hop_model_init_weights(m, 7);
+    hop_model_init_weights(m, 7, NULL);
     return m;
 }
 

@@ -32,7 +32,7 @@ static hop_model *random_model(const char *pattern, const sizes *z)
     hop_config_set(&c, -1, "linear", "normalise", 1, NULL);
     if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s: %s", pattern, err.text);
     hop_config_free(&c);
-    hop_model_init_weights(m, 7);
+    hop_model_init_weights(m, 7, NULL);
     const hop_weight *w = hop_model_weight(m, "model.embed_tokens.weight");
     for (int64_t i = 0; i < w->shape[0] * w->shape[1]; i++) w->data[i] *= 30; /* so that tokens matter */
     return m;
@@ -255,7 +255,7 @@ static void attention_with_all_its_options_plays_the_plain_pass(void **state)
             assert_int_equal(hop_config_set(&c, -1, "full", options[i][0], atof(options[i][1]), NULL),
                              HOP_OK);
         assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
-        hop_model_init_weights(m, 7);
+        hop_model_init_weights(m, 7, NULL);
         assert_int_equal(hop_players_even(who, 4, TOKENS, NULL), HOP_OK);
         float *ordinary = plain_pass(m, NULL, 0, 0, TOKENS), *cut = plain_pass(m, who, 4, 32, TOKENS);
         double error = 0, size = 0;
@@ -372,7 +372,7 @@ static void layers_of_a_very_deep_network_share_edges(void **state)
     hop_config_set(&c, -1, "linear", "normalise", 1, NULL);
     assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
     hop_config_free(&c);
-    hop_model_init_weights(m, 1);
+    hop_model_init_weights(m, 1, NULL);
     hop_player who[HOP_MAX_PLAYERS];
     hop_transport *t;
     assert_int_equal(hop_players_even(who, 3, 3, NULL), HOP_OK);

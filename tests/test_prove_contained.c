@@ -112,7 +112,7 @@ static void what_random_networks_compute_is_in_its_sets(void **state)
         hop_rng rng;
         hop_rng_init(&rng, 32, (uint64_t)i);
         hop_model *m = scaled_base(i, &s, &rng);
-        if (m) hop_model_init_weights(m, (uint64_t)i);
+        if (m) hop_model_init_weights(m, (uint64_t)i, NULL);
         if (m) compare(&all, m, &s, i, "random");
         hop_model_free(m);
     }

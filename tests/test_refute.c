@@ -22,7 +22,7 @@ static hop_model *random_network(const char *pattern, const hop_task *t, int64_t
     c.vocab = t->vocab, c.max_positions = t->length, c.d_model = d_model, c.heads = c.kv_heads = 1;
     c.head_dim = head_dim, c.mlp_hidden = 2 * d_model;
     if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s", err.text);
-    hop_model_init_weights(m, 1);
+    hop_model_init_weights(m, 1, NULL);
     hop_config_free(&c);
     return m;
 }

@@ -187,7 +187,7 @@ static void networks_of_another_kind_are_not_proved_and_the_reason_is_told(void 
         assert_int_equal(hop_config_copy(&c, hop_model_config(good), NULL), HOP_OK);
         all[i].change(&c);
         assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
-        hop_model_init_weights(m, 1);
+        hop_model_init_weights(m, 1, NULL);
         hop_proof p = prove(m, &s, HOP_PROVE_INTERVAL);
         assert_int_not_equal(p.verdict, HOP_PROVED);
         if (!strstr(p.why, all[i].word)) fail_msg("\"%s\" does not speak of %s", p.why, all[i].word);

@@ -331,7 +331,7 @@ static hop_model *small_state(void)
     assert_int_equal(hop_config_set(&c, -1, "linear", "feature", 0, NULL), HOP_OK);
     assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
     hop_config_free(&c);
-    hop_model_init_weights(m, 1);
+    hop_model_init_weights(m, 1, NULL);
     return m;
 }
 

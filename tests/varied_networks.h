@@ -64,7 +64,7 @@ static inline hop_model *varied_any(int64_t number, subject *s, hop_rng *rng)
     for (int64_t l = 0; l < 2; l++) varied_options(&c, l, rng);
     if (hop_model_new(&m, &c, NULL) != HOP_OK) m = NULL;
     hop_config_free(&c);
-    if (m) hop_model_init_weights(m, (uint64_t)number);
+    if (m) hop_model_init_weights(m, (uint64_t)number, NULL);
     return m;
 }
 
@@ -126,7 +126,7 @@ static inline void varied_powers(hop_model *m, subject *s, hop_rng *rng)
 
 static inline void varied_random(hop_model *m, subject *s, hop_rng *rng)
 {
-    hop_model_init_weights(m, (uint64_t)below(rng, 1 << 20));
+    hop_model_init_weights(m, (uint64_t)below(rng, 1 << 20), NULL);
     varied_powers(m, s, rng);
 }
 
@@ -181,7 +181,7 @@ static inline void varied_half_random(hop_model *m, subject *s, hop_rng *rng)
     hop_model *other = NULL;
     (void)s;
     if (hop_model_new(&other, hop_model_config(m), NULL) != HOP_OK) return;
-    hop_model_init_weights(other, (uint64_t)below(rng, 1 << 20));
+    hop_model_init_weights(other, (uint64_t)below(rng, 1 << 20), NULL);
     bool added = below(rng, 2);
     for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
         const hop_weight *w = hop_model_weight_at(m, i), *o = hop_model_weight_at(other, i);

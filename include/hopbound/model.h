@@ -116,7 +116,8 @@ int64_t hop_slot_floats(const hop_slot *s); /* without what fills its last cache
 typedef struct hop_model hop_model;
 
 hop_status hop_model_new(hop_model **out, const hop_config *c, hop_error *err); /* all weights zero */
-void hop_model_init_weights(hop_model *m, uint64_t seed); /* as the mixers' papers have it */
+/* Draws all weights as the mixers' papers have it. False: it was stopped; `p` may be NULL. */
+bool hop_model_init_weights(hop_model *m, uint64_t seed, const hop_progress *p);
 /* A directory with config.json and model.safetensors (or shards with model.safetensors.index.json). */
 hop_status hop_model_open(hop_model **out, const char *dir, hop_error *err);
 hop_status hop_model_save(const hop_model *m, const char *dir, hop_error *err);

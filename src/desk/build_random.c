@@ -40,7 +40,8 @@ hop_status hop__build_random(hop_model **out, const build_args *a, const hop_tas
     hop_status s = configure(&c, a, task, err);
     if (s == HOP_OK) s = hop_config_validate(&c, err);
     if (s == HOP_OK) s = hop_model_new(out, &c, err);
-    if (s == HOP_OK) hop_model_init_weights(*out, (uint64_t)a->ask.seed.integer);
+    if (s == HOP_OK && !hop_model_init_weights(*out, (uint64_t)a->ask.seed.integer, &a->ask.progress))
+        s = hop_fail(err, HOP_ESTOPPED, "stopped on request");
     hop_config_free(&c);
     return s;
 }

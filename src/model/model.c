@@ -108,7 +108,7 @@ void hop_model_free(hop_model *m)
 }
 
 /* Tables are small normal numbers, the final norm is 1, layers as hop__init_layer has it. */
-void hop_model_init_weights(hop_model *m, uint64_t seed)
+bool hop_model_init_weights(hop_model *m, uint64_t seed, const hop_progress *p)
 {
     for (int64_t i = 0; i < m->layout->count; i++) {
         hop_weight *w = &m->weights[i];
@@ -123,7 +123,9 @@ void hop_model_init_weights(hop_model *m, uint64_t seed)
         for (int64_t k = 0; k < w->shape[0] * (w->rank == 2 ? w->shape[1] : 1); k++)
             w->data[k] = w->rank == 2 ? (float)(std * hop_rng_normal(&rng)) : bias ? 0.0f : 1.0f;
     }
-    for (int64_t l = 0; m->layers && l < m->layout->config.pattern.layers; l++) {
+    int64_t layers = m->layers ? m->layout->config.pattern.layers : 0;
+    for (int64_t l = 0; l < layers; l++) {
+        if (!hop_progress_tick(p, "layers drawn", (double)l, (double)layers)) return false;
         hop__part parts[HOP__MAX_PARTS];
         float *data[HOP__MAX_PARTS];
         int count = hop__layer_parts(m->layout, l, parts);
@@ -131,6 +133,7 @@ void hop_model_init_weights(hop_model *m, uint64_t seed)
             data[i - m->layout->first_slot[l]] = m->weights[i].data;
         hop__init_layer(m, l, parts, count, data, seed);
     }
+    return true;
 }
 
 static int64_t numbers(const hop__part *parts, int count)

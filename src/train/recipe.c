@@ -269,7 +269,7 @@ hop_status hop_recipe_model(const hop_recipe *r, hop_model **out, hop_error *err
     if (s == HOP_OK) s = hop_model_new(out, &c, err);
     hop_config_free(&c);
     if (s != HOP_OK) return s;
-    hop_model_init_weights(*out, r->seed);
+    hop_model_init_weights(*out, r->seed, NULL);
     widen(*out, "model.embed_tokens.weight", r->token_std);
     widen(*out, "model.embed_positions.weight", r->position_std);
     return HOP_OK;

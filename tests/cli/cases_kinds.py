@@ -306,3 +306,15 @@ def mixers_list_options_with_defaults_and_say_what_cannot_be_built():
     check(not window or [o["name"] for o in window[0]["options"]][0] == "window", why=str(window))
     odd = good_json("mixers", "--d-model", 7, "--heads", 3, "--head-dim", 5)  # what cannot be built says so, and is no failure
     check(len(odd["mixers"]) == len(got["mixers"]))
+
+
+@case
+def a_signal_is_heard_while_weights_are_drawn():
+    p = subprocess.Popen([harness.PROGRAM, "build", "random", "--pattern", "(L F)^10000", "--d-model", "16", "-o", "net", "--quiet"],
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    while p.poll() is None and int(read(f"/proc/{p.pid}/statm").split()[1]) < 25000:  # pages: memory for the weights is being had
+        time.sleep(0.01)
+    p.send_signal(signal.SIGINT)
+    out, err = p.communicate(timeout=harness.TIMEOUT)
+    one_line(harness.Result(["build"], p.returncode, out.decode(), err.decode()), 1, "stopped: by a signal")
+    check(not os.path.exists("net"), why="a network that was not made was written")

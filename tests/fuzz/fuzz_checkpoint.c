@@ -39,7 +39,7 @@ static void open_all(void)
     must(hop_kernels_select(HOP_ISA_SCALAR, NULL) == HOP_OK);
     must(hop_pattern_parse(&c.pattern, "F gdn F", NULL, NULL) == HOP_OK);
     must(hop_model_new(&model, &c, NULL) == HOP_OK);
-    hop_model_init_weights(model, 1);
+    hop_model_init_weights(model, 1, NULL);
     must(hop_forward_new(&forward, model, &(hop_forward_options){.checkpoint = path}, NULL) == HOP_OK);
     pass.path = path;
     must(hop__saved_begin(&pass, model, tokens, TOKENS, 0, NULL) == HOP_OK);
