@@ -46,6 +46,7 @@ static void show_table(hop_text *out, const hop_separate_table *a)
 {
     hop_text_printf(out, "%lld hop%s: the shortest n with a separation, by linear layers a gap and bits of a number\n",
                     (long long)a->hops, a->hops == 1 ? "" : "s");
+    bool some = false;
     hop_text_printf(out, "%8s", "linear");
     for (int64_t i = 0; i < a->table.count && a->table.at[i].linear == a->table.at[0].linear; i++)
         hop_text_printf(out, " %17lld bits", (long long)a->table.at[i].bits);
@@ -55,9 +56,11 @@ static void show_table(hop_text *out, const hop_separate_table *a)
         if (c->n == HOP_NO_COUNT)
             hop_text_printf(out, " %22s", "none");
         else
-            hop_text_printf(out, " %22lld", (long long)c->n);
+            hop_text_printf(out, " %21lld%c", (long long)c->n, c->machine_checked > 0 ? '+' : ' ');
+        some = some || c->n != HOP_NO_COUNT;
     }
     hop_text_add(out, "\n");
+    if (some) hop_text_add(out, "+: what is impossible there is machine-checked, else on paper\n");
     if (a->why) hop_text_printf(out, "none: %s\n", a->why);
 }
 

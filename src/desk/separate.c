@@ -143,6 +143,13 @@ static hop_status ask_one(hop_response *out, const separate_args *a, hop_error *
 
 /* ---- a table of them ----------------------------------------------------------------------------- */
 
+static bool all_machine_checked(const hop_separation *s)
+{
+    for (int i = 0; i < HOP_ROWS; i++)
+        if (s->rows[i].answer == HOP_ANSWER_IMPOSSIBLE && !s->rows[i].machine_checked) return false;
+    return true;
+}
+
 static hop_status ask_table(hop_response *response, const separate_args *a, hop_error *err)
 {
     hop_keep *k = &response->memory;
@@ -153,11 +160,12 @@ static hop_status ask_table(hop_response *response, const separate_args *a, hop_
     response->exit = HOP_EXIT_UNDECIDED;
     for (int i = 0; i < LINES * COLUMNS; i++) {
         hop_separation s;
-        cells[i] = (hop_separate_cell){TABLE_LINEAR[i / COLUMNS], TABLE_BITS[i % COLUMNS], HOP_NO_COUNT};
+        cells[i] = (hop_separate_cell){TABLE_LINEAR[i / COLUMNS], TABLE_BITS[i % COLUMNS], HOP_NO_COUNT, HOP_NO_FLAG};
         hop_status got = find(a, cells[i].bits, cells[i].linear, &s, &why);
         if (got != HOP_OK && got != HOP_EDOMAIN) return hop_fail(err, got, "%s", why.text);
         if (got != HOP_OK) continue;
         cells[i].n = s.n;
+        cells[i].machine_checked = all_machine_checked(&s);
         response->exit = HOP_EXIT_DONE;
     }
     *out = (hop_separate_table){.hops = a->hops.integer, .why = hop_keep_text(k, why.text)};

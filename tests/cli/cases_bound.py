@@ -1,5 +1,5 @@
 """bound: the headline numbers, checked again in Python; what is refused; what is printed."""
-import re
+import os, re
 from math import log, log2
 from harness import case, check, good, good_json, hopbound, one_line
 
@@ -317,6 +317,32 @@ def separate_finds_one_length_where_both_halves_speak():
     none = hopbound("separate", "--hops", 5, "--table")
     check(none.code == 30 and "none" in none.out, why=none.out)
     one_line(hopbound("separate", "--bits", 9), 2, r"--bits: 9 is outside")
+
+
+def has_certificates(got):
+    """Every row that `separate` calls impossible: `bound` has a certificate at its sizes, and `check` accepts it."""
+    sizes = ["--m", got["m"], *(["--fan", ",".join(map(str, got["fan"]))] if got["fan"] else [])]
+    rows = [r for r in got["rows"] if r["verdict"] == "impossible"]
+    check(rows and all(r["machine_checked"] is True for r in rows), why=str(got))
+    for r in rows:
+        good("bound", "--hops", got["hops"], "--pattern", r["pattern"], "--heads", 1, "--dim", got["dim"], "--bits", got["bits"],
+             "--state-bits", got["state_bits"], *sizes, "--certificate", "row.cert")
+        said = good_json("check", "row.cert")
+        check(said["valid"] and said["certificates"][0]["by"] == r["theorem"], why=f"{got}: {said}")
+
+
+@case
+def every_impossible_row_of_every_cell_of_the_table_has_a_certificate():
+    for hops in (1, 2, 3) if os.environ.get("HOPBOUND_LONG", "0") not in ("", "0") else (1, 2):
+        table = good_json("separate", "--hops", hops, "--table")["table"]
+        check(all(c["machine_checked"] is (None if c["n"] is None else True) for c in table), why=str(table))
+        found = [c for c in table if c["n"]]
+        for c in found if hops == 1 else found[::7]:
+            got = good_json("separate", "--hops", hops, "--bits", c["bits"], "--linear", c["linear"])
+            check(got["n"] == c["n"], why=f"{c} {got}")
+            has_certificates(got)
+    text = good("separate", "--hops", 1, "--table").out
+    check(text.count("+") == 26 and "+: what is impossible there is machine-checked" in text, why=text)
 
 
 @case

@@ -46,7 +46,8 @@ HOP_RECORD(hop_separate_answer, HOP_SEPARATE_ANSWER)
 #define HOP_SEPARATE_CELL(X, R)                                                      \
     X(R, linear, count, "", "linear", "linear layers a gap")                         \
     X(R, bits, count, "bits", "bits", "of a number that crosses between players")    \
-    X(R, n, count, "tokens", "n", "the shortest length with a separation; null: none")
+    X(R, n, count, "tokens", "n", "the shortest length with a separation; null: none") \
+    X(R, machine_checked, maybe, "", "machine-checked", "what is impossible there: by theorems that Coq has checked, else on paper")
 HOP_RECORD(hop_separate_cell, HOP_SEPARATE_CELL)
 
 #define HOP_SEPARATE_TABLE(X, R)                                               \
