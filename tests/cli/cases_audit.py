@@ -47,6 +47,23 @@ def families_are_read_by_their_own_rule_or_refused():
             compare(name, "", {"window": None, "loops": None, **got}, {"window": None, "loops": None, **want})
 
 
+@case
+def what_our_theorems_call_impossible_of_a_model_has_a_certificate():
+    seen = {}
+    for directory in (DATA, FAMILIES):
+        for m in json.loads(hopbound("audit", directory, "--json").out)["models"]:
+            by, first = m["impossible_by"], m["impossible_from_n"]
+            check(m["machine_checked"] is (by and by[0] == "P"), why=str(m))  # T: published theorems, on paper
+            seen.setdefault(by, m)
+            if not by or not first.isdigit() or int(first) > 2**40 or seen[by] is not m:
+                continue
+            results = good_json("audit", m["path"], "-n", first)["hops"]["results"]  # each by itself; P3's share is on paper
+            said = [r for r in results if r["verdict"] == "impossible"]
+            check(by in [r["id"] for r in said], why=f"{m}: {results}")
+            check(all(r["machine_checked"] is (r["id"][0] == "P" and r["id"] != "P3") for r in said), why=f"{m}: {said}")
+    check({"P2", "P4", "P6", "P7G", "P8", "P9"} <= set(seen), why=str(sorted(map(str, seen))))
+
+
 WALRUS = """# every sixth layer is full, counted from the end
 family walrus walrus_text: class layers 24, hidden 2048, heads 16, kv_heads 4, window 1024
   plan F if (n-1-i) % full_every:6 == 0, S by full_every
