@@ -95,7 +95,9 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
     if (p->line[p->next]->prim == HOP_PRIM_ADD) carry += HOP_UNIT_ROUNDOFF;
     double passes = whole.keeps ? r->active * carry + units * few.drift * HOP__ABOVE : units * carry;
     double add = ival_most(whole.add, whole.v[p->next].rel); /* where several parts are added, of the worst */
-    double all = (add + whole.v[p->reads].rel + passes + r->crossings) * (1 + log(r->turned));
+    /* Where corrections turn, a term with j of them has j errors beside its own: (1 + c) e^c - 1 in all, c the log of
+     * `turned`, and not (1 + c)(e^c - 1), which is half of that at small c. */
+    double all = (add + whole.v[p->reads].rel + passes + r->crossings) * ((r->turned > 1 ? 2 : 1) + log(r->turned));
     c->rel = ival_most(c->rel, expm1(all) * 1.01);
     /* The same with what the state is off by then. */
     double off = (whole.v[p->next].abs + faint_crossing(r)) * r->tokens * r->amp * 2;

@@ -106,6 +106,12 @@ static relative rounded_relative(const sparse_row *r, relative x)
     return (relative){x.most * rounded_up(r), x.ratio * rounded_up(r)};
 }
 
+/* A product of a number that is off by `rel` of itself, and rounded by `each`: the rounding is of what is there. */
+static double product_error(double rel, double each)
+{
+    return rel + each * (1 + rel);
+}
+
 /* Several tables; where two fill a column, their absolute values count. */
 static relative relative_together(const sparse_row *r, const hop__set *x, const together *j, double bias,
                                   double each)
@@ -115,7 +121,7 @@ static relative relative_together(const sparse_row *r, const hop__set *x, const 
     for (int64_t n = 0; n < r->count; n++) {
         int64_t c = r->col[n];
         if (j->first[c] >= 0) continue;
-        rest += fabs(r->w[n]) * (x->rel[c] + each) * fabs(x->mid[c]), fixed += r->w[n] * x->mid[c];
+        rest += fabs(r->w[n]) * product_error(x->rel[c], each) * fabs(x->mid[c]), fixed += r->w[n] * x->mid[c];
     }
     for (int64_t i = 0; i < j->rows; i++) j->sum[i] = rest, j->value[i] = fixed;
     for (int t = 0; t < x->terms; t++) {
@@ -127,7 +133,7 @@ static relative relative_together(const sparse_row *r, const hop__set *x, const 
             for (int64_t n = from; n < to; n++) {
                 int64_t c = r->col[n];
                 double v = (j->first[c] == t ? x->mid[c] : 0) + hop__term_at(u, k, c);
-                j->part[2 * k] += fabs(r->w[n]) * (x->rel[c] + each) * fabs(v);
+                j->part[2 * k] += fabs(r->w[n]) * product_error(x->rel[c], each) * fabs(v);
                 j->part[2 * k + 1] += r->w[n] * v;
             }
         }
@@ -150,7 +156,7 @@ static relative relative_part(const sparse_row *r, const hop__set *x, const toge
         for (int64_t n = 0; n < r->count; n++) {
             int64_t c = r->col[n];
             double v = x->mid[c] + (t && x->terms == 1 ? hop__term_at(t, k, c) : 0);
-            sum += fabs(r->w[n]) * (x->rel[c] + each) * (x->terms > 1 ? x->mag[c] : fabs(v));
+            sum += fabs(r->w[n]) * product_error(x->rel[c], each) * (x->terms > 1 ? x->mag[c] : fabs(v));
             value += r->w[n] * v;
         }
         add_case(&all, sum, value);

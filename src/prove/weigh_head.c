@@ -143,13 +143,13 @@ static sums sums_of(const reading *x, int64_t e)
     return y;
 }
 
-/* What rounding makes of these: relative to all of them, or to the one that counts. Others, as they are computed,
- * are at most 5/4 of what they are. */
+/* What rounding makes of these: relative to all of them, or to the one that counts. Others, as they are computed, are
+ * at most 5/4 of what they are; with what decays of next to 1 add to that, 3.5 times them is enough. */
 static double rounding_of(const reading *x, const sums *s)
 {
     double all = x->made.rel * s->all, aside = x->aside * fabs(x->r->s->scale) * s->value;
     if (!(x->sees && x->made.fits && x->made.rel < 0.25 && x->near < 1)) return all;
-    double others = 3 * (s->rest + aside) + x->r->slack * s->value * s->weights;
+    double others = 4 * (s->rest + aside) + x->r->slack * s->value * s->weights;
     return ival_least(all, (x->near * s->all + others) * HOP__ABOVE);
 }
 
