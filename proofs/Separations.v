@@ -37,13 +37,13 @@ split; [| exact: two_hops_LFL_304 | exact: two_hops_LLL].
 by apply: (@possible 173 [:: 26] 304 208)%num; vm_compute.
 Qed.
 
-(** Three hops, n = 1,037,027,160,120: M = 768, 656 state bits.  L F F F can; L F L F L cannot. *)
+(** Three hops, n = 1,036,573,882,647: M = 768, 656 state bits.  L F F F can; L F L F L cannot. *)
 Theorem separation_three :
-  (exists2 net : network, within %:768 [:: %:656; 0; 0; 0] (layers net) & solves %:50734 [:: %:25172; %:812] net) /\
-  impossible %:50734 [:: %:25172; %:812] %:768 [:: %:656; %:656; %:656].
+  (exists2 net : network, within %:768 [:: %:656; 0; 0; 0] (layers net) & solves %:50905 [:: %:25326; %:804] net) /\
+  impossible %:50905 [:: %:25326; %:804] %:768 [:: %:656; %:656; %:656].
 Proof.
 split; last exact: three_hops_LFLFL_768.
-by apply: (@possible 50734 [:: 25172; 812] 768 656)%num; vm_compute.
+by apply: (@possible 50905 [:: 25326; 804] 768 656)%num; vm_compute.
 Qed.
 
 (** What one full layer cannot do for two hops it cannot do for three. *)

@@ -120,10 +120,10 @@ Theorem separation_two :
       impossible %:173 [:: %:26] %:304 [:: %:208; %:208] & impossible %:173 [:: %:26] %:0 [:: %:624]].
 Proof. exact: Separations.separation_two. Qed.
 
-(** Three hops, n = 1,037,027,160,120, M = 768, 656 state bits a layer: L F F F can; L F L F L cannot. *)
+(** Three hops, n = 1,036,573,882,647, M = 768, 656 state bits a layer: L F F F can; L F L F L cannot. *)
 Theorem separation_three :
-  (exists2 net : network, within %:768 [:: %:656; 0; 0; 0] (layers net) & solves %:50734 [:: %:25172; %:812] net) /\
-  impossible %:50734 [:: %:25172; %:812] %:768 [:: %:656; %:656; %:656].
+  (exists2 net : network, within %:768 [:: %:656; 0; 0; 0] (layers net) & solves %:50905 [:: %:25326; %:804] net) /\
+  impossible %:50905 [:: %:25326; %:804] %:768 [:: %:656; %:656; %:656].
 Proof. exact: Separations.separation_three. Qed.
 
 (** ** The bridge: programs

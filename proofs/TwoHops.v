@@ -54,6 +54,6 @@ Proof. apply: (@check_sound 1610 [:: 1951] 448 [:: 0; 0; 0] (byP7 23 28 70 1 195
 Theorem two_hops_FF_8448 : impossible %:93170 [:: %:91309] %:8448 [:: %:0; %:0; %:0].
 Proof. apply: (@check_sound 93170 [:: 91309] 8448 [:: 0; 0; 0] (byP7 110 108 847 1 91309 56913))%num. vm_cast_no_check (erefl true). Qed.
 
-(** n = 32,070,029, by P7 *)
-Theorem two_hops_FFL_160 : impossible %:29667 [:: %:1080] %:160 [:: %:0; %:0; %:1152].
-Proof. apply: (@check_sound 29667 [:: 1080] 160 [:: 0; 0; 1152] (byP7 899 33 33 135 8 17911))%num. vm_cast_no_check (erefl true). Qed.
+(** n = 32,019,869, by P7 *)
+Theorem two_hops_FFL_160 : impossible %:29403 [:: %:1088] %:160 [:: %:0; %:0; %:1152].
+Proof. apply: (@check_sound 29403 [:: 1088] 160 [:: 0; 0; 1152] (byP7 891 33 33 136 8 17604))%num. vm_cast_no_check (erefl true). Qed.

@@ -46,7 +46,7 @@ EDGES = [
     ("two_hops_LFL_160_P4", "M", 0, 1), ("two_hops_LFL_160_P4", "A0", 1, 2), ("two_hops_LFL_160_P4", "A1", 2, 3),
     ("two_hops_FF_160", "M", 0, 1), ("two_hops_FF_160", "A0", 0, 1), ("two_hops_FF_160", "A1", 0, 1),
     ("two_hops_FF_160", "A2", 0, 1), ("two_hops_FF_160", "m", 0, -1), ("two_hops_FF_160", "n1", 0, -1),
-    ("two_hops_FF_160", "c5", 0, 1), ("two_hops_FFL_160", "A2", 2, 3), ("two_hops_FFL_160", "M", 0, 1),
+    ("two_hops_FF_160", "c5", 0, 1), ("two_hops_FFL_160", "A2", 0, 1), ("two_hops_FFL_160", "M", 0, 1),
     ("three_hops_FF_160", "M", 0, 1), ("three_hops_FF_160", "A0", 0, 1), ("three_hops_FF_160", "n2", 0, -1),
     ("three_hops_FLF_160", "A1", 0, 1), ("three_hops_FLF_160", "c6", 0, 1), ("three_hops_FF_464", "M", 0, 1),
     ("two_hops_LFL_large_states", "M", 0, 1), ("three_hops_LFLFL_160_P6", "M", 0, 1),
