@@ -229,24 +229,54 @@ static void what_convolutions_form_is_what_their_programs_say(void **state)
     assert_true(tracer.compared > 20000);
 }
 
+/* ---- SwiGLU ------------------------------------------------------------------------------------ */
+
+static void trace_swiglu(int64_t n, double size, const char *falsified)
+{
+    const hop_program *program = hop_swiglu_program();
+    float *gate = random_new(n, 1, size), *up = random_new(n, 2, size), *y = floats_new(n);
+    tracer.falsified = falsified;
+    rows_input((row_input){"gate", gate, n, 0, 1, 1, 1});
+    rows_input((row_input){"up", up, n, 0, 1, 1, 1});
+    rows_open(&program, 1, false, n, 1, 1);
+    hop_swiglu(y, gate, up, n);
+    rows_close();
+    hop_free(gate), hop_free(up), hop_free(y);
+}
+
+static void what_swiglu_forms_is_what_its_program_says(void **state)
+{
+    static const double sizes[] = {1, 8, 60, 0x1p-62, 0x1p-73, 0x1p-140};
+    (void)state;
+    tracer_reset();
+    hop__kernels_use(&hop__kernels_traced);
+    for (int64_t n = 1; n <= 100; n += 33)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++) trace_swiglu(n, sizes[s], NULL);
+    assert_int_equal(tracer.wrong, 0);
+    assert_true(tracer.compared == (1 + 34 + 67 + 100) * 2 * 6);
+}
+
 /* ---- what is not as it is said ------------------------------------------------------------------- */
 
 /* Each input of each operation, changed by 2^-5 for the programs alone. */
 static void a_program_of_rows_that_says_something_else_is_found(void **state)
 {
-    static const char *const names[] = {"a", "b", "c", "v", "x", "w", "bias", "eps", "scale", "half", "before", "n"};
+    static const char *const names[] = {"a", "b", "c", "v", "x", "w", "bias", "eps", "scale", "half", "before", "n",
+                                        "gate", "up"};
     const conv_case conv = {9, 21, 4, true, true, true};
     int tried = 0;
     (void)state;
     hop__kernels_use(&hop__kernels_traced);
-    for (int i = 0; i <= CASES; i++)
+    for (int i = 0; i <= CASES + 1; i++)
         for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
             tracer_reset();
             tracer.quiet = true;
             if (i < CASES)
                 trace_case_of(i, false, 1, names[n]);
-            else
+            else if (i == CASES)
                 trace_conv(&conv, 1, 9, names[n]);
+            else
+                trace_swiglu(21, 1, names[n]);
             /* Beside numbers that are not next to nothing a norm's eps is: less than what rounding may make. */
             if (!tracer.met || (strcmp(names[n], "eps") == 0 && cases[i].c.op.kind != HOP_OP_DIVIDE)) continue;
             if (tracer.wrong == 0) fail_msg("%s of case %d: not found", names[n], i);
@@ -288,7 +318,14 @@ static void every_name_of_rows_is_traced_or_listed(void **state)
         if (!needed[u]) fail_msg("%s is listed as unseen, and is seen", unseen[u].name);
 }
 
-/* Every program of every operation that has one is among those that were run. */
+static bool was_run(const hop_program *p)
+{
+    for (int n = 0; n < tracer.programs; n++)
+        if (tracer.program[n] == p) return true;
+    return false;
+}
+
+/* Every program of every operation that has one is among those that were run, and SwiGLU's. */
 static void every_program_of_rows_is_run(void **state)
 {
     (void)state;
@@ -298,12 +335,11 @@ static void every_program_of_rows_is_run(void **state)
             op.in[2].buffer = form % 2 ? 2 : -1;
             for (int part = 0; part < ROW_PARTS; part++) {
                 const hop_program *p = hop_op_program(&op, part);
-                bool run = false;
                 if (!p) break;
-                for (int n = 0; n < tracer.programs; n++) run = run || tracer.program[n] == p;
-                if (!run && k != HOP_OP_LINEAR && k != HOP_OP_BLOCKS) fail_msg("%s, %s is not run", p->op, p->form);
+                if (!was_run(p)) fail_msg("%s, %s is not run", p->op, p->form);
             }
         }
+    assert_true(was_run(hop_swiglu_program()));
 }
 
 int main(void)
@@ -312,6 +348,7 @@ int main(void)
         cmocka_unit_test(a_program_of_rows_that_says_something_else_is_found),
         cmocka_unit_test(what_rows_form_is_what_their_programs_say),
         cmocka_unit_test(what_convolutions_form_is_what_their_programs_say),
+        cmocka_unit_test(what_swiglu_forms_is_what_its_program_says),
         cmocka_unit_test(every_name_of_rows_is_traced_or_listed),
         cmocka_unit_test(every_program_of_rows_is_run),
     };

@@ -50,9 +50,15 @@ INLINE vf gelu_of(vf x, vf b)
     return gelu_slope(x).y;
 }
 
+INLINE vf silu_of(vf x, vf b)
+{
+    (void)b;
+    return x / (v_exp(-x) + 1.0f);
+}
+
 INLINE vf swiglu_of(vf gate, vf up)
 {
-    return gate / (v_exp(-gate) + 1.0f) * up;
+    return silu_of(gate, up) * up;
 }
 
 INLINE vf sum_of(vf a, vf b)
@@ -82,7 +88,10 @@ static void gelu_keep(float *y, float *slope, const float *x, int64_t n)
 }
 static void swiglu(float *y, const float *gate, const float *up, int64_t n)
 {
+    TRACE_ONLY(for (int64_t i = 0; i < n; i += LANES) /* y may be gate */
+                   TRACE_SOME("s", silu_of(v_load_to(gate, i, n), (vf){0}), T, i, n - i < LANES ? n - i : LANES);)
     map(y, gate, up, n, swiglu_of);
+    TRACE("y", y, ALONG(T, n, 1));
 }
 static void add(float *y, const float *a, const float *b, int64_t n)
 {

@@ -66,16 +66,11 @@ ACT(elu1, LINE("f", ELU1, "x"));
 ACT(relu, LINE("f", RELU, "x"));
 ACT(gelu, LINE("f", GELU, "x"));
 
-/* Products, and what a block adds to them. */
-PROGRAM(product, "linear", IN("x", AXIS(K)), IN("w", AXIS(K)), IN("bias", 0), LINE("wx", MUL, "w", "x"),
-        SUM_AND("y", "wx", "bias", K));
-PROGRAM(residual, "residual", IN("a", 0), IN("b", 0), LINE("y", ADD, "a", "b"));
 PROGRAM(swiglu, "swiglu", IN("gate", 0), IN("up", 0), LINE("s", SILU, "gate"), LINE("y", MUL, "s", "up"));
 
-const hop_program *hop_row_program(hop_arith_row which)
+const hop_program *hop_swiglu_program(void)
 {
-    static const hop_program *const rows[] = {&product, &residual, &swiglu};
-    return rows[which];
+    return &swiglu;
 }
 
 static const hop_program *act_program(hop_act act)
@@ -99,8 +94,6 @@ const hop_program *hop_op_program(const hop_op *op, int part)
     if (op->kind == HOP_OP_L2 || op->kind == HOP_OP_RMS || op->kind == HOP_OP_GROUPNORM) return norm_program(op, part);
     if (part > 0) return NULL;
     switch (op->kind) {
-    case HOP_OP_LINEAR:
-    case HOP_OP_BLOCKS: return &product;
     case HOP_OP_ACT: return act_program(op->act);
     case HOP_OP_MUL: return &mul;
     case HOP_OP_SUB: return &sub;

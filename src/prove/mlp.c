@@ -403,7 +403,7 @@ static hop__set *boxed_mlp(hop__memory *m, const mlp *p, hop_mlp kind, const hop
         for (int64_t i = 0; order && i < 2 * p->hidden; i++) order[i] = i / 2 + i % 2 * p->hidden;
         all = all && order ? hop__set_gather(m, all, order, 2 * p->hidden) : NULL;
         hop__elements program;
-        if (!hop__elements_open(m, &program, hop_row_program(HOP_ARITH_SWIGLU), 1, 1)) return NULL;
+        if (!hop__elements_open(m, &program, hop_swiglu_program(), 1, 1)) return NULL;
         h = all ? hop__set_map(m, all, (hop__blocks){p->hidden, 2, 1, swiglu_block, &program}) : NULL;
     } else {
         h = hop__set_act(m, z, kind == HOP_MLP_GELU ? HOP_ACT_GELU : HOP_ACT_RELU, 1, 1);

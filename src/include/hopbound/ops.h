@@ -164,14 +164,13 @@ typedef struct hop_list {
 } hop_list;
 
 const char *hop_op_name(hop_op_kind k); /* "linear" */
-/* What an operation on rows forms on its way; NULL: it only moves numbers, is a rotation (ROPE), a recurrence or attention
- * (arith.h), or has no such part. part 0, 1, ..: of TAYLOR's features x_i, x_i², x_i x_j; of GROUPNORM one after the
- * other, the mean is taken off, then as RMS, then the bias is added. LINEAR and BLOCKS: one number of the result. */
+/* What an operation on rows forms on its way; NULL: it only moves numbers, is a product of matrices (of which only the
+ * number of terms matters), a rotation (ROPE), a recurrence or attention (arith.h), or has no such part. part 0, 1, ..: of TAYLOR's features x_i, x_i², x_i x_j; of GROUPNORM one after the
+ * other, the mean is taken off, then as RMS, then the bias is added. */
 const hop_program *hop_op_program(const hop_op *op, int part);
 
-/* The same of what a block does beside its mixer: a number of a product, of a residual sum, of SwiGLU. */
-typedef enum hop_arith_row { HOP_ARITH_PRODUCT, HOP_ARITH_RESIDUAL, HOP_ARITH_SWIGLU } hop_arith_row;
-const hop_program *hop_row_program(hop_arith_row which);
+/* The same of one number of SwiGLU, which a block does beside its mixer. */
+const hop_program *hop_swiglu_program(void);
 
 #ifdef __cplusplus
 }
