@@ -50,13 +50,6 @@ static const hop__num *read_one(one *o)
 
 /* ---- drawing ----------------------------------------------------------------------------------------- */
 
-/* Rounded to float32. GCC 12 forgets to when it makes two such numbers at once (-O2, both in one struct). */
-static double as_float(double x)
-{
-    volatile float f = (float)x;
-    return f;
-}
-
 static int below(hop_rng *rng, int n)
 {
     return (int)hop_rng_below(rng, (uint64_t)n);
@@ -80,7 +73,7 @@ static hop__num uncertain(ival range, double mag, double rel, double abs, bool o
 /* Numbers that are given, or were formed before; sign: 1, of numbers above 0 only. */
 static hop__num draw_num(hop_rng *rng, double size, int sign)
 {
-    double lo = as_float(size * hop_rng_uniform(rng)), hi = as_float(size * (1 + hop_rng_uniform(rng)));
+    double lo = hop__rounded(size * hop_rng_uniform(rng)), hi = hop__rounded(size * (1 + hop_rng_uniform(rng)));
     if (sign == 0 && below(rng, 3) == 0) lo = -lo;
     ival range = sign == 0 && below(rng, 4) == 0 ? (ival){-hi, -lo} : (ival){lo, hi};
     if (range.lo > range.hi) range = (ival){range.hi, range.lo};
@@ -377,8 +370,8 @@ static void solutions_are_off_by_what_they_are_charged(void **state)
         t[m++] = rounded(a * 0.5, a * 0.5, a * 0.5, false), t[0].x = t[0].X = t[0].y;
         for (int j = 0; j < k; j++) t[m++] = (formed){0, 0, 0, 0};
         for (int j = 0; j < n; j++) {
-            double cj = as_float(c * (how == 1 && j >= n / 2 ? -1 : 1)),
-                xj = as_float(how == 2 ? a * 0.75 : a);
+            double cj = hop__rounded(c * (how == 1 && j >= n / 2 ? -1 : 1)),
+                xj = hop__rounded(how == 2 ? a * 0.75 : a);
             t[m++] = rounded((long double)cj * xj, (long double)fabs(cj) * xj, (float)cj * (float)xj, false);
         }
         formed f = add_up(&(hop_rng){0}, t, m);
@@ -415,7 +408,7 @@ static void exponentials_are_off_by_what_they_are_charged(void **state)
             ival range = {-size * (0.5 + hop_rng_uniform(&rng)), -size * 0.5 * hop_rng_uniform(&rng)};
             double rel = below(&rng, 2) ? 0 : ldexp(1, -10 - below(&rng, 14)), abs = below(&rng, 2) ? 0
                 : ldexp(1, -8 - below(&rng, 20));
-            range = (ival){as_float(range.lo), as_float(range.hi)};
+            range = (ival){hop__rounded(range.lo), hop__rounded(range.hi)};
             o.in[0] = uncertain(range, 3 * size, rel, abs, below(&rng, 2));
             const hop__num *n = read_one(&o);
             fits += o.r.fits;
@@ -440,8 +433,8 @@ static void what_is_under_a_maximum_is_off_by_what_it_is_charged(void **state)
         bool wide = below(&rng, 2);
         open_one(&o, HOP_PRIM_UNDER, 2, HOP_AXIS_K, wide);
         double size = ldexp(1 + hop_rng_uniform(&rng), below(&rng, 12) - 4);
-        o.in[1] = hop__num_given((ival){as_float(-0.5 * size), as_float(size)}, HOP__NO_GRID);
-        o.in[0] = uncertain((ival){as_float(-4 * size), as_float(size)}, 5 * size, below(&rng, 2) * 0x1p-20,
+        o.in[1] = hop__num_given((ival){hop__rounded(-0.5 * size), hop__rounded(size)}, HOP__NO_GRID);
+        o.in[0] = uncertain((ival){hop__rounded(-4 * size), hop__rounded(size)}, 5 * size, below(&rng, 2) * 0x1p-20,
             below(&rng, 2) * 0x1p-18, below(&rng, 2));
         const hop__num *n = read_one(&o);
         if (!o.r.fits) continue;
@@ -473,8 +466,8 @@ static void running_maxima_are_where_they_are_said_to_be(void **state)
         double size = 1 + hop_rng_uniform(&rng), fade = below(&rng, 2) ? size : size * 0x1p-12;
         o.r.tokens = tokens, o.r.round = below(&rng, 2) ? 0 : 0x1p-10;
         o.in[0] = hop__num_given((ival){-fade, 0}, HOP__NO_GRID);
-        o.in[1] = hop__num_given((ival){as_float(-tokens * 2 * size), as_float(size)}, HOP__NO_GRID);
-        o.in[2] = hop__num_given((ival){0, as_float(size)}, HOP__NO_GRID);
+        o.in[1] = hop__num_given((ival){hop__rounded(-tokens * 2 * size), hop__rounded(size)}, HOP__NO_GRID);
+        o.in[2] = hop__num_given((ival){0, hop__rounded(size)}, HOP__NO_GRID);
         const hop__num *n = read_one(&o);
         float m = (float)(below(&rng, 2) ? size : 0);
         for (int t = 0; t < tokens; t++) {
@@ -733,6 +726,23 @@ static void means_are_off_by_what_they_are_charged(void **state)
     }
 }
 
+/* ---- float32 -------------------------------------------------------------------------------------------- */
+
+/* As two neighbours: see hop__rounded. */
+static void round_both(ival *y, double a, double b)
+{
+    *y = (ival){hop__rounded(a), hop__rounded(b)};
+}
+
+static void numbers_are_rounded_beside_each_other(void **state)
+{
+    void (*volatile both)(ival *y, double a, double b) = round_both; /* not known when this is compiled */
+    ival y;
+    (void)state;
+    both(&y, 1 + 0x1p-30, 0.1);
+    assert_true(y.lo == 1 && y.hi == 0x1.99999ap-4);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -754,6 +764,7 @@ int main(void)
         cmocka_unit_test(what_is_read_of_many_keys_is_off_by_what_it_is_charged),
         cmocka_unit_test(keys_of_blocks_that_overflow_do_not_fit),
         cmocka_unit_test(means_are_off_by_what_they_are_charged),
+        cmocka_unit_test(numbers_are_rounded_beside_each_other),
     };
     return cmocka_run_group_tests_name("charges", tests, NULL, NULL);
 }

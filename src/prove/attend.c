@@ -233,7 +233,7 @@ static score_sums sum_scores(const head *h)
 static void charge_head(head *h)
 {
     int64_t dim = h->q->width;
-    double scale = fabs((double)(float)h->op->scale);
+    double scale = fabs(hop__rounded(h->op->scale));
     score_sums s = sum_scores(h);
     hop__attended a = {.q = largest(h->q), .score = scale * s.mag * 1.01, .seen = h->seen, .round = h->w->message};
     for (int p = 0; p < h->w->facts.classes; p++)
@@ -309,7 +309,7 @@ static hop__sight find_sight(const head *h, double *gap, int64_t *cases)
     if (m->status != HOP_OK) return none;
     for (int64_t i = 0; i < s.cases; i++) to_float(rows + i * s.dim, q->mid, t, i, s.dim);
     s.q = rows;
-    s.scale = (float)h->op->scale;
+    s.scale = hop__rounded(h->op->scale);
     s.slack = h->slack;
     *cases = s.cases;
     /* One tile tells most classes that look nowhere from those that do. */
@@ -426,7 +426,7 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
         most.q = ival_most(most.q, largest(x->in[0][a])), most.k = ival_most(most.k, largest(x->in[1][a]));
         most.v = ival_most(most.v, largest(x->in[2][a]));
     }
-    most.score = most.q * most.k * fabs((double)(float)op->scale) * (double)op->key_dim * 1.01;
+    most.score = most.q * most.k * fabs(hop__rounded(op->scale)) * (double)op->key_dim * 1.01;
     hop__attention_loss loss = hop__attention_charge(op, &most);
     if (!loss.fits) w->m->overflow = true;
     for (int a = 0; w->m->status == HOP_OK && a < f->classes; a++) {

@@ -18,7 +18,7 @@ static hop__num up_to(double mag)
 static hop__reading read_attention(const hop_arith *p, const hop_op *op, const hop__attended *a, int64_t tokens, double grown)
 {
     hop__reading r = {.p = p, .tokens = (double)tokens, .terms = (double)tokens, .round = a->round};
-    double scale = (float)op->scale, n = (double)tokens, sum = 1.01 * n * grown, moved = hop__crossing(a->round, a->score);
+    double scale = hop__rounded(op->scale), n = (double)tokens, sum = 1.01 * n * grown, moved = hop__crossing(a->round, a->score);
     hop__reading_know(&r, "z", (ival){1, INFINITY}, INFINITY); /* the largest score's weight is e^0 */
     hop__reading_know(&r, "moved", (ival){-moved, moved}, HOP_UNIT_ROUNDOFF); /* of two numbers as they are */
     r.size[HOP_AXIS_T] = 1, r.size[HOP_AXIS_J] = n;

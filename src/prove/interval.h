@@ -27,6 +27,14 @@ static inline double ival_most(double a, double b)
     return a > b || a != a ? a : b;
 }
 
+/* Rounded to float32, as kernels have what configurations say. GCC 12 forgets (double)(float)x where it stores two such
+ * numbers beside each other (-O2): hence volatile. */
+static inline double hop__rounded(double x)
+{
+    volatile float y = (float)x;
+    return y;
+}
+
 /* The one safety factor: sums and products of some hundred thousand doubles that are not below 0, and libm's functions,
  * are within it. */
 #define HOP__ABOVE (1 + 0x1p-30)

@@ -107,7 +107,7 @@ static void act_block(const void *arg, int64_t block, const ival *x, ival *y)
 
 hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act kind, double before, double scale)
 {
-    const ival by[2] = {ival_point((float)before), ival_point((float)scale)};
+    const ival by[2] = {ival_point(hop__rounded(before)), ival_point(hop__rounded(scale))};
     hop__elements program;
     if (!hop__elements_open(m, &program, hop_op_program(&(hop_op){.kind = HOP_OP_ACT, .act = kind}, 0), 1, 1)) return NULL;
     hop__elements_give(&program, "before", by);
@@ -229,8 +229,8 @@ static bool open_programs(hop__memory *m, local *l)
     ival *constant = hop__take(m, 3, sizeof *constant);
     l->weight = hop__take(m, keys + 1, sizeof *l->weight), l->row = hop__take(m, keys, sizeof *l->row);
     if (m->status != HOP_OK) return false;
-    constant[0] = ival_point((float)op->eps);
-    constant[1] = ival_point(op->scaled ? (float)op->scale : 1);
+    constant[0] = ival_point(hop__rounded(op->eps));
+    constant[1] = ival_point(op->scaled ? hop__rounded(op->scale) : 1);
     constant[2] = ival_point(op->scaled ? 0.5 : 1);
     for (int i = 0; i < (op->kind == HOP_OP_TAYLOR ? 3 : 1); i++) {
         const hop_program *program = hop_op_program(op, i);
@@ -306,7 +306,7 @@ static hop__set *linear_groups(hop__memory *m, const hop__inputs *x, const hop__
 static hop__set *constant(hop__memory *m, const hop__inputs *x)
 {
     hop__set *y = hop__set_new(m, x->op->width);
-    for (int64_t i = 0; y && i < y->width; i++) y->mid[i] = (float)x->op->constant(x->config, i);
+    for (int64_t i = 0; y && i < y->width; i++) y->mid[i] = hop__rounded(x->op->constant(x->config, i));
     hop__set_tidy(m, y);
     return y;
 }

@@ -345,14 +345,14 @@ hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const 
 {
     if (norm == HOP_NORM_NONE) return hop__set_columns(m, x, 0, x->width);
     norm_arg a = {
-        .w = weight, .bias = bias, .dim = x->width, .eps = (float)eps, .centred = norm == HOP_NORM_LAYER};
+        .w = weight, .bias = bias, .dim = x->width, .eps = hop__rounded(eps), .centred = norm == HOP_NORM_LAYER};
     return normed(m, x, 1, a, false);
 }
 
 hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
                            const float *bias, const hop__swing *swing)
 {
-    norm_arg a = {.dim = op->dim, .eps = (float)op->eps};
+    norm_arg a = {.dim = op->dim, .eps = hop__rounded(op->eps)};
     int64_t groups = op->groups > 1 ? op->groups : 1;
     if (op->kind == HOP_OP_L2) {
         a.l2 = true, a.eps = L2_EPS;

@@ -27,7 +27,7 @@ bool hop__exact_sum(int grid, double mag)
 ival hop__float(ival x)
 {
     if (!(x.lo > -HOP__LARGEST && x.hi < HOP__LARGEST)) return (ival){-INFINITY, INFINITY};
-    if (ival_is_point(x) && (double)(float)x.lo == x.lo) return x;
+    if (ival_is_point(x) && hop__rounded(x.lo) == x.lo) return x;
     return ival_widen(x, HOP_UNIT_ROUNDOFF * ival_mag(x) + 0x1p-149);
 }
 

@@ -191,7 +191,8 @@ static hop__recurrence how_made(hop__walk *w, const hop__inputs *x)
         if (none) num = hop__num_given(ival_hull(num.range, ival_point(0)), num.grid); /* of the other steps */
         give(&r, names[i], num);
     }
-    give(&r, "scale", hop__num_given(ival_point((float)op->scale), hop__low_bit((float)op->scale)));
+    const double scale = hop__rounded(op->scale);
+    give(&r, "scale", hop__num_given(ival_point(scale), hop__low_bit(scale)));
     if (x->par[0]) give(&r, "u", weights_of(x->par[0], op->heads * op->key_dim));
     return r;
 }
@@ -290,7 +291,7 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
     hop__sets o = {0};
     scan c = {.w = w, .x = x, .op = op, .share = op->heads / op->kv_heads, .steps = op->steps > 1 ? op->steps : 1};
     c.s = (hop__shape){.w = w, .heads = op->heads, .keys = op->key_dim, .values = op->value_dim, .q_heads = op->kv_heads};
-    c.s.scale = (float)op->scale, c.s.steps = (double)c.steps, c.s.made = how_made(w, x);
+    c.s.scale = hop__rounded(op->scale), c.s.steps = (double)c.steps, c.s.made = how_made(w, x);
     c.s.q = x->in[HOP_SCAN_Q], c.s.k = c.k, c.s.v = c.v, c.s.bonus = x->par[0];
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++)
         if (!scan_class(&c, a)) return;

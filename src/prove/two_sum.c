@@ -213,7 +213,7 @@ static double largest(const hop__set *x)
 static void charge(proof *p)
 {
     hop__attended a = {.q = largest(p->q), .k = largest(p->k), .v = largest(p->v), .seen = p->seen};
-    a.score = a.q * a.k * fabs((double)(float)p->op->scale) * (double)p->op->key_dim * 1.01;
+    a.score = a.q * a.k * fabs(hop__rounded(p->op->scale)) * (double)p->op->key_dim * 1.01;
     p->loss = hop__attention_charge(p->op, &a);
     if (!p->loss.fits) atomic_store(&p->overflow, true);
 }
@@ -223,7 +223,7 @@ static double lead(proof *p, int64_t head, int64_t c, int64_t match)
 {
     const hop_op *op = p->op;
     int64_t qc = head * op->key_dim, kc = head / (op->heads / op->kv_heads) * op->key_dim;
-    double scale = (float)op->scale, mag = 0, box = 0, right = 0, best = -INFINITY;
+    double scale = hop__rounded(op->scale), mag = 0, box = 0, right = 0, best = -INFINITY;
     for (int64_t e = 0; e < op->key_dim; e++) {
         mag += p->q->mag[qc + e] * p->k->mag[kc + e];
         box += p->q->mag[qc + e] * p->k->rad[kc + e] + p->q->rad[qc + e] * p->k->mag[kc + e];

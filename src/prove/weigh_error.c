@@ -128,7 +128,7 @@ bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e)
     }
     if (v == HOP__NO_GRID) return false;
     if (grid == HOP__ANY_GRID || v == HOP__ANY_GRID || sum == 0) return true;
-    grid += v + hop__low_bit((double)(float)s->scale);
+    grid += v + hop__low_bit(hop__rounded(s->scale));
     return grid > -140 && grid < 100 && sum * fabs(s->scale) * HOP__ABOVE < ldexp(1.0, 24 + grid) &&
            hop__recurrence_on_grids(s->made, q, k, v);
 }
