@@ -726,6 +726,87 @@ static void means_are_off_by_what_they_are_charged(void **state)
     }
 }
 
+/* ---- one product ---------------------------------------------------------------------------------------- */
+
+/* Where a token is that one reads: it is that one; before it in its unit; in an earlier unit. */
+typedef enum where { OWN, BEFORE, EARLIER } where;
+
+/* One number of each quantity. Every product is formed too large by a unit, decays are 1, and what corrects is 0. */
+static double formed_line(const hop_arith *p, const double *v, where at, double state, int i)
+{
+    const double of = p->a[i] < 0 ? 0 : v[p->a[i]], b = p->b[i] < 0 ? 0 : v[p->b[i]], c = p->c[i] < 0 ? 0 : v[p->c[i]];
+    const char *name = p->line[i]->name;
+    const int near = strcmp(name, "C") == 0 ? hop_arith_find(p, "near_C") : -1; /* C of steep chunks, too */
+    const double a = near >= 0 ? fmax(of, v[near]) : of;
+    switch (p->line[i]->prim) {
+    case HOP_PRIM_INPUT:
+        if (strcmp(name, "S") == 0) return state;
+        if (strcmp(name, "g") == 0 || strcmp(name, "a") == 0 || strcmp(name, "b") == 0) return 0;
+        if (strcmp(name, "u") == 0) return at == OWN;
+        return at < EARLIER || strcmp(name, "q") == 0 || strcmp(name, "scale") == 0;
+    case HOP_PRIM_NUMBER: return p->line[i]->value;
+    case HOP_PRIM_MUL:
+    case HOP_PRIM_RATIO: return a * b * (1 + HOP_UNIT_ROUNDOFF);
+    case HOP_PRIM_RECIP: return 1 / a * (1 + HOP_UNIT_ROUNDOFF);
+    case HOP_PRIM_EXP: return exp(a);
+    case HOP_PRIM_STRICT: return at == BEFORE ? a : 0;
+    case HOP_PRIM_ADD:
+    case HOP_PRIM_SUM:
+    case HOP_PRIM_SUM2: return a + b;
+    case HOP_PRIM_SUB: return a - b;
+    case HOP_PRIM_FADE: return a * b + c;
+    case HOP_PRIM_SOLVE: return a + p->line[i]->value * b;
+    default: return a;
+    }
+}
+
+static double formed_of_one(const hop_arith *p, where at, double *state)
+{
+    double v[HOP_ARITH_LINES] = {0};
+    for (int i = 0; i < p->count; i++) v[i] = formed_line(p, v, at, *state, i);
+    *state = v[p->next];
+    return v[p->reads];
+}
+
+static double units_formed(const hop_arith *p)
+{
+    double state = 0, none = 0, own = formed_of_one(p, OWN, &state), before = formed_of_one(p, BEFORE, &none);
+    double most = fmax(fmax(own, before), formed_of_one(p, EARLIER, &state));
+    return log(most) / log1p(HOP_UNIT_ROUNDOFF);
+}
+
+static void one_product_is_rounded_as_often_as_is_said(void **state)
+{
+    static const hop_arith_scan scans[] = {HOP_ARITH_DECAY, HOP_ARITH_DELTA, HOP_ARITH_DPLR};
+    int forms = 0;
+    (void)state;
+    for (size_t s = 0; s < 3; s++)
+        for (int gate = HOP_GATE_NONE; gate <= HOP_GATE_KEY; gate++)
+            for (int bonus = 0; bonus < (s == 0 ? 2 : 1); bonus++) {
+                const hop_program *const *form = hop_scan_programs(scans[s], (hop_gate)gate, bonus);
+                for (int i = 0; form[i]; i++, forms++) {
+                    hop_arith p;
+                    hop_arith_open(&p, form[i]);
+                    const double said = hop__product_units(&p), found = units_formed(&p);
+                    if (!(found > 2.5 && fabs(said - found) < 0.01))
+                        fail_msg("%s, %s: rounded %g times, said %g", form[i]->op, form[i]->form, found, said);
+                }
+            }
+    assert_true(forms > 30);
+}
+
+/* Gates that are no decays of 1, and quotients. */
+static void of_other_recurrences_nothing_is_said_of_one_product(void **state)
+{
+    const hop_program *const *form = hop_scan_programs(HOP_ARITH_MLSTM, HOP_GATE_TOKEN, false);
+    (void)state;
+    for (int i = 0; form[i]; i++) {
+        hop_arith p;
+        hop_arith_open(&p, form[i]);
+        assert_true(hop__product_units(&p) == INFINITY);
+    }
+}
+
 /* ---- float32 -------------------------------------------------------------------------------------------- */
 
 /* As two neighbours: see hop__rounded. */
@@ -764,6 +845,8 @@ int main(void)
         cmocka_unit_test(what_is_read_of_many_keys_is_off_by_what_it_is_charged),
         cmocka_unit_test(keys_of_blocks_that_overflow_do_not_fit),
         cmocka_unit_test(means_are_off_by_what_they_are_charged),
+        cmocka_unit_test(one_product_is_rounded_as_often_as_is_said),
+        cmocka_unit_test(of_other_recurrences_nothing_is_said_of_one_product),
         cmocka_unit_test(numbers_are_rounded_beside_each_other),
     };
     return cmocka_run_group_tests_name("charges", tests, NULL, NULL);

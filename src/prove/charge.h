@@ -25,6 +25,10 @@ typedef struct hop__num {
 /* A number that is given, as it is. */
 hop__num hop__num_given(ival range, int grid);
 
+/* near.c: so often is one product of a query, a key and a value rounded on its way into what is read, where it meets
+ * no other to speak of and decays are exactly 1: in the token's own unit or in a later one. Infinity: nothing is said. */
+double hop__product_units(const hop_arith *p);
+
 /* One input of a program, by its name. */
 typedef struct hop__given {
     const char *name;

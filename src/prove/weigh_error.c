@@ -87,16 +87,19 @@ static bool decays_are_one(const hop__shape *s, double n)
 /* A sum in which one product M counts and all others are R together, in absolute values. Adding b to a float
  * a, fused or not, moves it by at most 2|b|, since a itself is a float that near: so whatever the order, and
  * wherever products are taken out of brackets, the sum as computed is M but for the roundings of M's own
- * factors and 2 R (docs/THEORY.md section 6.5); decays that are 1 but for 2^-30 make this 2.1 R. How many tokens
- * there are is all the same. Returns the first part, relative to M; infinity where decays or corrections make
- * more of it. */
+ * factors and 2 R (docs/THEORY.md section 6.5). How many tokens there are is all the same. Decays that are computed as
+ * 1 and are not are all together HOP_EXP_ONE away from it: the exact M is that much less, and what a kernel holds
+ * beside a 1 (or a hundredth more) adds that much of M to R. Returns the first part, relative to M; infinity where decays or corrections make more
+ * of it. */
 double hop__near_error(const hop__reader *r)
 {
     const hop__shape *s = r->s;
     const hop__class *c = &s->w->facts.class[r->a];
-    double n = (double)(c->start + c->count), cross = rounded_states(s->w, n) * (1 + s->stabiliser);
+    double n = (double)(c->start + c->count), cross = rounded_states(s->w, n) * (1 + s->stabiliser), units = 0;
     if (!decays_are_one(s, n) || r->turned > 1 || s->bonus || s->steps > 1 || !s->k || !r->q) return INFINITY;
-    return 1.1 * (8 * 16 * HOP_UNIT_ROUNDOFF + cross * exp(cross));
+    for (int i = 0; i < HOP__MOST_FORMS && s->made.form[i]; i++)
+        units = ival_most(units, hop__product_units(s->made.form[i]));
+    return expm1(units * HOP_UNIT_ROUNDOFF + 4 * HOP_EXP_ONE + cross) * HOP__ABOVE;
 }
 
 static int lower(int a, int b)
