@@ -84,13 +84,16 @@ static bool decays_are_one(const hop__shape *s, double n)
     return !s->exps && (!s->f_keys || n * log_decay * HOP__ABOVE <= HOP_EXP_ONE);
 }
 
+/* Of M's own factors. No form has more than 9; it costs nothing, and leaves room for one that is counted wrongly. */
+#define LEAST_UNITS 128
+
 /* A sum in which one product M counts and all others are R together, in absolute values. Adding b to a float
  * a, fused or not, moves it by at most 2|b|, since a itself is a float that near: so whatever the order, and
  * wherever products are taken out of brackets, the sum as computed is M but for the roundings of M's own
  * factors and 2 R (docs/THEORY.md section 6.5). How many tokens there are is all the same. Decays that are computed as
  * 1 and are not are all together HOP_EXP_ONE away from it: the exact M is that much less, and what a kernel holds
- * beside a 1 (or a hundredth more) adds that much of M to R. Returns the first part, relative to M; infinity where decays or corrections make more
- * of it. */
+ * beside a 1 (or a hundredth more) adds that much of M to R. Returns the first part, relative to M; infinity where
+ * decays or corrections make more of it. */
 double hop__near_error(const hop__reader *r)
 {
     const hop__shape *s = r->s;
@@ -99,6 +102,7 @@ double hop__near_error(const hop__reader *r)
     if (!decays_are_one(s, n) || r->turned > 1 || s->bonus || s->steps > 1 || !s->k || !r->q) return INFINITY;
     for (int i = 0; i < HOP__MOST_FORMS && s->made.form[i]; i++)
         units = ival_most(units, hop__product_units(s->made.form[i]));
+    units = ival_most(units, LEAST_UNITS);
     return expm1(units * HOP_UNIT_ROUNDOFF + 4 * HOP_EXP_ONE + cross) * HOP__ABOVE;
 }
 
