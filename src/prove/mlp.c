@@ -355,7 +355,7 @@ static hop__set *relu_mlp(const mlp *p)
             raw->mid[c] += p->x->mid[c] + bias;
         }
         double more = rounding(p, &k);
-        if (k.box + more > 0) raw->rad[c] = ival_up((k.box + more) * HOP__ABOVE);
+        if (!(k.box + more <= 0)) raw->rad[c] = ival_up((k.box + more) * HOP__ABOVE);
     }
     hop__set_tidy(m, raw);
     return m->status == HOP_OK ? raw : NULL;

@@ -54,7 +54,7 @@ static double sum_error(const ival *x, int64_t dim, double ratio)
             count++;
     }
     double lost = largest > 0 ? 3 * ratio * slight / largest * HOP__ABOVE : 0;
-    return HOP_DOT_ERROR(count + 1) + lost;
+    return count < HOP__MOST_SUM ? HOP_DOT_ERROR(count + 1) + lost : INFINITY;
 }
 
 /* out [dim]: the sum of all squares but one: those before it and those behind it. */

@@ -95,8 +95,8 @@ typedef struct relative {
 
 static void add_case(relative *to, double off, double value)
 {
-    /* What a value summed up here in double may be off: its products are at most off / 2^-24 together. */
-    double least = fabs(value) - 0x1p-16 * off;
+    /* What a value summed up here in double may be off: its products, fewer than 2^16, are at most off / 2^-24 together. */
+    double least = fabs(value) - 0x1p-13 * off;
     to->most = ival_most(to->most, off);
     if (off > 0) to->ratio = ival_most(to->ratio, least > 0 ? off / least : INFINITY);
 }
