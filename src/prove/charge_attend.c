@@ -83,6 +83,7 @@ static void charge_mean(hop__attention_loss *c, const hop_op *op, const hop__att
         c->fits = c->fits && r.fits;
         c->mean.rel += r.v[p.reads].rel, c->mean.abs += r.v[p.reads].abs;
         grown = ival_most(1, line(&r, "grow")->top), least = line(&r, "zc")->low;
+        if (!(least > 0)) c->fits = false; /* a sum that may be nothing, or less, bounds no quotient */
     }
     c->mean.abs += times * faint(op, a, grown, least, &c->fits);
     c->mean.rel += times * faint(op, &ones, grown, least, &c->fits);
