@@ -36,7 +36,8 @@ extern const char *const ISA_NAMES[];
 /* What the options say (hopbound/verb.h), or the line printed. */
 int sizes_from_options(const common_args *a, const hop_size_args *s, hop_task_kind kind, const hop_task *base,
                        hop_task *out);
-int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_model *m, hop_task *out, bool *known);
+int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_model *m, hop_task *out,
+                     bool *known);
 
 /* ---- errors and output --------------------------------------------------------------------- */
 
@@ -103,28 +104,28 @@ const verb *const *all_verbs(size_t *count);
 /* All of them, as --help lists them. RUN: by a function here, verb_NAME; ASK: by the library (hopbound/ask.h), and
  * show_NAME says for people what it answered; PAGE: the same, and page_NAME says it in Markdown, for a model's card. */
 #define VERB_LIST(RUN, ASK, PAGE) \
-    RUN(ladder)             \
-    RUN(task)               \
-    ASK(build)              \
-    RUN(run)                \
-    ASK(prove)              \
-    ASK(damage)             \
-    ASK(refute)             \
-    ASK(bound)              \
-    ASK(separate)           \
-    ASK(plan)               \
-    PAGE(audit)             \
-    RUN(play)               \
-    RUN(train)              \
-    RUN(sweep)              \
-    ASK(exact)              \
-    ASK(check)              \
-    RUN(core)               \
-    ASK(mixers)             \
-    RUN(bench)              \
+    RUN(ladder)                   \
+    RUN(task)                     \
+    ASK(build)                    \
+    RUN(run)                      \
+    ASK(prove)                    \
+    ASK(damage)                   \
+    ASK(refute)                   \
+    ASK(bound)                    \
+    ASK(separate)                 \
+    ASK(plan)                     \
+    PAGE(audit)                   \
+    RUN(play)                     \
+    RUN(train)                    \
+    RUN(sweep)                    \
+    ASK(exact)                    \
+    ASK(check)                    \
+    RUN(core)                     \
+    ASK(mixers)                   \
+    RUN(bench)                    \
     RUN(completion)
-#define RUN_DECLARE(name) extern const verb verb_##name;
-#define ASK_DECLARE(name) void show_##name(hop_text *out, const hop_response *r);
+#define RUN_DECLARE(name)  extern const verb verb_##name;
+#define ASK_DECLARE(name)  void show_##name(hop_text *out, const hop_response *r);
 #define PAGE_DECLARE(name) ASK_DECLARE(name) void page_##name(hop_text *out, const hop_response *r);
 VERB_LIST(RUN_DECLARE, ASK_DECLARE, PAGE_DECLARE)
 #undef RUN_DECLARE

@@ -102,11 +102,11 @@ static const char *beside_resume(const train_args *a)
 {
     for (const hop_opt *o = RECIPE_OPTIONS; o->name; o++)
         if (value_of(a, o)->given) return o->name;
-    return a->output.given          ? "output"
-           : a->config.given        ? "config"
-           : a->common.seed.given   ? "seed"
+    return a->output.given              ? "output"
+           : a->config.given            ? "config"
+           : a->common.seed.given       ? "seed"
            : hop_sizes_given(&a->sizes) ? "task"
-                                    : NULL;
+                                        : NULL;
 }
 
 /* Whether a file's own fan would be lost to another number of hops. */

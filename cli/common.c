@@ -68,7 +68,8 @@ int sizes_from_options(const common_args *a, const hop_size_args *s, hop_task_ki
     return sizes_code(a, hop_sizes_read(s, kind, base, out, &err), &err);
 }
 
-int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_model *m, hop_task *out, bool *known)
+int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_model *m, hop_task *out,
+                     bool *known)
 {
     hop_error err = {0};
     return sizes_code(a, hop_sizes_of_network(s, m, a->operand, out, known, &err), &err);

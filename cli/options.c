@@ -8,7 +8,7 @@
 
 /* The option called `name` (`length` bytes), or whose letter is `letter`; `group` receives its table. */
 static const hop_opt *find_option(const verb *v, const char *name, size_t length, char letter,
-                              const hop_opt_group **group)
+                                  const hop_opt_group **group)
 {
     for (const hop_opt_group *g = v->groups; g->opts; g++)
         for (const hop_opt *o = g->opts; o->name; o++)

@@ -32,12 +32,13 @@ typedef struct verb {
                                            "PATH..": one or more, "[PATH..]": any number */
     const char *second, *second_help;   /* "[DIR]": another that may be missing; NULL: one is enough */
     const char *description;            /* paragraphs, separated by "\n\n" */
-    const hop_opt_group *groups;            /* ended by one without a table */
+    const hop_opt_group *groups;        /* ended by one without a table */
     const example *examples;            /* ended by one without a command */
     bool colours;                       /* its text has verdicts, which a terminal shows in colour */
     size_t args_size;
     int (*run)(struct common_args *args);
-    const hop_verb *asks; /* answered by the library; then there is no `run`, and `show` writes what people read */
+    const hop_verb
+        *asks; /* answered by the library; then there is no `run`, and `show` writes what people read */
     void (*show)(hop_text *out, const hop_response *r);
     void (*page)(hop_text *out, const hop_response *r); /* in Markdown; NULL: the answer's rows are enough */
 } verb;

@@ -24,8 +24,8 @@ static bool is_dir(const char *path)
 static const char *split(const char *path, char parent[4096])
 {
     const char *slash = strrchr(path, '/');
-    int n = slash ? snprintf(parent, 4096, "%.*s", (int)(slash + 1 - path), path)
-                  : snprintf(parent, 4096, ".");
+    int n =
+        slash ? snprintf(parent, 4096, "%.*s", (int)(slash + 1 - path), path) : snprintf(parent, 4096, ".");
     return n >= 4096 ? NULL : slash ? slash + 1 : path;
 }
 
@@ -68,7 +68,8 @@ static bool apart(const hop_opt *o, const char *path, const char *input, hop_err
 }
 
 /* `path` beside all that is read, and what other options before `o` write. */
-static bool apart_from_all(const verb *v, const void *args, const hop_opt *o, const char *path, hop_error *err)
+static bool apart_from_all(const verb *v, const void *args, const hop_opt *o, const char *path,
+                           hop_error *err)
 {
     bool before = true;
     for (const hop_opt_group *g = v->groups; g->opts; g++)

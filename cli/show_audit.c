@@ -39,10 +39,12 @@ static void say_attention(hop_text *t, const hop_audit_attention *a)
     int64_t values = a->v_head_dim != HOP_NO_COUNT ? a->v_head_dim : keys;
     hop_text_printf(t, "%s, %s", a->kind, hop_say_things(a->heads, "head").s);
     if (a->kv_heads != HOP_NO_COUNT) hop_text_printf(t, ", %s for keys", hop_say_count(a->kv_heads).s);
-    hop_text_printf(t, ", keys of %s, values of %s", hop_say_count(keys).s, hop_say_things(values, "number").s);
+    hop_text_printf(t, ", keys of %s, values of %s", hop_say_count(keys).s,
+                    hop_say_things(values, "number").s);
     if (a->cache_elems_per_token != HOP_NO_COUNT)
-        hop_text_printf(t, "; a layer keeps %s a token (%s %s)", hop_say_things(a->cache_elems_per_token, "number").s,
-                        a->cache_dtype, hop_audit_how_words[a->cache_dtype_is]);
+        hop_text_printf(t, "; a layer keeps %s a token (%s %s)",
+                        hop_say_things(a->cache_elems_per_token, "number").s, a->cache_dtype,
+                        hop_audit_how_words[a->cache_dtype_is]);
 }
 
 static void say_windows(hop_text *t, const hop_audit_answer *a)
@@ -68,11 +70,13 @@ static void say_state(hop_text *t, const hop_audit_answer *a)
         hop_text_printf(t, "%s%s", hop_say_count(l->state_shape.at[i]).s, i < 2 ? " x " : ", ");
     if (l->state_dtype)
         hop_text_printf(t, "%s (%.*s %s)", hop_say_things(l->recurrent_elems, "number").s,
-                        (int)strcspn(l->state_dtype, " "), l->state_dtype, hop_audit_how_words[l->state_dtype_is]);
+                        (int)strcspn(l->state_dtype, " "), l->state_dtype,
+                        hop_audit_how_words[l->state_dtype_is]);
     if (l->conv_elems)
         hop_text_printf(t, "%s%s of the last tokens (%s %s)", l->state_dtype ? " and " : "",
                         hop_say_count(l->conv_elems).s, l->conv_dtype, hop_audit_how_words[l->conv_dtype_is]);
-    hop_text_printf(t, ": %s a layer, whatever the length", hop_say_things(a->state_bytes_per_layer, "byte").s);
+    hop_text_printf(t, ": %s a layer, whatever the length",
+                    hop_say_things(a->state_bytes_per_layer, "byte").s);
 }
 
 /* What the layers of one letter keep: one number, or from the least to the most; and how many of them read
@@ -97,7 +101,8 @@ static void say_bytes(hop_text *t, const hop_audit_answer *a)
     }
     hop_text_printf(t, "at %s (%s): ", hop_say_things(a->n, "token").s, a->n_from);
     for (int64_t i = 0; i < a->letters.count; i++) say_letter(t, &a->letters.at[i]);
-    hop_text_printf(t, "in all %s", a->bytes_total == HOP_NO_COUNT ? "not known" : hop_say_bytes(a->bytes_total).s);
+    hop_text_printf(t, "in all %s",
+                    a->bytes_total == HOP_NO_COUNT ? "not known" : hop_say_bytes(a->bytes_total).s);
     if (a->cache_bytes_per_token != HOP_NO_COUNT)
         hop_text_printf(t, "; one more token adds %s", hop_say_bytes(a->cache_bytes_per_token).s);
 }
@@ -128,7 +133,8 @@ static int make_rows(row rows[MOST_ROWS], const hop_audit_answer *a)
     say_plan(next_row(rows, &n, "plan"), a);
     if (a->attention) say_attention(next_row(rows, &n, "attention"), a->attention);
     if (a->attention_sliding) say_attention(next_row(rows, &n, "sliding"), a->attention_sliding);
-    if (a->window != HOP_NO_COUNT || a->index_topk != HOP_NO_COUNT) say_windows(next_row(rows, &n, "window"), a);
+    if (a->window != HOP_NO_COUNT || a->index_topk != HOP_NO_COUNT)
+        say_windows(next_row(rows, &n, "window"), a);
     if (a->linear) say_state(next_row(rows, &n, "state"), a);
     if (a->remark) hop_text_add(next_row(rows, &n, "note"), a->remark);
     say_bytes(next_row(rows, &n, "bytes"), a);
@@ -181,7 +187,8 @@ static void page_model(hop_text *out, const hop_audit_answer *a)
         hop_text_add(out, " |\n");
     }
     hop_text_add(out, "\n");
-    for (int64_t i = 0; a->hops && i < a->hops->words.count; i++) hop_text_printf(out, "- %s\n", a->hops->words.at[i]);
+    for (int64_t i = 0; a->hops && i < a->hops->words.count; i++)
+        hop_text_printf(out, "- %s\n", a->hops->words.at[i]);
     free_rows(rows, count);
 }
 
@@ -204,12 +211,14 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
     if (own) hop_text_printf(&cell[6], ", %lld*", (long long)r->hops_possible_at_own_sizes);
     if (no)
         hop_text_printf(&cell[7], "%lld: %s %s%s%s", (long long)r->hops_impossible,
-                        hop_say_digits(r->impossible_from_n).s, r->impossible_by, r->machine_checked > 0 ? "+" : "",
-                        r->impossible_beyond_vocabulary > 0 ? "^" : "");
+                        hop_say_digits(r->impossible_from_n).s, r->impossible_by,
+                        r->machine_checked > 0 ? "+" : "", r->impossible_beyond_vocabulary > 0 ? "^" : "");
     else
         hop_text_add(&cell[7], "-");
-    hop_text_add(&cell[8], r->tables_held_up_to == HOP_NO_COUNT ? "-" : hop_say_count(r->tables_held_up_to).s);
-    hop_text_printf(&cell[9], "%s%s", hop_say_digits(r->tables_outgrow_states_at ? r->tables_outgrow_states_at : "-").s,
+    hop_text_add(&cell[8],
+                 r->tables_held_up_to == HOP_NO_COUNT ? "-" : hop_say_count(r->tables_held_up_to).s);
+    hop_text_printf(&cell[9], "%s%s",
+                    hop_say_digits(r->tables_outgrow_states_at ? r->tables_outgrow_states_at : "-").s,
                     r->tables_outgrow_beyond_vocabulary > 0 ? "^" : "");
 }
 
@@ -239,7 +248,8 @@ static void markdown_row(hop_text *out, const char *const cell[COLUMNS])
     hop_text_add(out, "|\n");
 }
 
-static void add_models(hop_text *out, const hop_models_answer *m, void add(hop_text *, const char *const[COLUMNS]))
+static void add_models(hop_text *out, const hop_models_answer *m,
+                       void add(hop_text *, const char *const[COLUMNS]))
 {
     for (int64_t i = 0; i < m->models.count; i++) {
         hop_text cell[COLUMNS];
@@ -259,14 +269,16 @@ static void say_beyond(hop_text *out, const hop_models_answer *m, const char *be
         beyond = beyond || m->models.at[i].impossible_beyond_vocabulary > 0 ||
                  m->models.at[i].tables_outgrow_beyond_vocabulary > 0;
     if (beyond)
-        hop_text_printf(out, "%s^: at sizes that take more ids than the model's vocabulary has, so that no such "
-                             "prompt can be put to it.\n",
+        hop_text_printf(out,
+                        "%s^: at sizes that take more ids than the model's vocabulary has, so that no such "
+                        "prompt can be put to it.\n",
                         before);
 }
 
 static bool same_reason(const hop_model_row *a, const hop_model_row *b)
 {
-    return a->hops_not_counted && b->hops_not_counted && strcmp(a->hops_not_counted, b->hops_not_counted) == 0;
+    return a->hops_not_counted && b->hops_not_counted &&
+           strcmp(a->hops_not_counted, b->hops_not_counted) == 0;
 }
 
 /* Why there is a dash where hops are counted: a line for each reason. */
@@ -278,7 +290,8 @@ static void say_uncounted(hop_text *out, const hop_models_answer *m, const char 
         bool said = !rows[i].hops_not_counted;
         for (int64_t k = 0; k < i && !said; k++) said = same_reason(&rows[k], &rows[i]);
         if (said) continue;
-        hop_text_printf(out, "%s-: no theorem here says how many, where %s:", before, rows[i].hops_not_counted);
+        hop_text_printf(out, "%s-: no theorem here says how many, where %s:", before,
+                        rows[i].hops_not_counted);
         for (int64_t k = i; k < m->models.count; k++) {
             if (!same_reason(&rows[k], &rows[i])) continue;
             hop_text_printf(out, "%s%s", comma, rows[k].model);
@@ -290,22 +303,23 @@ static void say_uncounted(hop_text *out, const hop_models_answer *m, const char 
 
 static void show_models(hop_text *out, const hop_models_answer *m)
 {
-    static const char *const heads[COLUMNS] = {"model",  "plan",     "layers",          "full",       "KV",
-                                               "states", "hops yes", "hops no, from n", "held up to", "outgrown at"};
+    static const char *const heads[COLUMNS] = {"model",      "plan",       "layers",   "full",
+                                               "KV",         "states",     "hops yes", "hops no, from n",
+                                               "held up to", "outgrown at"};
     bool own = false;
     hop_text_printf(out, "At %s (--n changes it):\n\n", hop_say_things(m->n, "token").s);
     text_row(out, heads);
     add_models(out, m, text_row);
-    hop_text_add(out,
-                 "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
-                 "impossible from\n"
-                 "that n on, for any weights, and by which theorem; +: machine-checked, else on paper. held up "
-                 "to: to\n"
-                 "that n the states are known to hold the table of a hop (P10; -: not known). outgrown at: from "
-                 "that n\n"
-                 "on no table of the prompt's length fits all states together, and a hop over one needs a full "
-                 "layer\n"
-                 "(P2).\n");
+    hop_text_add(
+        out, "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
+             "impossible from\n"
+             "that n on, for any weights, and by which theorem; +: machine-checked, else on paper. held up "
+             "to: to\n"
+             "that n the states are known to hold the table of a hop (P10; -: not known). outgrown at: from "
+             "that n\n"
+             "on no table of the prompt's length fits all states together, and a hop over one needs a full "
+             "layer\n"
+             "(P2).\n");
     for (int64_t i = 0; i < m->models.count; i++)
         own = own || m->models.at[i].hops_possible_at_own_sizes != HOP_NO_COUNT;
     say_uncounted(out, m, "hops yes ");
@@ -314,14 +328,22 @@ static void show_models(hop_text *out, const hop_models_answer *m)
     say_known_weights(out, "hops yes");
     if (own) hop_text_add(out, "*: at the sizes of its own task, a network of this program.\n");
     if (m->remark) hop_text_printf(out, "%s\n", m->remark);
-    for (int64_t i = 0; i < m->refused.count; i++) hop_text_printf(out, "not read: %s\n", m->refused.at[i].why);
+    for (int64_t i = 0; i < m->refused.count; i++)
+        hop_text_printf(out, "not read: %s\n", m->refused.at[i].why);
 }
 
 static void page_models(hop_text *out, const hop_models_answer *m)
 {
-    static const char *const heads[COLUMNS] = {
-        "model",  "plan",          "layers",          "full",                     "KV",
-        "states", "hops possible", "impossible from", "states hold tables up to", "tables outgrow states at"};
+    static const char *const heads[COLUMNS] = {"model",
+                                               "plan",
+                                               "layers",
+                                               "full",
+                                               "KV",
+                                               "states",
+                                               "hops possible",
+                                               "impossible from",
+                                               "states hold tables up to",
+                                               "tables outgrow states at"};
     markdown_row(out, heads);
     for (int c = 0; c < COLUMNS; c++) hop_text_add(out, c < 2 ? "|---" : "|---:"); /* numbers to the right */
     hop_text_add(out, "|\n");
@@ -329,8 +351,9 @@ static void page_models(hop_text *out, const hop_models_answer *m)
     hop_text_printf(out, "\nAt %s.\n", hop_say_things(m->n, "token").s);
     say_uncounted(out, m, "\nHops possible ");
     say_beyond(out, m, "\n");
-    hop_text_printf(out, "\nImpossible: for any weights of networks that are %s.\n\nPossible: by weights that are "
-                         "known, where %s.\n",
+    hop_text_printf(out,
+                    "\nImpossible: for any weights of networks that are %s.\n\nPossible: by weights that are "
+                    "known, where %s.\n",
                     m->model, m->idealised);
 }
 

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TEXT_WIDTH  110
-#define INDENT      "              "
+#define TEXT_WIDTH 110
+#define INDENT     "              "
 
 /* Verdicts first, the shortest length first; then those that are silent; then those that do not apply. */
 static int rank(const hop_bound_result *r)
@@ -16,7 +16,8 @@ static int rank(const hop_bound_result *r)
 
 static int by_news(const void *left, const void *right)
 {
-    const hop_bound_result *a = *(const hop_bound_result *const *)left, *b = *(const hop_bound_result *const *)right;
+    const hop_bound_result *a = *(const hop_bound_result *const *)left,
+                           *b = *(const hop_bound_result *const *)right;
     if (rank(a) != rank(b)) return rank(a) - rank(b);
     if (a->log10_n != b->log10_n) return a->log10_n < b->log10_n ? -1 : 1;
     return strcmp(a->id, b->id);
@@ -125,9 +126,10 @@ static void print_others(hop_text *out, const hop_bound_result *const *order, in
 
 static void print_question(hop_text *out, const hop_bound_answer *b)
 {
-    hop_text_printf(out, "\n%s: %lld full, %lld linear layer%s; %lld hop%s%s\n", b->pattern, (long long)b->full_layers,
-                    (long long)b->linear_layers, b->linear_layers == 1 ? "" : "s", (long long)b->hops,
-                    b->hops > 1 ? "s" : "", b->n != HOP_NO_COUNT || b->m != HOP_NO_COUNT ? "" : " at any length");
+    hop_text_printf(out, "\n%s: %lld full, %lld linear layer%s; %lld hop%s%s\n", b->pattern,
+                    (long long)b->full_layers, (long long)b->linear_layers, b->linear_layers == 1 ? "" : "s",
+                    (long long)b->hops, b->hops > 1 ? "s" : "",
+                    b->n != HOP_NO_COUNT || b->m != HOP_NO_COUNT ? "" : " at any length");
 }
 
 /* "  possible    2 hops are possible by P1: ..", in lines that keep to the right of the label. */
@@ -155,22 +157,25 @@ static void print_reach(hop_text *out, const hop_bound_reach *r)
     print_reason(out, "impossible", r->why_unable);
     if (r->between.count) hop_text_add(out, "  open        neither proved possible nor impossible\n");
     if (r->posed > 0)
-        hop_text_printf(out,
-                        "  posed       %lld hop%s at most fit the length: every table is at least twice as long "
-                        "as the one before\n",
-                        (long long)r->posed, r->posed > 1 ? "s" : "");
+        hop_text_printf(
+            out,
+            "  posed       %lld hop%s at most fit the length: every table is at least twice as long "
+            "as the one before\n",
+            (long long)r->posed, r->posed > 1 ? "s" : "");
     if (r->tables_held_up_to != HOP_NO_COUNT)
         hop_text_printf(out,
                         "  states      up to n = %lld they hold the table of a hop, and no full layer is "
                         "needed for it (P10)\n",
                         (long long)r->tables_held_up_to);
     if (r->tables_outgrow_states_at)
-        hop_text_printf(out,
-                        "  states      from n = %s on no table of the prompt's length fits all of them together "
-                        "(P2): a hop over one needs a full layer\n",
-                        r->tables_outgrow_states_at);
+        hop_text_printf(
+            out,
+            "  states      from n = %s on no table of the prompt's length fits all of them together "
+            "(P2): a hop over one needs a full layer\n",
+            r->tables_outgrow_states_at);
     if (r->tables_factor > 0)
-        hop_text_printf(out, "  states      between the two, a factor of %.3g, it is open\n", r->tables_factor);
+        hop_text_printf(out, "  states      between the two, a factor of %.3g, it is open\n",
+                        r->tables_factor);
 }
 
 /* What silence means for the question. */
@@ -182,7 +187,9 @@ static void print_silence(hop_text *out, const hop_bound_answer *b)
         silent = silent || (r->applies && r->verdict == HOP_ANSWER_SILENT);
     }
     if (!silent) return;
-    const char *where = b->n != HOP_NO_COUNT ? "at this length" : b->m != HOP_NO_COUNT ? "at these sizes" : "here";
+    const char *where = b->n != HOP_NO_COUNT   ? "at this length"
+                        : b->m != HOP_NO_COUNT ? "at these sizes"
+                                               : "here";
     hop_text_printf(out, "silent: that theorem says nothing of %s %s, neither way; it is no sign that %s\n",
                     b->hops > 1 ? "so many hops" : "one hop", where, b->hops > 1 ? "they work" : "it works");
 }
@@ -243,10 +250,11 @@ static void show_results(hop_text *out, const hop_bound_answer *b)
 /* ---- --solve --------------------------------------------------------------------------------- */
 
 /* "possible from full = 8 on (P1)" */
-static void say_end(hop_text *out, const char *verdict, const char *where, const hop_solve_answer *s, const char *value,
-                    const char *by)
+static void say_end(hop_text *out, const char *verdict, const char *where, const hop_solve_answer *s,
+                    const char *value, const char *by)
 {
-    hop_text_printf(out, "%s %s %s = %s%s (%s)", verdict, where, s->solve, value, *where == 'f' ? " on" : "", by);
+    hop_text_printf(out, "%s %s %s = %s%s (%s)", verdict, where, s->solve, value, *where == 'f' ? " on" : "",
+                    by);
 }
 
 /* What comes first along the value, what comes last, and what is open. */
@@ -255,11 +263,13 @@ static void say_values(hop_text *out, const hop_solve_answer *s)
     char first[32], last[32];
     bool length = strcmp(s->solve, "n") == 0;
     int64_t begins = length ? s->possible_up_to : s->impossible_up_to, ends = s->possible_from;
-    bool any_first = begins != HOP_NO_COUNT, any_last = length ? s->impossible_from_n != NULL : ends != HOP_NO_COUNT;
+    bool any_first = begins != HOP_NO_COUNT,
+         any_last = length ? s->impossible_from_n != NULL : ends != HOP_NO_COUNT;
     snprintf(first, sizeof first, "%lld", (long long)begins);
     snprintf(last, sizeof last, "%lld", (long long)ends);
     if (any_first)
-        say_end(out, length ? "possible" : "impossible", "up to", s, first, length ? s->possible_by : s->impossible_by);
+        say_end(out, length ? "possible" : "impossible", "up to", s, first,
+                length ? s->possible_by : s->impossible_by);
     if (any_first && any_last) hop_text_add(out, ", ");
     if (any_last)
         say_end(out, length ? "impossible" : "possible", "from", s, length ? s->impossible_from_n : last,
@@ -284,11 +294,12 @@ static void show_solution(hop_text *out, const hop_solve_answer *s)
     else if (s->impossible_everywhere)
         hop_text_printf(out, "impossible whatever %s is (%s)", s->solve, s->impossible_by);
     else if (!possible && !impossible)
-        hop_text_printf(out, "open whatever %s is: no theorem here says possible, none says impossible", s->solve);
+        hop_text_printf(out, "open whatever %s is: no theorem here says possible, none says impossible",
+                        s->solve);
     else
         say_values(out, s);
-    hop_text_printf(out, ".\n%s: %s; all else is as given. Open: neither proved possible nor impossible.\n", s->solve,
-                    s->means);
+    hop_text_printf(out, ".\n%s: %s; all else is as given. Open: neither proved possible nor impossible.\n",
+                    s->solve, s->means);
     if (impossible || s->impossible_everywhere) say_any_weights(out);
     if (possible) say_known_weights(out, "possible");
 }

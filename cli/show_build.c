@@ -12,7 +12,8 @@ static void say_text(hop_text *out, const char *key, const char *value)
 /* Whole numbers in full. */
 static void say_number(hop_text *out, const char *key, double v)
 {
-    if (!isnan(v)) hop_text_printf(out, v == floor(v) && fabs(v) < 9e15 ? "  %-11s %.0f\n" : "  %-11s %.6g\n", key, v);
+    if (!isnan(v))
+        hop_text_printf(out, v == floor(v) && fabs(v) < 9e15 ? "  %-11s %.0f\n" : "  %-11s %.6g\n", key, v);
 }
 
 void show_build(hop_text *out, const hop_response *r)

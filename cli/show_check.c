@@ -14,7 +14,7 @@ void show_check(hop_text *out, const hop_response *r)
     if (bound && c->passes > 1)
         hop_text_printf(out, "  the last of %lld certificates, all of them valid\n", (long long)c->passes);
     if (!bound && !proof)
-        hop_text_printf(out,
-                        "  %lld passes, %.2f s; the answer is %.4g above the next, which rounding moves by %.2g\n",
-                        (long long)c->passes, c->seconds, c->margin, c->spread);
+        hop_text_printf(
+            out, "  %lld passes, %.2f s; the answer is %.4g above the next, which rounding moves by %.2g\n",
+            (long long)c->passes, c->seconds, c->margin, c->spread);
 }

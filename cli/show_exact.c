@@ -39,7 +39,8 @@ static const char *plural(int64_t count)
 
 static void print_threshold(hop_text *out, const hop_exact_threshold *h)
 {
-    const bool can = h->possible_from != HOP_NO_COUNT, cannot = h->impossible_to != HOP_NO_COUNT, some = can || cannot;
+    const bool can = h->possible_from != HOP_NO_COUNT, cannot = h->impossible_to != HOP_NO_COUNT,
+               some = can || cannot;
     long long from = (long long)h->possible_from, to = (long long)h->impossible_to;
     if (can && (cannot ? to == from - 1 : from == 0))
         hop_text_printf(out, "threshold at %lld state bit%s", from, plural(from));
@@ -78,7 +79,8 @@ void show_exact(hop_text *out, const hop_response *r)
     if (t->fan != HOP_NO_COUNT) hop_text_printf(out, ", fan %lld", (long long)t->fan);
     hop_text_printf(out, ", %s\n%s%s", t->full_layers ? "one full layer" : "linear layers only",
                     t->split ? "  before  after" : "   state", t->full_layers ? "  message" : "");
-    hop_text_printf(out, "  %-10s %9s  %-*s  %s\n", "verdict", "seconds", longest_by(t), "by", "impossible by");
+    hop_text_printf(out, "  %-10s %9s  %-*s  %s\n", "verdict", "seconds", longest_by(t), "by",
+                    "impossible by");
     for (int64_t i = 0; i < t->results.count; i++) print_cell(out, t, &t->results.at[i]);
     print_thresholds(out, t);
     hop_text_printf(out, "%s, %.1f s\n", t->solver, t->seconds);

@@ -12,8 +12,8 @@ static void say_built(hop_text *out, const hop_mixers_row *m, int64_t tokens)
         if (t->shape.count > 1) hop_text_printf(out, ",%lld", (long long)t->shape.at[1]);
         hop_text_add(out, "]");
     }
-    hop_text_printf(out, ", %lld numbers\n  state   %lld numbers after %lld tokens, %s\n", (long long)m->parameters,
-                    (long long)m->state_floats, (long long)tokens,
+    hop_text_printf(out, ", %lld numbers\n  state   %lld numbers after %lld tokens, %s\n",
+                    (long long)m->parameters, (long long)m->state_floats, (long long)tokens,
                     m->recurrent ? "whatever their number" : "depending on their number");
 }
 

@@ -34,7 +34,8 @@ static void say_answer(hop_text *out, const hop_plan_answer *a)
     if (best == end) {
         hop_text_printf(out, "No plan here is known to make %lld hop%s at %lld tokens", (long long)a->hops, s,
                         (long long)a->n);
-        if (a->plans.count) hop_text_printf(out, ": %s is %s: %s", end[-1].pattern, word(&end[-1]), end[-1].why);
+        if (a->plans.count)
+            hop_text_printf(out, ": %s is %s: %s", end[-1].pattern, word(&end[-1]), end[-1].why);
         hop_text_add(out, ".\n");
         return;
     }
@@ -74,22 +75,25 @@ void show_plan(hop_text *out, const hop_response *r)
         placed = placed || (a->hops > 1 && p->full_layers == a->hops && p->layers > p->full_layers);
         states = states || (p->verdict == HOP_ANSWER_POSSIBLE && p->by && strcmp(p->by, "P10") == 0);
     }
-    hop_text_printf(out, "\n%-*s  %6s %4s  %10s  %10s  %8s  %-10s  %4s  %s\n", (int)width, "plan", "layers", "full",
-                    "KV", "states", "flops", "verdict", "hops", "impossible from n");
+    hop_text_printf(out, "\n%-*s  %6s %4s  %10s  %10s  %8s  %-10s  %4s  %s\n", (int)width, "plan", "layers",
+                    "full", "KV", "states", "flops", "verdict", "hops", "impossible from n");
     for (int64_t i = 0; i < a->plans.count; i++) say_row(out, &a->plans.at[i], (int)width);
-    hop_text_printf(out,
-                    "\nverdict: of %lld hop%s; hops: the most that are possible. KV and states at token %lld, "
-                    "%lld-bit cache, %lld-bit\nstates; flops a token of the mixers alone.\n",
-                    (long long)a->hops, a->hops > 1 ? "s" : "", (long long)a->n, (long long)a->cache_bits,
-                    (long long)a->bits);
+    hop_text_printf(
+        out,
+        "\nverdict: of %lld hop%s; hops: the most that are possible. KV and states at token %lld, "
+        "%lld-bit cache, %lld-bit\nstates; flops a token of the mixers alone.\n",
+        (long long)a->hops, a->hops > 1 ? "s" : "", (long long)a->n, (long long)a->cache_bits,
+        (long long)a->bits);
     if (placed)
-        hop_text_printf(out,
-                        "Where: with %lld full layers a linear one must stand before the first or the second of "
-                        "them (P1); the\nother places do not matter where full layers make all hops.\n",
-                        (long long)a->hops);
+        hop_text_printf(
+            out,
+            "Where: with %lld full layers a linear one must stand before the first or the second of "
+            "them (P1); the\nother places do not matter where full layers make all hops.\n",
+            (long long)a->hops);
     if (states)
-        hop_text_add(out, "With fewer full layers states make the first hops, whose tables are the shortest, and "
-                          "full layers do\nbest behind them (P10).\n");
+        hop_text_add(out,
+                     "With fewer full layers states make the first hops, whose tables are the shortest, and "
+                     "full layers do\nbest behind them (P10).\n");
     say_any_weights(out);
     say_known_weights(out, "possible");
 }

@@ -63,8 +63,8 @@ static void print_margins(hop_text *out, const hop_prove_answer *p)
 {
     bool tables = strstr(p->task, "funccomp") != NULL;
     if (p->margins.count)
-        hop_text_printf(out, "  %5s %5s %12s %12s %12s %12s %12s\n", "layer", "asks", "addresses", "score gap",
-                        "wrong mass", "clip margin", "code error");
+        hop_text_printf(out, "  %5s %5s %12s %12s %12s %12s %12s\n", "layer", "asks", "addresses",
+                        "score gap", "wrong mass", "clip margin", "code error");
     for (int64_t i = 0; i < p->margins.count;) {
         const hop_prove_margin *g = &p->margins.at[i];
         char asks[16], clip[16];
@@ -83,7 +83,8 @@ static void print_margins(hop_text *out, const hop_prove_answer *p)
 
 static void print_lines(hop_text *out, const char *head, const hop_texts *lines)
 {
-    for (int64_t i = 0; i < lines->count; i++) hop_text_printf(out, "  %-9s %s\n", i ? "" : head, lines->at[i]);
+    for (int64_t i = 0; i < lines->count; i++)
+        hop_text_printf(out, "  %-9s %s\n", i ? "" : head, lines->at[i]);
 }
 
 void show_prove(hop_text *out, const hop_response *r)

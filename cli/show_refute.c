@@ -7,10 +7,12 @@
 
 static void print_differences(hop_text *out, const hop_refute_answer *a)
 {
-    hop_text_printf(out, "  they differ in %lld token%s:", (long long)a->differences, a->differences == 1 ? "" : "s");
+    hop_text_printf(out, "  they differ in %lld token%s:", (long long)a->differences,
+                    a->differences == 1 ? "" : "s");
     for (int64_t i = 0; i < a->differ.count; i++) {
         const hop_refute_difference *d = &a->differ.at[i];
-        hop_text_printf(out, "%s%s is %lld, %lld", i ? ", " : " ", d->place, (long long)d->first, (long long)d->second);
+        hop_text_printf(out, "%s%s is %lld, %lld", i ? ", " : " ", d->place, (long long)d->first,
+                        (long long)d->second);
     }
     hop_text_add(out, a->differences > a->differ.count ? ", ..\n" : "\n");
 }
@@ -18,8 +20,8 @@ static void print_differences(hop_text *out, const hop_refute_answer *a)
 /* From left to right the way that the difference would have to go. */
 static void print_trace(hop_text *out, const hop_refute_answer *a)
 {
-    hop_text_printf(out, "  how far they are apart behind each layer\n  %7s  %-12s %12s %12s %12s %12s\n", "layer",
-                    "mixer", "where it is", "any behind", "its state", "last token");
+    hop_text_printf(out, "  how far they are apart behind each layer\n  %7s  %-12s %12s %12s %12s %12s\n",
+                    "layer", "mixer", "where it is", "any behind", "its state", "last token");
     for (int64_t i = 0; i < a->trace.count; i++) {
         const hop_refute_layer *t = &a->trace.at[i];
         const double far[] = {t->own, t->stream, t->state, t->last_token};
@@ -43,9 +45,10 @@ static void print_witness(hop_text *out, const hop_refute_answer *w)
         hop_text_printf(out, "  an input: the answer at token %lld is %lld, the network says %s\n",
                         (long long)a->position, (long long)a->right, said);
     else
-        hop_text_printf(out, "  a %s: the answers to two prompts are %lld and %lld, the network says %s to both%s\n",
-                        w->kind, (long long)a->right, (long long)a[1].right, said,
-                        strcmp(w->kind, "collision") == 0 ? ": they leave the same states" : "");
+        hop_text_printf(
+            out, "  a %s: the answers to two prompts are %lld and %lld, the network says %s to both%s\n",
+            w->kind, (long long)a->right, (long long)a[1].right, said,
+            strcmp(w->kind, "collision") == 0 ? ": they leave the same states" : "");
     if (w->prompts.count < 2) return;
     print_answer(said, a[1].answer);
     if (input)

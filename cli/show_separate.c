@@ -11,11 +11,13 @@ static void say_row(hop_text *out, const hop_separate_answer *a, const hop_separ
     switch (r->verdict) {
     case HOP_ROW_POSSIBLE: hop_text_printf(out, "%-11s  (%s)", "possible", r->theorem); break;
     case HOP_ROW_IMPOSSIBLE:
-        hop_text_printf(out, "%-11s  (%s, %s)  needs %s; has %s", "impossible", r->theorem, known, r->needs, r->has);
+        hop_text_printf(out, "%-11s  (%s, %s)  needs %s; has %s", "impossible", r->theorem, known, r->needs,
+                        r->has);
         break;
     case HOP_ROW_FROM_N:
         if (r->log10_n <= log10((double)a->n))
-            hop_text_printf(out, "open         impossible at other sizes of this length (%s, %s)", r->theorem, known);
+            hop_text_printf(out, "open         impossible at other sizes of this length (%s, %s)", r->theorem,
+                            known);
         else
             hop_text_printf(out, "impossible from n = %s on  (%s, %s)", r->speaks_from_n, r->theorem, known);
         break;
@@ -31,21 +33,23 @@ static void show_one(hop_text *out, const hop_separate_answer *a)
                     (long long)a->n, (long long)a->m);
     for (int64_t l = 0; l < a->fan.count; l++)
         hop_text_printf(out, l == 0 ? ", fan %lld" : ",%lld", (long long)a->fan.at[l]);
-    hop_text_printf(out,
-                    "), one head of %lld numbers in a stream of %lld, %lld-bit messages, states of %lld bits\n",
-                    (long long)a->dim, (long long)a->d_model, (long long)a->bits, (long long)a->state_bits);
+    hop_text_printf(
+        out, "), one head of %lld numbers in a stream of %lld, %lld-bit messages, states of %lld bits\n",
+        (long long)a->dim, (long long)a->d_model, (long long)a->bits, (long long)a->state_bits);
     for (int64_t i = 0; i < a->rows.count; i++)
         if (i != HOP_ROW_LINEAR || a->hops > 1) /* with one hop the same as the row before */
             say_row(out, a, &a->rows.at[i]);
-    hop_text_add(out, "F: full attention; L: a linear layer of any kind with such a state. Possible: `build full` and "
-                      "`build hybrid`\nmake it, `prove --message-bits` proves it on every input.\n");
+    hop_text_add(
+        out, "F: full attention; L: a linear layer of any kind with such a state. Possible: `build full` and "
+             "`build hybrid`\nmake it, `prove --message-bits` proves it on every input.\n");
     say_any_weights(out);
 }
 
 static void show_table(hop_text *out, const hop_separate_table *a)
 {
-    hop_text_printf(out, "%lld hop%s: the shortest n with a separation, by linear layers a gap and bits of a number\n",
-                    (long long)a->hops, a->hops == 1 ? "" : "s");
+    hop_text_printf(
+        out, "%lld hop%s: the shortest n with a separation, by linear layers a gap and bits of a number\n",
+        (long long)a->hops, a->hops == 1 ? "" : "s");
     bool some = false;
     hop_text_printf(out, "%8s", "linear");
     for (int64_t i = 0; i < a->table.count && a->table.at[i].linear == a->table.at[0].linear; i++)

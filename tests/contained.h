@@ -35,7 +35,7 @@ typedef struct contained {
     int op;           /* the operation that is being walked */
     /* what came out */
     int64_t compared, violations, named; /* named: of those compared, quantities of programs */
-    char where[240]; /* the first violation */
+    char where[240];                     /* the first violation */
 } contained;
 
 /* ---- layout ------------------------------------------------------------------------------------------ */
@@ -59,7 +59,7 @@ static inline void contained_open(contained *c, const hop_model *m, const subjec
         for (int op = 0; op <= HOP_LIST_OPS; op++) {
             int64_t slot = contained_slot(l, op);
             c->offset[slot] = c->floats;
-            c->width[slot] = op == HOP_LIST_OPS ? hop_model_config(m)->d_model
+            c->width[slot] = op == HOP_LIST_OPS   ? hop_model_config(m)->d_model
                              : op < list.op_count ? list.width[list.op[op].y]
                                                   : 0;
             c->once[slot] = op < list.op_count && list.op[op].kind == HOP_OP_CONSTANT;

@@ -71,9 +71,10 @@ static inline void draw(drawn *d, int64_t number)
     d->c.norm = below(&rng, 2) ? HOP_NORM_RMS : HOP_NORM_NONE;
     d->c.mlp = below(&rng, 2) ? HOP_MLP_SWIGLU : HOP_MLP_RELU;
     d->c.tied = below(&rng, 4) == 0;
-    snprintf(d->name, sizeof d->name, "draw %d: %s, %d heads of %d, %d key heads, width %d, hops %d, m %d fan %d,%d",
-             (int)number, pattern, (int)d->c.heads, (int)d->c.head_dim, (int)d->c.kv_heads, (int)d->c.d_model,
-             z.hops, (int)z.m, (int)z.fan[0], (int)z.fan[1]);
+    snprintf(d->name, sizeof d->name,
+             "draw %d: %s, %d heads of %d, %d key heads, width %d, hops %d, m %d fan %d,%d", (int)number,
+             pattern, (int)d->c.heads, (int)d->c.head_dim, (int)d->c.kv_heads, (int)d->c.d_model, z.hops,
+             (int)z.m, (int)z.fan[0], (int)z.fan[1]);
 }
 
 /* The theorems' view of it at `bits` a number; false: sizes that a mixer cannot have. */

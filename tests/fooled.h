@@ -16,12 +16,16 @@ static const fooled FOOLED[] = {
     {"rwkv7-bonus-overflow", {2, 8, {4}}, 0},       /* r k r_k are finite, the sum of forty is not; v is 0 */
     {"mlstm-key-underflow", {1, 31, {0}}, 0},       /* e^(i - m) k is 0: m is of a token whose key is 0 */
     {"linear-key-value-underflow", {1, 3, {0}}, 0}, /* k v is 0 where tokens come one by one */
-    {"conv-bias-first", {1, 100, {0}}, 0},          /* a convolution's sum begins with its bias, and rounds beside it */
-    {"norm-squares-faint", {1, 8, {0}}, 0},         /* squares near 2^-149, and no eps beside them */
-    {"norm-squares-faint-gdn", {1, 16, {0}}, 0},    /* the same in front of a recurrence */
-    {"query-faint-24", {1, 8, {0}}, 24},            /* queries below 2^-126 cross, where a unit stays what it is */
+    {"conv-bias-first",
+     {1, 100, {0}},
+     0}, /* a convolution's sum begins with its bias, and rounds beside it */
+    {"norm-squares-faint", {1, 8, {0}}, 0},      /* squares near 2^-149, and no eps beside them */
+    {"norm-squares-faint-gdn", {1, 16, {0}}, 0}, /* the same in front of a recurrence */
+    {"query-faint-24", {1, 8, {0}}, 24}, /* queries below 2^-126 cross, where a unit stays what it is */
     {"query-faint-16", {1, 8, {0}}, 16},
-    {"silent-crossing-24", {1, 8, {0}}, 24},        /* a partial softmax grows where it crosses, in a layer of zeros */
+    {"silent-crossing-24",
+     {1, 8, {0}},
+     24}, /* a partial softmax grows where it crosses, in a layer of zeros */
     {"silent-crossing-16", {1, 8, {0}}, 16},
 };
 enum { FOOLED_COUNT = sizeof FOOLED / sizeof *FOOLED };

@@ -365,9 +365,7 @@ static inline void gauges_ask_columns(gauges *z, const hop_op *op)
             if (e % (op->dim + 1) < op->dim)
                 gauges_ask(z, op, 0, e / (op->dim + 1) * op->dim + e % (op->dim + 1), g);
             break;
-        case HOP_OP_DIVIDE:
-            gauges_ask(z, op, 0, e / op->dim * (op->dim + 1) + e % op->dim, g);
-            break;
+        case HOP_OP_DIVIDE: gauges_ask(z, op, 0, e / op->dim * (op->dim + 1) + e % op->dim, g); break;
         default: gauges_ask(z, op, 0, e, g);
         }
     }

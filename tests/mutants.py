@@ -35,11 +35,12 @@ def read_table(path):
     return mutants
 
 def weakened(m):
-    """The file's text with the rule weakened."""
+    """The file's text with the rule weakened. Where lines are broken, and by how much they are indented, does not count."""
     text, old = (ROOT / m["file"]).read_text(), "\n".join(m["old"])
-    if not old or text.count(old) != 1:
-        raise Broken(f"mutants.txt:{m['line']}: {text.count(old) if old else 0} times in {m['file']}, not once: {old}")
-    return text.replace(old, "\n".join(m["new"]))
+    found = list(re.finditer(r"\s+".join(map(re.escape, old.split())), text)) if old.strip() else []
+    if len(found) != 1:
+        raise Broken(f"mutants.txt:{m['line']}: {len(found)} times in {m['file']}, not once: {old}")
+    return text[:found[0].start()] + "\n".join(m["new"]) + text[found[0].end():]
 
 class Builder:
     def __init__(self, build, room):

@@ -7,12 +7,12 @@
 
 #include <stdio.h>
 
-#define SCALED_FAMILIES(X)                                              \
-    X(gauges, "factors scaled against each other")                      \
-    X(dead, "heads that say nothing")                                   \
-    X(dead_gauges, "both")                                              \
-    X(silent, "layers that say nothing")                                \
-    X(gates, "gates of other tokens")                                   \
+#define SCALED_FAMILIES(X)                         \
+    X(gauges, "factors scaled against each other") \
+    X(dead, "heads that say nothing")              \
+    X(dead_gauges, "both")                         \
+    X(silent, "layers that say nothing")           \
+    X(gates, "gates of other tokens")              \
     X(pairs, "two tensors, times and over a power of two")
 
 enum {
@@ -146,7 +146,9 @@ static inline hop_model *scaled_base(int64_t number, subject *s, hop_rng *rng)
     int which = scaled_subject(number);
     const scaled_like *like = which >= SCALED_FIRST_LIKE ? &scaled_likes[which - SCALED_FIRST_LIKE] : NULL;
     bool mixer = !like && which >= SCALED_KINDS;
-    *s = (subject){.kind = like ? like->kind : mixer ? "hybrid" : scaled_kinds[which],
+    *s = (subject){.kind = like    ? like->kind
+                           : mixer ? "hybrid"
+                                   : scaled_kinds[which],
                    .mixer = mixer ? linear_mixer((which - SCALED_KINDS) % SCALED_MIXERS) : NULL};
     scaled_task(s, mixer, rng);
     if (like) return scaled_like_model(like, s, rng);

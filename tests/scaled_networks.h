@@ -199,8 +199,7 @@ static inline hop_model *scaled_once(int64_t number, int attempt, subject *s)
     hop_model *m = scaled_base(number, s, &rng), *good = m;
     bool dead = family == SCALED_dead || family == SCALED_dead_gauges, gates = family == SCALED_gates;
     bool roomy = dead || (gates && below(&rng, 2));
-    bool gauged =
-        family == SCALED_gauges || family == SCALED_dead_gauges || (gates && below(&rng, 2));
+    bool gauged = family == SCALED_gauges || family == SCALED_dead_gauges || (gates && below(&rng, 2));
     if (!m) return NULL;
     if (roomy) m = scaled_room(good, &rng);
     if (m && dead) scaled_fill(m, good, 0, false, &rng);

@@ -27,7 +27,8 @@ static inline const hop_weight *scaled_output(const hop_model *m, int64_t layer)
 /* Everything that is added to the stream. */
 static inline void scaled_whole_stream(const hop_model *m, double by)
 {
-    static const char *const added[] = {"mlp.down_proj.weight", "mlp.down_proj.bias", "mixer.linear_out.bias"};
+    static const char *const added[] = {"mlp.down_proj.weight", "mlp.down_proj.bias",
+                                        "mixer.linear_out.bias"};
     scaled_times(hop_model_weight(m, "model.embed_tokens.weight"), by);
     scaled_times(hop_model_weight(m, "model.embed_positions.weight"), by);
     for (int64_t l = 0; l < hop_model_config(m)->pattern.layers; l++) {
@@ -52,7 +53,8 @@ static inline hop_model *scaled_norms(hop_model *m, hop_rng *rng)
     if (old->norm == HOP_NORM_NONE || old->tied || hop_config_copy(&c, old, NULL) != HOP_OK) return m;
     double largest = fmax(scaled_largest(hop_model_weight(m, "model.embed_tokens.weight")),
                           scaled_largest(hop_model_weight(m, "model.embed_positions.weight")));
-    int e = below(rng, 2) ? (int)below(rng, 14) - 76 - ilogb(fmax(largest, 1e-30)) : (int)below(rng, 150) - 100;
+    int e =
+        below(rng, 2) ? (int)below(rng, 14) - 76 - ilogb(fmax(largest, 1e-30)) : (int)below(rng, 150) - 100;
     scaled_whole_stream(m, ldexp(1 + 0.001 * (double)below(rng, 1000), e));
     c.norm_eps = eps[below(rng, 10)];
     hop_model *y = with_config(m, &c);

@@ -41,7 +41,8 @@ static void fill(hop_arith_run *r, inputs *in, int64_t first, const double *stat
     for (int i = 0; i < r->p->count; i++) {
         const hop_line *l = r->p->line[i];
         if (l->prim != HOP_PRIM_INPUT) continue;
-        int64_t count = hop_arith_count(r, i), each = count / (r->p->axes[i] >> HOP_AXIS_T & 1 ? r->size[HOP_AXIS_T] : 1);
+        int64_t count = hop_arith_count(r, i),
+                each = count / (r->p->axes[i] >> HOP_AXIS_T & 1 ? r->size[HOP_AXIS_T] : 1);
         int64_t from = r->p->axes[i] >> HOP_AXIS_T & 1 ? first * each : 0;
         for (int64_t e = 0; e < count; e++) r->value[i][e] = numbers_of(in, l->name)[from + e];
         if (strcmp(l->name, "S") == 0) memcpy(r->value[i], state, sizeof(double) * (size_t)count);
@@ -88,7 +89,8 @@ static void every_form_computes_what_the_step_form_does(void **state)
     for (int scan = HOP_ARITH_DECAY; scan <= HOP_ARITH_DIAGONAL; scan++)
         for (int gate = HOP_GATE_NONE; gate <= HOP_GATE_KEY; gate++)
             for (int bonus = 0; bonus < (scan == HOP_ARITH_DECAY ? 2 : 1); bonus++) {
-                const hop_program *const *forms = hop_scan_programs((hop_arith_scan)scan, (hop_gate)gate, bonus);
+                const hop_program *const *forms =
+                    hop_scan_programs((hop_arith_scan)scan, (hop_gate)gate, bonus);
                 static inputs in;
                 in = (inputs){.count = 0};
                 hop_rng_init(&in.rng, (uint64_t)(scan * 10 + gate), 0);

@@ -11,27 +11,28 @@
 typedef enum colour { RED, GREEN } colour;
 static const char *const colour_words[] = {"red", "green", NULL};
 
-#define LEAF(X, R)                                                     \
-    X(R, name, text, "", "leaf", "what it is called")                  \
-    X(R, size, count, "mm", "size", "how long it is")                  \
-    X(R, tint, word(colour), "", "tint", "its colour")                 \
-    X(R, share, real, "", "", "a part of one")                         \
+#define LEAF(X, R)                                     \
+    X(R, name, text, "", "leaf", "what it is called")  \
+    X(R, size, count, "mm", "size", "how long it is")  \
+    X(R, tint, word(colour), "", "tint", "its colour") \
+    X(R, share, real, "", "", "a part of one")         \
     X(R, odd, maybe, "", "", "is it?")
 HOP_RECORD(leaf, LEAF)
 HOP_RECORD_TABLE(leaf, LEAF, "a leaf")
 
-#define TREE(X, R)                                      \
-    X(R, leaves, many(leaf), "", "", "all of them")     \
-    X(R, best, one(leaf), "", "", "the best of them")   \
-    X(R, height, digits, "mm", "", "of it")             \
-    X(R, rings, counts, "", "", "their widths")         \
+#define TREE(X, R)                                    \
+    X(R, leaves, many(leaf), "", "", "all of them")   \
+    X(R, best, one(leaf), "", "", "the best of them") \
+    X(R, height, digits, "mm", "", "of it")           \
+    X(R, rings, counts, "", "", "their widths")       \
     X(R, own, json, "", "", "anything")
 HOP_RECORD(tree, TREE)
 HOP_RECORD_TABLE(tree, TREE, "a tree")
 
 static tree example(void)
 {
-    static const leaf leaves[] = {{"a,b", 3, GREEN, 0.5, 1}, {"c|\"d\"", HOP_NO_COUNT, RED, NAN, HOP_NO_FLAG}};
+    static const leaf leaves[] = {{"a,b", 3, GREEN, 0.5, 1},
+                                  {"c|\"d\"", HOP_NO_COUNT, RED, NAN, HOP_NO_FLAG}};
     static const int64_t rings[] = {1, HOP_NO_COUNT};
     tree t = {.height = "1234567890123456789", .rings = {rings, 2}, .own = "{\"x\": [1]}"};
     t.leaves.at = leaves;
@@ -45,10 +46,10 @@ static void a_record_is_written_as_its_table_says(void **state)
     const tree t = example();
     hop_json_writer w = {0};
     hop_record_json(&w, &tree_record, &t);
-    assert_string_equal(w.text.s,
-                        "{\"leaves\":[{\"name\":\"a,b\",\"size\":3,\"tint\":\"green\",\"share\":0.5,\"odd\":true},"
-                        "{\"name\":\"c|\\\"d\\\"\",\"size\":null,\"tint\":\"red\",\"share\":null,\"odd\":null}],"
-                        "\"best\":null,\"height\":\"1234567890123456789\",\"rings\":[1,null],\"own\":{\"x\":[1]}}");
+    assert_string_equal(
+        w.text.s, "{\"leaves\":[{\"name\":\"a,b\",\"size\":3,\"tint\":\"green\",\"share\":0.5,\"odd\":true},"
+                  "{\"name\":\"c|\\\"d\\\"\",\"size\":null,\"tint\":\"red\",\"share\":null,\"odd\":null}],"
+                  "\"best\":null,\"height\":\"1234567890123456789\",\"rings\":[1,null],\"own\":{\"x\":[1]}}");
     hop_text_free(&w.text);
 }
 
@@ -59,8 +60,10 @@ static void rows_are_quoted_as_csv_and_markdown_ask(void **state)
     hop_text csv = {0}, page = {0};
     hop_record_rows(&csv, &tree_record, &t, "leaves", HOP_FORMAT_CSV);
     hop_record_rows(&page, &tree_record, &t, "leaves", HOP_FORMAT_MARKDOWN);
-    assert_string_equal(csv.s, "name,size,tint,share,odd\n\"a,b\",3,green,0.5,true\n\"c|\"\"d\"\"\",,red,,\n");
-    assert_string_equal(page.s, "| leaf | size | tint |\n|---|---:|---|\n| a,b | 3 | green |\n| c\\|\"d\" |  | red |\n");
+    assert_string_equal(csv.s,
+                        "name,size,tint,share,odd\n\"a,b\",3,green,0.5,true\n\"c|\"\"d\"\"\",,red,,\n");
+    assert_string_equal(
+        page.s, "| leaf | size | tint |\n|---|---:|---|\n| a,b | 3 | green |\n| c\\|\"d\" |  | red |\n");
     hop_text_free(&csv), hop_text_free(&page);
 }
 
@@ -87,7 +90,8 @@ static void a_field_that_is_added_in_one_place_is_everywhere(void **state)
     } taller;
     static const hop_field fields[] = {TALLER(HOP_FIELD_ROW, taller){.name = NULL}};
     static const hop_record record = {"taller", "a leaf with an age", sizeof(taller), fields};
-    static const hop_field list[] = {{"all", HOP_TYPE_many, 0, "", "", "leaves", &record, NULL}, {.name = NULL}};
+    static const hop_field list[] = {{"all", HOP_TYPE_many, 0, "", "", "leaves", &record, NULL},
+                                     {.name = NULL}};
     static const hop_record outer = {"outer", "", sizeof(hop_records), list};
     const taller one = {.name = "x", .age = 7};
     const hop_records all = {&one, 1};
@@ -119,7 +123,9 @@ static void a_question_in_json_is_answered_in_json(void **state)
     hop_text out;
     hop_error err;
     hop_json_doc doc = {0};
-    hop_status s = asked("bound", "{\"pattern\": \"L F L\", \"mixer\": \"linear\", \"dim\": 8, \"bits\": 16, \"hops\": 2}", &out, &err);
+    hop_status s = asked(
+        "bound", "{\"pattern\": \"L F L\", \"mixer\": \"linear\", \"dim\": 8, \"bits\": 16, \"hops\": 2}",
+        &out, &err);
     assert_int_equal(s, HOP_OK);
     assert_int_equal(hop_json_parse(&doc, out.s, out.len, &err), HOP_OK);
     assert_string_equal(hop_json_get(doc.root, "pattern")->string, "linear full linear");
@@ -136,7 +142,8 @@ static void what_is_built_by_a_question_is_proved_by_one(void **state)
     hop_text built, proved;
     hop_error err;
     test_path(dir, sizeof dir, "asked");
-    snprintf(question, sizeof question, "{\"kind\": \"full\", \"hops\": 2, \"m\": 3, \"fan\": 2, \"output\": \"%s\"}", dir);
+    snprintf(question, sizeof question,
+             "{\"kind\": \"full\", \"hops\": 2, \"m\": 3, \"fan\": 2, \"output\": \"%s\"}", dir);
     assert_int_equal(asked("build", question, &built, &err), HOP_OK);
     snprintf(question, sizeof question, "{\"dir\": \"%s\"}", dir);
     assert_int_equal(asked("prove", question, &proved, &err), HOP_OK);
@@ -150,8 +157,9 @@ static void what_is_built_by_a_question_is_proved_by_one(void **state)
 static void a_question_may_be_written_in_several_ways(void **state)
 {
     (void)state;
-    static const char *const ways[] = {"{\"pattern\": \"F F\", \"hops\": \"2\", \"m\": 64, \"fan\": [4], \"d-model\": 64}",
-                                       "{\"pattern\": \"F F\", \"hops\": 2, \"m\": \"64\", \"fan\": 4, \"d_model\": 64}"};
+    static const char *const ways[] = {
+        "{\"pattern\": \"F F\", \"hops\": \"2\", \"m\": 64, \"fan\": [4], \"d-model\": 64}",
+        "{\"pattern\": \"F F\", \"hops\": 2, \"m\": \"64\", \"fan\": 4, \"d_model\": 64}"};
     hop_text first, second;
     hop_error err;
     assert_int_equal(asked("bound", ways[0], &first, &err), HOP_OK);
@@ -179,8 +187,10 @@ static void a_wrong_question_is_refused_with_one_line(void **state)
         {"audit", "", "PATH..: missing", HOP_EUSAGE},
         {"audit", "{\"path\": \"x\", \"config\": {}}", "--config: instead of a PATH", HOP_EUSAGE},
         {"build", "{\"kind\": \"full\"}", "output: missing", HOP_EUSAGE},
-        {"build", "{\"kind\": \"full\", \"tie\": 2, \"output\": \"x\"}", "--tie: full takes no such option", HOP_EUSAGE},
-        {"build", "{\"kind\": \"full\", \"heads\": 0, \"output\": \"x\"}", "heads: 0 is outside 1..1048576", HOP_EUSAGE},
+        {"build", "{\"kind\": \"full\", \"tie\": 2, \"output\": \"x\"}", "--tie: full takes no such option",
+         HOP_EUSAGE},
+        {"build", "{\"kind\": \"full\", \"heads\": 0, \"output\": \"x\"}", "heads: 0 is outside 1..1048576",
+         HOP_EUSAGE},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         hop_text out;
@@ -196,13 +206,15 @@ static void a_wrong_question_is_refused_with_one_line(void **state)
 static void models_are_audited_from_files_and_from_the_question(void **state)
 {
     (void)state;
-#define SMALL "{\"model_type\": \"llama\", \"num_hidden_layers\": 3, \"hidden_size\": 64, \"num_attention_heads\": 2}"
+#define SMALL \
+    "{\"model_type\": \"llama\", \"num_hidden_layers\": 3, \"hidden_size\": 64, \"num_attention_heads\": 2}"
     static const struct {
         const char *question, *holds; /* %s: the directory, or a file in it */
     } asked_for[] = {
         {"{\"config\": " SMALL ", \"n\": 100}", "{\"path\":null,\"model_type\":\"llama\",\"layers\":3,"},
         {"{\"path\": \"%s/a.json\", \"n\": 100}", "/a.json\",\"model_type\":\"llama\",\"layers\":3,"},
-        {"{\"path\": [\"%s/a.json\", \"%s/a.json\"], \"n\": 100}", "{\"n\":100,\"models\":[{\"model\":\"a\","},
+        {"{\"path\": [\"%s/a.json\", \"%s/a.json\"], \"n\": 100}",
+         "{\"n\":100,\"models\":[{\"model\":\"a\","},
         {"{\"path\": \"%s\", \"n\": 100}", "/b.json\",\"why\":"},
     };
     char dir[512], path[600], question[2048];

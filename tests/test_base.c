@@ -133,12 +133,18 @@ static void names_are_plain_when_a_terminal_gets_them(void **state)
         const char *name, *plain;
     } cases[] = {
         {"a b/\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80", "a b/\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80"},
-        {"a\x1b[2Jb\r\n\t\x7f",                  "a [2Jb    "                            },
-        {"\xC2\x9B" "31m",                        "  31m"                                 }, /* CSI in one character */
-        {"\x9B" "31m\xC3",                        "?31m?"                                 }, /* and in one byte */
-        {"a\xE2\x80\xAE" "b\xE2\x81\xA9\xE2\x80\xA8", "a   b      "                 },
-        {"\xE0\x80\x9B\xED\xA0\x80",              "??????"                                }, /* overlong, surrogate */
-        {"",                                      ""                                      },
+        {"a\x1b[2Jb\r\n\t\x7f", "a [2Jb    "},
+        {"\xC2\x9B"
+         "31m",
+         "  31m"}, /* CSI in one character */
+        {"\x9B"
+         "31m\xC3",
+         "?31m?"}, /* and in one byte */
+        {"a\xE2\x80\xAE"
+         "b\xE2\x81\xA9\xE2\x80\xA8",
+         "a   b      "},
+        {"\xE0\x80\x9B\xED\xA0\x80", "??????"}, /* overlong, surrogate */
+        {"", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         hop_text t = {0};

@@ -67,8 +67,8 @@ static void build_and_prove(drawn *d, int hops, int64_t n, hop_rng *rng, tried *
     hop_proof p = {0};
     if (m) p = prove(m, &d->t, HOP_PROVE_INTERVAL);
     if (!m || p.verdict != HOP_PROVED) {
-        print_message("%s: %d hops possible within %d; m %d, fan %d,%d,%d: %s\n", d->name, hops, (int)n, (int)z.m,
-                      (int)z.fan[0], (int)z.fan[1], (int)z.fan[2], m ? p.why : err.text);
+        print_message("%s: %d hops possible within %d; m %d, fan %d,%d,%d: %s\n", d->name, hops, (int)n,
+                      (int)z.m, (int)z.fan[0], (int)z.fan[1], (int)z.fan[2], m ? p.why : err.text);
         t->failed++;
     }
     t->built++;
@@ -89,7 +89,8 @@ static void ask_all(drawn *d, int64_t n, hop_rng *rng, tried *t)
     if (hop_reach_find(&r, &a, n, true, NULL, &err) != HOP_OK) fail_msg("%s", err.text);
     for (int hops = 1; hops <= r.fit && hops < HOP_MAX_HOPS; hops++) {
         at[hops] = bound_says(&a, hops, n);
-        if (at[hops].possible && at[hops].impossible) fail_msg("%s: %d hops are both at %d", d->name, hops, (int)n);
+        if (at[hops].possible && at[hops].impossible)
+            fail_msg("%s: %d hops are both at %d", d->name, hops, (int)n);
         if (at[hops].possible && most == hops - 1) most = hops; /* and all fewer */
     }
     if (r.able != most) fail_msg("%s, n %d: audit says %d hops, bound %d", d->name, (int)n, r.able, most);
@@ -157,8 +158,7 @@ static void plans_are_judged_as_bound_judges_them(void **state)
             if (answer != plans[i].answer || r.able != plans[i].able)
                 fail_msg("%s: plan says %s and %d hops, bound %s, audit %d", d.name,
                          hop_answer_name(plans[i].answer), plans[i].able, hop_answer_name(answer), r.able);
-            if (b.possible && !b.by_maps && plans[i].layers <= 64)
-                build_and_prove(&d, q.hops, q.n, &rng, &t);
+            if (b.possible && !b.by_maps && plans[i].layers <= 64) build_and_prove(&d, q.hops, q.n, &rng, &t);
             t.plans++;
             hop_reach_free(&r);
             hop_arch_free(&a);

@@ -44,7 +44,8 @@ static void what_is_called_possible_is_built_and_proved(void **state)
         if (m) {
             hop_proof p = prove(m, &d.t, HOP_PROVE_INTERVAL);
             if (p.verdict != HOP_PROVED)
-                print_message("%s: %s: %s; %s: %s\n", d.name, by, why, hop_verdict_name(p.verdict), p.why), failed++;
+                print_message("%s: %s: %s; %s: %s\n", d.name, by, why, hop_verdict_name(p.verdict), p.why),
+                    failed++;
             hop_proof_free(&p);
             by_p1 += strcmp(by, "P1") == 0, by_p10 += strcmp(by, "P10") == 0;
         }

@@ -50,7 +50,8 @@ static void the_worst_law_is_met(void **state)
             double x = ceil(0.6 * q);
             assert_true(hop__law_find(&law, &lines, x, q, delta));
             double lambda = x / q, share = (lambda - law.v0) / (law.v1 - law.v0);
-            double met = (1 - share) * -expm1(x * log1p(-law.v0 / x)) + share * -expm1(x * log1p(-law.v1 / x));
+            double met =
+                (1 - share) * -expm1(x * log1p(-law.v0 / x)) + share * -expm1(x * log1p(-law.v1 / x));
             assert_true(fabs(met - law.phi) < 1e-9);
         }
 }

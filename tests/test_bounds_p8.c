@@ -109,12 +109,13 @@ static void tiny_cells_that_have_a_protocol_are_left_alone(void **state)
             said += claimed;
             hop_bounds_free(b);
         }
-    for (int64_t S = 0; S < 5; S++) /* all message sizes, by the checker; P4' needs x·t < 2^x, too many here */
+    for (int64_t S = 0; S < 5;
+         S++) /* all message sizes, by the checker; P4' needs x·t < 2^x, too many here */
         for (int64_t M = 0; M < 5; M++)
             for (int64_t V = 1; V <= 3; V++) {
                 char text[120];
-                snprintf(text, sizeof text, "impossible m 2 fan 2 M %d A %d %d by P4 %d", (int)M, (int)S, (int)S,
-                         (int)V);
+                snprintf(text, sizeof text, "impossible m 2 fan 2 M %d A %d %d by P4 %d", (int)M, (int)S,
+                         (int)S, (int)V);
                 bool claimed = accepted(text);
                 assert_false(claimed && truth[S][M] == 'P');
                 said += claimed;

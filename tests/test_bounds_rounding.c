@@ -212,7 +212,8 @@ static void what_p1_asks_of_p_is_enough(void **state)
         hop_rng_init(&rng, 14, (uint64_t)k);
         sizes z = {.hops = 1 + (int)below(&rng, 3), .m = 2 + below(&rng, k % 4 ? 20 : 200)};
         for (int l = 0; l < z.hops - 1; l++) z.fan[l] = 2 + below(&rng, 6);
-        if (k % 5 == 0) z = (sizes){1 + (int)below(&rng, 8), 2, {2, 2, 2, 2, 2, 2, 2}}; /* short codes, many cuts */
+        if (k % 5 == 0)
+            z = (sizes){1 + (int)below(&rng, 8), 2, {2, 2, 2, 2, 2, 2, 2}}; /* short codes, many cuts */
         hop_task t = task_of(&z);
         const char *mixer = k % 2 ? LINEAR_MIXERS[below(&rng, LINEAR_MIXER_COUNT)] : NULL;
         hop_model *m = build(mixer ? "hybrid" : "full", mixer, &t);
@@ -223,8 +224,8 @@ static void what_p1_asks_of_p_is_enough(void **state)
         const hop_prove_options o = {.method = HOP_PROVE_INTERVAL, .message_bits = (int)bits};
         assert_int_equal(hop_prove(&p, m, &t, &o, NULL), HOP_OK);
         if (p.verdict != HOP_PROVED)
-            fail_msg("draw %d: %s, hops %d, m %d, fan %d,%d, %d bits: %s", k, mixer ? mixer : "full", z.hops, (int)z.m,
-                     (int)z.fan[0], (int)z.fan[1], (int)bits, p.why);
+            fail_msg("draw %d: %s, hops %d, m %d, fan %d,%d, %d bits: %s", k, mixer ? mixer : "full", z.hops,
+                     (int)z.m, (int)z.fan[0], (int)z.fan[1], (int)bits, p.why);
         hop_proof_free(&p);
         hop_model_free(m);
     }
@@ -234,9 +235,9 @@ static void what_p1_asks_of_p_is_enough(void **state)
 
 static hop_answer answer_at(int hops, int64_t size, bool linear, const char *id)
 {
-    const hop_arch_layer all[] = {{.kind = HOP_LAYER_LINEAR, .repeat = 1, .number_bits = 32, .state_bits = 1 << 20},
-                                  {.kind = HOP_LAYER_FULL, .repeat = hops + !linear, .heads = 1, .dim = 60000,
-                                   .number_bits = 32}};
+    const hop_arch_layer all[] = {
+        {.kind = HOP_LAYER_LINEAR, .repeat = 1, .number_bits = 32, .state_bits = 1 << 20},
+        {.kind = HOP_LAYER_FULL, .repeat = hops + !linear, .heads = 1, .dim = 60000, .number_bits = 32}};
     const hop_arch a = {.layers = all + !linear, .count = 1 + linear};
     int64_t fan[HOP_MAX_HOPS];
     for (int l = 0; l < hops; l++) fan[l] = size;

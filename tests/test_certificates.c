@@ -35,8 +35,7 @@ static void make_arch(random_arch *a, uint64_t *seed)
     for (int e = 0; e <= full; e++) {
         if (e) a->layers[count++] = (hop_arch_layer)FULL(1, some(seed, 4), some(seed, 40), some(seed, 33));
         if (random_below(seed, 3) || (full == 0 && e == 0))
-            a->layers[count++] =
-                (hop_arch_layer)LINEAR(1, random_below(seed, 2) ? state : some(seed, 40000));
+            a->layers[count++] = (hop_arch_layer)LINEAR(1, random_below(seed, 2) ? state : some(seed, 40000));
     }
     a->arch = (hop_arch){.layers = a->layers, .count = count};
     a->hops = full + random_below(seed, 3);
@@ -68,13 +67,15 @@ typedef struct transcript {
     FILE *file;
     char *said; /* 'a' or 'r' for each line */
     size_t count, room;
-    int left[10]; /* lines of each theorem: the extracted checker takes a quarter of a second for some. In a long
+    int left
+        [10]; /* lines of each theorem: the extracted checker takes a quarter of a second for some. In a long
                      run all certificates are compared, and so many lines that are damaged */
 } transcript;
 
 static int theorem_of(const char *line)
 {
-    static const char *const names[] = {" P2", " P4 ", " P4'", " P5", " P6", " P7 ", " P7G", " P8", " P9 ", " P9b"};
+    static const char *const names[] = {" P2",  " P4 ", " P4'", " P5",  " P6",
+                                        " P7 ", " P7G", " P8",  " P9 ", " P9b"};
     const char *by = strstr(line, " by");
     for (int k = 0; by && k < 10; k++)
         if (strncmp(by + 3, names[k], strlen(names[k])) == 0) return k;
@@ -138,7 +139,8 @@ static void compare(const transcript *t, const char *path)
     }
     pclose(in);
     assert_int_equal(at, t->count);
-    print_message("%zu lines, %zu accepted by both, %zu by the extracted checker alone\n", at, both, stricter);
+    print_message("%zu lines, %zu accepted by both, %zu by the extracted checker alone\n", at, both,
+                  stricter);
     assert_int_equal(stricter, 0);
 }
 

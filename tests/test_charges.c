@@ -31,8 +31,8 @@ static void open_one(one *o, hop_prim prim, int operands, int axis, bool wide)
 {
     static const char *const names[] = {"a", "b", "c"};
     *o = (one){.y = operands};
-    for (int i = 0; i < operands; i++) o->line[i] = (hop_line){.name = names[i], .prim = HOP_PRIM_INPUT,
-        .value = 1 << axis};
+    for (int i = 0; i < operands; i++)
+        o->line[i] = (hop_line){.name = names[i], .prim = HOP_PRIM_INPUT, .value = 1 << axis};
     o->line[operands] = (hop_line){.name = "y", .prim = prim, .axis = axis, .wide = wide, .value = 1};
     for (int i = 0; i < operands; i++) o->line[operands].of[i] = names[i];
     o->program = (hop_program){.op = "one", .form = "one", .part = {o->line}, .reads = "y"};
@@ -73,12 +73,13 @@ static hop__num uncertain(ival range, double mag, double rel, double abs, bool o
 /* Numbers that are given, or were formed before; sign: 1, of numbers above 0 only. */
 static hop__num draw_num(hop_rng *rng, double size, int sign)
 {
-    double lo = hop__rounded(size * hop_rng_uniform(rng)), hi = hop__rounded(size * (1 + hop_rng_uniform(rng)));
+    double lo = hop__rounded(size * hop_rng_uniform(rng)),
+           hi = hop__rounded(size * (1 + hop_rng_uniform(rng)));
     if (sign == 0 && below(rng, 3) == 0) lo = -lo;
     ival range = sign == 0 && below(rng, 4) == 0 ? (ival){-hi, -lo} : (ival){lo, hi};
     if (range.lo > range.hi) range = (ival){range.hi, range.lo};
-    double rel = below(rng, 2) ? 0 : ldexp(1, -6 - below(rng, 18)), abs = below(rng, 2) ? 0
-        : ldexp(below(rng, 2) ? 1 : size, -149);
+    double rel = below(rng, 2) ? 0 : ldexp(1, -6 - below(rng, 18)),
+           abs = below(rng, 2) ? 0 : ldexp(below(rng, 2) ? 1 : size, -149);
     if (below(rng, 4) == 0) abs = ldexp(size, -8 - below(rng, 20));
     return uncertain(range, ival_mag(range) * (1 + 3 * hop_rng_uniform(rng)), rel, abs, below(rng, 2));
 }
@@ -87,7 +88,7 @@ static hop__num draw_num(hop_rng *rng, double size, int sign)
 static formed draw(hop_rng *rng, const hop__num *n)
 {
     double at = below(rng, 3) ? below(rng, 2) : hop_rng_uniform(rng),
-        x = (float)(n->range.lo + at * (n->range.hi - n->range.lo));
+           x = (float)(n->range.lo + at * (n->range.hi - n->range.lo));
     if (!(x >= n->range.lo && x <= n->range.hi)) x = n->range.lo;
     double X = n->own ? fabs(x) : fabs(x) + (n->mag - fabs(x)) * below(rng, 2), off = n->rel * X + n->abs;
     float y = (float)(x + (below(rng, 3) - 1) * off);
@@ -104,15 +105,15 @@ static void expect(const hop__num *n, formed f, const char *what)
     if (!isfinite(n->rel)) return; /* nothing is said */
     if (!(fabsl(f.y - f.x) <= n->rel * f.X + n->abs + room))
         fail_msg("%s: %.17Lg is formed as %.9g, off by more than %g of %Lg and %g", what, f.x, f.y, n->rel,
-            f.X, n->abs);
+                 f.X, n->abs);
     if (!(n->range.lo <= f.x + room && f.x <= n->range.hi + room))
         fail_msg("%s: %.17Lg is not in [%.17g, %.17g]", what, f.x, n->range.lo, n->range.hi);
     if (!(f.X <= n->mag + room)) fail_msg("%s: %Lg is more than %g", what, f.X, n->mag);
     if (!(f.most <= n->top)) fail_msg("%s: %.9g is formed on the way, more than %.9g", what, f.most, n->top);
     if (!(f.y >= n->low)) fail_msg("%s: %.9g is formed, less than %.9g", what, f.y, n->low);
     if (n->own && !(fabsl(f.X - fabsl(f.x)) <= room)) fail_msg("%s: %Lg is not |%Lg|", what, f.X, f.x);
-    if (n->one && !(fabsl(1 - f.x) <= 0x1p-29L)) fail_msg("%s: %Lg is no decay that changes nothing", what,
-        f.x);
+    if (n->one && !(fabsl(1 - f.x) <= 0x1p-29L))
+        fail_msg("%s: %Lg is no decay that changes nothing", what, f.x);
 }
 
 static formed rounded(long double x, long double X, double y, bool wide)
@@ -143,10 +144,10 @@ static formed of_two(hop_prim prim, formed a, formed b, bool wide)
     case HOP_PRIM_ADD: return rounded(a.x + b.x, a.X + b.X, wide ? a.y + b.y : (float)a.y + (float)b.y, wide);
     case HOP_PRIM_SUB: return rounded(a.x - b.x, a.X + b.X, wide ? a.y - b.y : (float)a.y - (float)b.y, wide);
     case HOP_PRIM_DIV: return rounded(a.x / b.x, a.X / fabsl(b.x), (float)a.y / (float)b.y, false);
-    case HOP_PRIM_MAX: return (formed){a.x > b.x ? a.x : b.x, fmaxl(a.X, b.X), fmax(a.y, b.y),
-        fmax(a.y, b.y)};
-    case HOP_PRIM_SQUARE: return rounded(a.x * a.x, a.X * a.X, wide ? a.y * a.y : (float)a.y * (float)a.y,
-        wide);
+    case HOP_PRIM_MAX:
+        return (formed){a.x > b.x ? a.x : b.x, fmaxl(a.X, b.X), fmax(a.y, b.y), fmax(a.y, b.y)};
+    case HOP_PRIM_SQUARE:
+        return rounded(a.x * a.x, a.X * a.X, wide ? a.y * a.y : (float)a.y * (float)a.y, wide);
     case HOP_PRIM_NEG: return (formed){-a.x, a.X, -a.y, fabs(a.y)};
     case HOP_PRIM_ABS: return (formed){fabsl(a.x), a.X, fabs(a.y), fabs(a.y)};
     case HOP_PRIM_RECIP: return rounded(1 / a.x, 1 / fabsl(a.x), 1 / (float)a.y, false);
@@ -161,10 +162,10 @@ static void products_sums_and_quotients_are_off_by_what_they_are_charged(void **
         hop_prim prim;
         int operands, sign;
         bool wide;
-    } kinds[] = {{HOP_PRIM_MUL, 2, 0, false}, {HOP_PRIM_ADD, 2, 0, false},    {HOP_PRIM_SUB, 2, 0, false},
-                 {HOP_PRIM_DIV, 2, 1, false}, {HOP_PRIM_MAX, 2, 0, false},    {HOP_PRIM_SQUARE, 1, 0, false},
-                 {HOP_PRIM_NEG, 1, 0, false}, {HOP_PRIM_SQUARE, 1, 0, true},  {HOP_PRIM_ADD, 2, 0, true},
-                 {HOP_PRIM_ABS, 1, 0, false}, {HOP_PRIM_RECIP, 1, 1, false},  {HOP_PRIM_RSQRT, 1, 1, false},
+    } kinds[] = {{HOP_PRIM_MUL, 2, 0, false}, {HOP_PRIM_ADD, 2, 0, false},   {HOP_PRIM_SUB, 2, 0, false},
+                 {HOP_PRIM_DIV, 2, 1, false}, {HOP_PRIM_MAX, 2, 0, false},   {HOP_PRIM_SQUARE, 1, 0, false},
+                 {HOP_PRIM_NEG, 1, 0, false}, {HOP_PRIM_SQUARE, 1, 0, true}, {HOP_PRIM_ADD, 2, 0, true},
+                 {HOP_PRIM_ABS, 1, 0, false}, {HOP_PRIM_RECIP, 1, 1, false}, {HOP_PRIM_RSQRT, 1, 1, false},
                  {HOP_PRIM_ADD, 2, 1, false}, {HOP_PRIM_MAX, 2, 1, false}};
     hop_rng rng;
     hop_rng_init(&rng, 1, 1);
@@ -175,13 +176,13 @@ static void products_sums_and_quotients_are_off_by_what_they_are_charged(void **
         open_one(&o, kinds[k].prim, kinds[k].operands, HOP_AXIS_K, kinds[k].wide);
         for (int i = 0; i < TIMES; i++) {
             double size = size_drawn(&rng);
-            o.in[0] = draw_num(&rng, size, kinds[k].sign), o.in[1] = draw_num(&rng, beside(&rng, size),
-                kinds[k].sign);
+            o.in[0] = draw_num(&rng, size, kinds[k].sign),
+            o.in[1] = draw_num(&rng, beside(&rng, size), kinds[k].sign);
             const hop__num *n = read_one(&o);
             fits += o.r.fits;
             for (int d = 0; o.r.fits && d < 16; d++)
                 expect(n, of_two(kinds[k].prim, draw(&rng, &o.in[0]), draw(&rng, &o.in[1]), kinds[k].wide),
-                    hop_prim_name(kinds[k].prim));
+                       hop_prim_name(kinds[k].prim));
         }
         enough(fits, TIMES);
     }
@@ -234,8 +235,10 @@ static void what_overflows_does_not_fit(void **state)
     for (int i = 0; i < 5; i++) {
         open_one(&o, prims[i], i < 2 ? 2 : 1, HOP_AXIS_K, false);
         o.r.size[HOP_AXIS_K] = 64;
-        o.in[0] = hop__num_given(prims[i] == HOP_PRIM_RECIP ? (ival){1e-40, 1} : prims[i] == HOP_PRIM_EXP
-            ? (ival){-1, 90} : (ival){-9e36, 9e36}, HOP__NO_GRID);
+        o.in[0] = hop__num_given(prims[i] == HOP_PRIM_RECIP ? (ival){1e-40, 1}
+                                 : prims[i] == HOP_PRIM_EXP ? (ival){-1, 90}
+                                                            : (ival){-9e36, 9e36},
+                                 HOP__NO_GRID);
         o.in[1] = prims[i] == HOP_PRIM_MUL ? hop__num_given((ival){-2, 2}, HOP__NO_GRID) : o.in[0];
         read_one(&o);
         assert_false(o.r.fits);
@@ -246,7 +249,7 @@ static void what_overflows_does_not_fit(void **state)
 static void what_is_looked_up_is_one_of_what_it_may_be(void **state)
 {
     static const hop_prim prims[] = {HOP_PRIM_LOWER, HOP_PRIM_STRICT, HOP_PRIM_PREV, HOP_PRIM_PART,
-        HOP_PRIM_ROWS};
+                                     HOP_PRIM_ROWS};
     hop_rng rng;
     hop_rng_init(&rng, 3, 1);
     (void)state;
@@ -313,8 +316,8 @@ static void sums_are_off_by_what_they_are_charged(void **state)
         open_one(&o, two == 1 ? HOP_PRIM_SUM2 : HOP_PRIM_SUM, two == 1 ? 2 : 1, HOP_AXIS_K, false);
         o.r.size[HOP_AXIS_K] = n, o.r.size[HOP_AXIS_J] = m, o.r.terms = m;
         double size = size_drawn(&rng);
-        for (int k = 0; k < 2; k++) o.in[k] = how == 0 ? hop__num_given((ival){0x1p-24, 1}, HOP__NO_GRID)
-            : draw_num(&rng, size, 0);
+        for (int k = 0; k < 2; k++)
+            o.in[k] = how == 0 ? hop__num_given((ival){0x1p-24, 1}, HOP__NO_GRID) : draw_num(&rng, size, 0);
         bool nothing = two == 1 && below(&rng, 2); /* nothing is added to the first */
         if (nothing) o.in[1] = hop__num_given(ival_point(0), HOP__ANY_GRID);
         const hop__num *y = read_one(&o);
@@ -363,7 +366,7 @@ static void solutions_are_off_by_what_they_are_charged(void **state)
         o.r.size[HOP_AXIS_K] = k, o.r.size[HOP_AXIS_J] = n;
         double x = a + k * b, c = how == 0 ? 0x1p-24 / (1 + 2 * (x / a - 1)) : how == 1 ? 1 : 0x1.8p-17;
         o.in[0] = hop__num_given((ival){-a, a}, HOP__NO_GRID),
-            o.in[1] = hop__num_given((ival){-b, b}, HOP__NO_GRID);
+        o.in[1] = hop__num_given((ival){-b, b}, HOP__NO_GRID);
         o.in[2] = hop__num_given((ival){-c, c}, HOP__NO_GRID);
         const hop__num *y = read_one(&o);
         if (!o.r.fits) continue;
@@ -371,7 +374,7 @@ static void solutions_are_off_by_what_they_are_charged(void **state)
         for (int j = 0; j < k; j++) t[m++] = (formed){0, 0, 0, 0};
         for (int j = 0; j < n; j++) {
             double cj = hop__rounded(c * (how == 1 && j >= n / 2 ? -1 : 1)),
-                xj = hop__rounded(how == 2 ? a * 0.75 : a);
+                   xj = hop__rounded(how == 2 ? a * 0.75 : a);
             t[m++] = rounded((long double)cj * xj, (long double)fabs(cj) * xj, (float)cj * (float)xj, false);
         }
         formed f = add_up(&(hop_rng){0}, t, m);
@@ -406,8 +409,8 @@ static void exponentials_are_off_by_what_they_are_charged(void **state)
             static const double sizes[] = {1, 8, 40, 70, 100, 0x1p-31, 0x1p-30, 0x1p-14, 0x1p-11, 0x1p-28};
             double size = sizes[below(&rng, 10)];
             ival range = {-size * (0.5 + hop_rng_uniform(&rng)), -size * 0.5 * hop_rng_uniform(&rng)};
-            double rel = below(&rng, 2) ? 0 : ldexp(1, -10 - below(&rng, 14)), abs = below(&rng, 2) ? 0
-                : ldexp(1, -8 - below(&rng, 20));
+            double rel = below(&rng, 2) ? 0 : ldexp(1, -10 - below(&rng, 14)),
+                   abs = below(&rng, 2) ? 0 : ldexp(1, -8 - below(&rng, 20));
             range = (ival){hop__rounded(range.lo), hop__rounded(range.hi)};
             o.in[0] = uncertain(range, 3 * size, rel, abs, below(&rng, 2));
             const hop__num *n = read_one(&o);
@@ -434,14 +437,15 @@ static void what_is_under_a_maximum_is_off_by_what_it_is_charged(void **state)
         open_one(&o, HOP_PRIM_UNDER, 2, HOP_AXIS_K, wide);
         double size = ldexp(1 + hop_rng_uniform(&rng), below(&rng, 12) - 4);
         o.in[1] = hop__num_given((ival){hop__rounded(-0.5 * size), hop__rounded(size)}, HOP__NO_GRID);
-        o.in[0] = uncertain((ival){hop__rounded(-4 * size), hop__rounded(size)}, 5 * size, below(&rng, 2) * 0x1p-20,
-            below(&rng, 2) * 0x1p-18, below(&rng, 2));
+        o.in[0] = uncertain((ival){hop__rounded(-4 * size), hop__rounded(size)}, 5 * size,
+                            below(&rng, 2) * 0x1p-20, below(&rng, 2) * 0x1p-18, below(&rng, 2));
         const hop__num *n = read_one(&o);
         if (!o.r.fits) continue;
         for (int d = 0; d < 8; d++) {
             formed m = draw(&rng, &o.in[1]), a = draw(&rng, &o.in[0]);
-            if (d % 2 && m.x > 0) a = (formed){m.x * (1 + 0x1p-24L), o.in[0].own ? m.x * (1 + 0x1p-24L)
-                : o.in[0].mag, m.x, m.x};
+            if (d % 2 && m.x > 0)
+                a = (formed){m.x * (1 + 0x1p-24L), o.in[0].own ? m.x * (1 + 0x1p-24L) : o.in[0].mag, m.x,
+                             m.x};
             if (d % 2) a.y = (double)(wide ? a.x : (a.x = m.x)); /* a float */
             if (a.x > m.x * (1 + 0x1p-24L) || a.x > o.in[0].range.hi) continue;
             bool given = o.in[0].rel == 0 && o.in[0].abs == 0;
@@ -471,13 +475,15 @@ static void running_maxima_are_where_they_are_said_to_be(void **state)
         const hop__num *n = read_one(&o);
         float m = (float)(below(&rng, 2) ? size : 0);
         for (int t = 0; t < tokens; t++) {
-            double before = m * (1 - o.r.round), b = below(&rng, 2) ? o.in[1].range.lo : t == tokens / 2
-                ? size : -size;
+            double before = m * (1 - o.r.round), b = below(&rng, 2)    ? o.in[1].range.lo
+                                                     : t == tokens / 2 ? size
+                                                                       : -size;
             m = (float)fmax(b, before + (below(&rng, 4) ? o.in[0].range.lo : 0));
             m = nextafterf(m, -INFINITY); /* rounded down */
             double at = m * (m < 0 ? 1 + o.r.round : 1);
             if (!(n->range.lo <= at && at <= n->range.hi))
-                fail_msg("%.9g at token %d of %d is not in [%.9g, %.9g]", at, t, tokens, n->range.lo, n->range.hi);
+                fail_msg("%.9g at token %d of %d is not in [%.9g, %.9g]", at, t, tokens, n->range.lo,
+                         n->range.hi);
         }
         float b = (float)size;
         assert_true(n->range.hi >= b * (1 + o.r.round) && n->range.hi >= nextafterf(b, INFINITY));
@@ -502,8 +508,11 @@ static hop__num draw_decay(hop_rng *rng, bool *next)
     if (below(rng, 3) == 0) range.hi = range.lo;
     *next = below(rng, 4) == 0;
     if (*next) range = (ival){1 - 0x1p-31 * hop_rng_uniform(rng), 1};
-    hop__num e = uncertain(range, 1, *next ? 0x1p-31 : below(rng, 2) ? 0 : ldexp(1, -12 - below(rng, 12)), 0,
-        true);
+    hop__num e = uncertain(range, 1,
+                           *next           ? 0x1p-31
+                           : below(rng, 2) ? 0
+                                           : ldexp(1, -12 - below(rng, 12)),
+                           0, true);
     e.top = 1, e.one = *next;
     return e;
 }
@@ -512,8 +521,10 @@ static hop__num draw_decay(hop_rng *rng, bool *next)
 static formed decay_drawn(hop_rng *rng, const hop__num *e, bool next)
 {
     formed f = draw(rng, e);
-    if (next) f = (formed){below(rng, 2) ? e->range.lo : 1, 0, 1, 1}, f.X = f.x;
-    else if (e->rel == 0) f.y = (double)f.x;
+    if (next)
+        f = (formed){below(rng, 2) ? e->range.lo : 1, 0, 1, 1}, f.X = f.x;
+    else if (e->rel == 0)
+        f.y = (double)f.x;
     if (f.y > 1) f.y = 1;
     return f;
 }
@@ -533,8 +544,8 @@ static void fading_is_off_by_what_it_is_charged(void **state)
         o.in[0] = draw_decay(&rng, &next);
         if (below(&rng, 8) == 0) o.in[0] = hop__num_given(ival_point(1), 0), next = false;
         o.in[1] = draw_num(&rng, size, 0), o.in[2] = draw_num(&rng, beside(&rng, size), 0);
-        if (below(&rng, 4) == 0) o.in[2] = draw_num(&rng, size * 0x1p40 < 1e30 ? size * 0x1p40 : size, 0),
-            o.in[2].rel = 0;
+        if (below(&rng, 4) == 0)
+            o.in[2] = draw_num(&rng, size * 0x1p40 < 1e30 ? size * 0x1p40 : size, 0), o.in[2].rel = 0;
         const hop__num *n = read_one(&o);
         fits += o.r.fits;
         for (int d = 0; o.r.fits && d < 8; d++) {
@@ -548,7 +559,7 @@ static void fading_is_off_by_what_it_is_charged(void **state)
                         room = carried * e.X * s.X + o.r.add * c.X + n->abs;
             if (!(fabsl(f.y - f.x) <= room * (1 + 1e-9L) + 1e-18L * f.X)) /* what goes to whom */
                 fail_msg("fade: %.17Lg of %Lg and %Lg is formed as %.9g: carried %g, added %g", f.x,
-                    e.X * s.X, c.X, f.y, o.r.carry, o.r.add);
+                         e.X * s.X, c.X, f.y, o.r.carry, o.r.add);
         }
     }
     enough(fits, 4 * TIMES);
@@ -574,8 +585,8 @@ static void products_of_decays_are_off_by_what_they_are_charged(void **state)
         int n = 1 + below(&rng, HOP_ARITH_CHUNK);
         open_one(&o, prims[below(&rng, 3)], 1, HOP_AXIS_T, false);
         o.in[0] = draw_decay(&rng, &next), o.r.size[HOP_AXIS_T] = n;
-        if (!next && below(&rng, 4) == 0) o.in[0] = uncertain((ival){0x1p-12, 0x1p-9}, 0x1p-9, 0, 0, true),
-            o.in[0].top = 1;
+        if (!next && below(&rng, 4) == 0)
+            o.in[0] = uncertain((ival){0x1p-12, 0x1p-9}, 0x1p-9, 0, 0, true), o.in[0].top = 1;
         const hop__num *y = read_one(&o);
         if (!o.r.fits) continue;
         for (int d = 0; d < 8; d++) {
@@ -631,8 +642,8 @@ static void expect_recurrence(double g, const float *kv, double q, const char *w
         double lo, hi;
     } given[] = {{"g", g, g}, {"q", q, q}, {"k", -most, most}, {"v", 0.75, 0.75}, {"scale", 0.75, 0.75}};
     for (int i = 0; i < 5; i++)
-        r.given[r.count++] = (hop__given){given[i].name, hop__num_given((ival){given[i].lo, given[i].hi},
-            HOP__NO_GRID)};
+        r.given[r.count++] =
+            (hop__given){given[i].name, hop__num_given((ival){given[i].lo, given[i].hi}, HOP__NO_GRID)};
     hop__charge c = hop__recurrence_charge(&r);
     assert_true(c.fits);
     const double e = fabs(g) <= HOP_EXP_ONE ? 1 : exp(g);
@@ -648,7 +659,7 @@ static void expect_recurrence(double g, const float *kv, double q, const char *w
     x *= q * 0.75L, X *= q * 0.75L;
     if (!(fabsl(y - x) <= c.rel * X + c.abs))
         fail_msg("%s: %.12Lg is formed as %.9g, off by more than %.3g of %.9Lg and %.3g", what, x, y, c.rel,
-            X, c.abs);
+                 X, c.abs);
     hop__memory_free(&m);
 }
 
@@ -665,8 +676,8 @@ static void recurrences_are_off_by_what_they_are_charged(void **state)
     hop_rng rng;
     hop_rng_init(&rng, 13, 1);
     for (int i = 0; i < 40; i++) {
-        const double g = i % 4 == 0 ? 0 : -ldexp(hop_rng_uniform(&rng), -1 - below(&rng, 14)), size = i % 3
-            ? 1 : 0x1p-120;
+        const double g = i % 4 == 0 ? 0 : -ldexp(hop_rng_uniform(&rng), -1 - below(&rng, 14)),
+                     size = i % 3 ? 1 : 0x1p-120;
         for (int t = 0; t < TOKENS; t++) kv[t] = (float)(size * hop_rng_normal(&rng));
         expect_recurrence((float)g, kv, 1 + hop_rng_uniform(&rng), "any");
     }
@@ -704,8 +715,13 @@ static void what_is_read_of_many_keys_is_off_by_what_it_is_charged(void **state)
 /* A block's keys add up to more than float32 has, where no key or score is large. */
 static void keys_of_blocks_that_overflow_do_not_fit(void **state)
 {
-    hop_op op = {.kind = HOP_OP_SPARSE, .heads = 1, .kv_heads = 1, .key_dim = 2, .value_dim = 2, .block = 64,
-        .scale = 1};
+    hop_op op = {.kind = HOP_OP_SPARSE,
+                 .heads = 1,
+                 .kv_heads = 1,
+                 .key_dim = 2,
+                 .value_dim = 2,
+                 .block = 64,
+                 .scale = 1};
     const hop__attended a = {.q = 1e-33, .k = 5e36, .v = 1, .score = 2e4, .seen = 1};
     (void)state;
     assert_false(hop__attention_charge(&op, &a).fits);
@@ -734,7 +750,8 @@ typedef enum where { OWN, BEFORE, EARLIER } where;
 /* One number of each quantity. Every product is formed too large by a unit, decays are 1, and what corrects is 0. */
 static double formed_line(const hop_arith *p, const double *v, where at, double state, int i)
 {
-    const double of = p->a[i] < 0 ? 0 : v[p->a[i]], b = p->b[i] < 0 ? 0 : v[p->b[i]], c = p->c[i] < 0 ? 0 : v[p->c[i]];
+    const double of = p->a[i] < 0 ? 0 : v[p->a[i]], b = p->b[i] < 0 ? 0 : v[p->b[i]],
+                 c = p->c[i] < 0 ? 0 : v[p->c[i]];
     const char *name = p->line[i]->name;
     const int near = strcmp(name, "C") == 0 ? hop_arith_find(p, "near_C") : -1; /* C of steep chunks, too */
     const double a = near >= 0 ? fmax(of, v[near]) : of;
@@ -789,7 +806,8 @@ static void one_product_is_rounded_as_often_as_is_said(void **state)
                     hop_arith_open(&p, form[i]);
                     const double said = hop__product_units(&p), found = units_formed(&p);
                     if (!(found > 2.5 && fabs(said - found) < 0.01))
-                        fail_msg("%s, %s: rounded %g times, said %g", form[i]->op, form[i]->form, found, said);
+                        fail_msg("%s, %s: rounded %g times, said %g", form[i]->op, form[i]->form, found,
+                                 said);
                 }
             }
     assert_true(forms > 30);
@@ -817,7 +835,7 @@ static void round_both(ival *y, double a, double b)
 
 static void numbers_are_rounded_beside_each_other(void **state)
 {
-    void (*volatile both)(ival *y, double a, double b) = round_both; /* not known when this is compiled */
+    void (*volatile both)(ival * y, double a, double b) = round_both; /* not known when this is compiled */
     ival y;
     (void)state;
     both(&y, 1 + 0x1p-30, 0.1);

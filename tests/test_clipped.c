@@ -10,9 +10,9 @@ static const struct {
     const char *pattern;
     int hops;
 } PLANS[] = {
-    {"F F", 1},   {"L F", 1},     {"F L", 1},     {"W F", 1},     {"F W", 1},       {"F F F", 2},
-    {"L F F", 2}, {"F L F", 2},   {"F W F", 2},   {"F F L F", 2}, {"L W F L F", 2}, {"F L L F F", 3},
-    {"F^4", 3},   {"W F L F F", 3},
+    {"F F", 1},       {"L F", 1},       {"F L", 1},   {"W F", 1},       {"F W", 1},
+    {"F F F", 2},     {"L F F", 2},     {"F L F", 2}, {"F W F", 2},     {"F F L F", 2},
+    {"L W F L F", 2}, {"F L L F F", 3}, {"F^4", 3},   {"W F L F F", 3},
 };
 enum { PLAN_COUNT = sizeof PLANS / sizeof *PLANS };
 
@@ -54,7 +54,8 @@ static void every_plan_is_proved_with_every_mixer_and_called_possible(void **sta
             hop_task t = composition(&(sizes){PLANS[plan].hops, 5, {3, 2}});
             hop_model *m = network(plan, linear_mixer(i), &t);
             hop_proof p;
-            assert_int_equal(hop_prove(&p, m, &t, &(hop_prove_options){.method = HOP_PROVE_INTERVAL}, NULL), HOP_OK);
+            assert_int_equal(hop_prove(&p, m, &t, &(hop_prove_options){.method = HOP_PROVE_INTERVAL}, NULL),
+                             HOP_OK);
             if (p.verdict != HOP_PROVED) fail_msg("%s %s: %s", PLANS[plan].pattern, linear_mixer(i), p.why);
             hop_proof_free(&p);
             hop_arch arch;
@@ -62,14 +63,16 @@ static void every_plan_is_proved_with_every_mixer_and_called_possible(void **sta
             const hop_arch_options as = {.number_bits = 32, .declared = true};
             const hop_funccomp *f = &t.funccomp;
             assert_int_equal(hop_arch_new(&arch, hop_model_config(m), &as, NULL), HOP_OK);
-            const hop_question q = {.arch = &arch, .hops = f->hops, .m = f->m, .fan = f->fan + 1, .searched = 1};
+            const hop_question q = {
+                .arch = &arch, .hops = f->hops, .m = f->m, .fan = f->fan + 1, .searched = 1};
             assert_int_equal(hop_bounds_new(&b, &q, NULL), HOP_OK);
             bool possible = false;
             for (int k = 0; k < b->count; k++) {
                 assert_true(b->results[k].answer != HOP_ANSWER_IMPOSSIBLE);
                 possible = possible || b->results[k].answer == HOP_ANSWER_POSSIBLE;
             }
-            if (!possible) fail_msg("%s %s: proved, and not called possible", PLANS[plan].pattern, linear_mixer(i));
+            if (!possible)
+                fail_msg("%s %s: proved, and not called possible", PLANS[plan].pattern, linear_mixer(i));
             hop_bounds_free(b);
             hop_arch_free(&arch);
             hop_model_free(m);
@@ -82,7 +85,8 @@ static void they_are_right_on_every_small_input(void **state)
     for (int plan = 0; plan < PLAN_COUNT; plan++) {
         if (PLANS[plan].hops > 2) continue;
         for (int i = 0; linear_mixer(i); i += 5) {
-            subject s = {.kind = "hybrid", .task = composition(&(sizes){PLANS[plan].hops, PLANS[plan].hops == 1 ? 3 : 2, {2}})};
+            subject s = {.kind = "hybrid",
+                         .task = composition(&(sizes){PLANS[plan].hops, PLANS[plan].hops == 1 ? 3 : 2, {2}})};
             hop_model *m = network(plan, linear_mixer(i), &s.task);
             if (errs(m, &s)) fail_msg("%s %s errs", PLANS[plan].pattern, linear_mixer(i));
             hop_model_free(m);

@@ -27,18 +27,19 @@ static void refused(const char *text, hop_status status, const char *why)
 
 /* ---- tests/data/plans.json ---------------------------------------------------------------------------- */
 
-#define NUMBERS(X) \
-    X(heads, attention.heads) X(kv_heads, attention.kv_heads) X(qk_dim, attention.qk_dim) \
-    X(v_dim, attention.v_dim) X(cache, attention.cache_elems) X(reply, attention.reply_dim) \
-    X(conv_before, attention.conv_before) X(conv_after, attention.conv_after) \
-    X(sliding_heads, sliding.heads) X(sliding_conv_before, sliding.conv_before) \
-    X(recurrent, linear.recurrent_elems) X(conv, linear.conv_elems) X(window, window) X(layers, count) \
-    X(loops, loops) X(tied, tied) X(hidden, hidden) X(context, context) X(context_assumed, context_assumed) \
-    X(ids, vocabulary) X(topk, index_topk)
-#define TEXTS(X) \
-    X(pattern, pattern) X(source, source) X(attention, attention.kind) X(linear, linear.kind) \
-    X(dtype, dtype) \
-    X(state_dtype, linear.state_dtype) X(declared_by, linear.declared_by)
+#define NUMBERS(X)                                                                                          \
+    X(heads, attention.heads)                                                                               \
+    X(kv_heads, attention.kv_heads) X(qk_dim, attention.qk_dim) X(v_dim, attention.v_dim)                   \
+        X(cache, attention.cache_elems) X(reply, attention.reply_dim) X(conv_before, attention.conv_before) \
+            X(conv_after, attention.conv_after) X(sliding_heads, sliding.heads)                             \
+                X(sliding_conv_before, sliding.conv_before) X(recurrent, linear.recurrent_elems)            \
+                    X(conv, linear.conv_elems) X(window, window) X(layers, count) X(loops, loops)           \
+                        X(tied, tied) X(hidden, hidden) X(context, context)                                 \
+                            X(context_assumed, context_assumed) X(ids, vocabulary) X(topk, index_topk)
+#define TEXTS(X)                                                                          \
+    X(pattern, pattern)                                                                   \
+    X(source, source) X(attention, attention.kind) X(linear, linear.kind) X(dtype, dtype) \
+        X(state_dtype, linear.state_dtype) X(declared_by, linear.declared_by)
 #define LAYERS(X) X(windows, window) X(sparse, sparse) X(chunked, chunked) X(borrows, borrows_cache)
 
 /* Every layer's number. */
@@ -261,7 +262,7 @@ static void patterns_are_shortened_where_that_is_shorter(void **state)
 
 /* ---- layers that a file calls full and that look at chosen tokens only -------------------------------- */
 
-#define LISTED \
+#define LISTED                                                                                        \
     "\"num_hidden_layers\":2,\"hidden_size\":64,\"num_attention_heads\":4,\"num_key_value_heads\":4," \
     "\"layer_types\":[\"full_attention\",\"full_attention\"]"
 
@@ -305,11 +306,21 @@ static void keys_of_routers_sampling_and_weights_are_no_such_keys(void **state)
 {
     (void)state;
     static const char *const keys[] = {
-        "\"num_experts_per_tok\":8", "\"norm_topk_prob\":true",    "\"moe_topk\":2",
-        "\"topk_group\":4",          "\"topk_method\":\"greedy\"", "\"moe_router_topk\":2",
-        "\"expert_topk\":2",         "\"top_k\":50",               "\"num_experts_per_topk\":2",
-        "\"norm_top_k_prob\":true",  "\"image_token_index\":7",    "\"compression_config\":{\"a\":1}",
-        "\"compression_ratio\":1.0", "\"index_topk\":null",        "\"indexer_n_heads\":0",
+        "\"num_experts_per_tok\":8",
+        "\"norm_topk_prob\":true",
+        "\"moe_topk\":2",
+        "\"topk_group\":4",
+        "\"topk_method\":\"greedy\"",
+        "\"moe_router_topk\":2",
+        "\"expert_topk\":2",
+        "\"top_k\":50",
+        "\"num_experts_per_topk\":2",
+        "\"norm_top_k_prob\":true",
+        "\"image_token_index\":7",
+        "\"compression_config\":{\"a\":1}",
+        "\"compression_ratio\":1.0",
+        "\"index_topk\":null",
+        "\"indexer_n_heads\":0",
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         for (size_t k = 0; k < FAMILY_COUNT; k++) {

@@ -418,7 +418,8 @@ static void what_is_not_known_is_written_as_null(void **state)
     hop_json_integers(&w, "f", (const int64_t[]){1, -2}, 2);
     hop_json_integers(&w, "g", NULL, 0);
     hop_json_end_object(&w);
-    assert_string_equal(w.text.s, "{\"a\":7,\"b\":null,\"c\":null,\"d\":null,\"e\":null,\"f\":[1,-2],\"g\":[]}");
+    assert_string_equal(w.text.s,
+                        "{\"a\":7,\"b\":null,\"c\":null,\"d\":null,\"e\":null,\"f\":[1,-2],\"g\":[]}");
     hop_text_free(&w.text);
 }
 

@@ -278,7 +278,8 @@ static void exp_keeps_its_error_over_all_floats(void **state)
             if (isnan(x[i]))
                 assert_true(isnan(y[i]));
             else if (want < 0x1p-120)
-                assert_true(y[i] >= 0.0f && y[i] < 0x1p-120f && y[i] <= (1 + HOP_EXP_ERROR) * want + 0x1p-149);
+                assert_true(y[i] >= 0.0f && y[i] < 0x1p-120f &&
+                            y[i] <= (1 + HOP_EXP_ERROR) * want + 0x1p-149);
             else if (want > FLT_MAX)
                 assert_true(isinf(y[i]) || x[i] < 88.7229f);
             else
@@ -336,7 +337,8 @@ static void a_sum_differs_from_one_product_by_twice_the_others(void **state)
         }
         sum = part[2] + (part[0] + part[1]);
         double own = (double)a[at] * b[at];
-        assert_true(fabs(sum - own) <= 2 * HOP_UNIT_ROUNDOFF * fabs(own) + 2 * others * (1 + 1e-4) + 0x1p-140);
+        assert_true(fabs(sum - own) <=
+                    2 * HOP_UNIT_ROUNDOFF * fabs(own) + 2 * others * (1 + 1e-4) + 0x1p-140);
     }
 }
 

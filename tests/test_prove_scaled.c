@@ -17,7 +17,7 @@ typedef struct result {
 
 typedef struct all_of_them {
     int64_t count;
-    int isa;     /* that is selected */
+    int isa;      /* that is selected */
     bool running; /* those that are proved are run; else all are proved */
     result *of;
 } all_of_them;

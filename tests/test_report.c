@@ -209,12 +209,18 @@ static void what_verdicts_suppose_stands_beside_them(void **state)
     t = render_drawing(&s->page);
     assert_has(&t, "Any weights: causal, &lt;in one pass&gt;.");
     hop_text_free(&t);
-    const hop_model_row row = {.model = "x", .hops_impossible = 1, .impossible_from_n = "99", .impossible_log10_n = 1.99,
-                               .impossible_by = "P2", .impossible_beyond_vocabulary = 1};
+    const hop_model_row row = {.model = "x",
+                               .hops_impossible = 1,
+                               .impossible_from_n = "99",
+                               .impossible_log10_n = 1.99,
+                               .impossible_by = "P2",
+                               .impossible_beyond_vocabulary = 1};
     const hop_models_answer models = {.n = 100, .models = {&row, 1}, .model = "causal", .idealised = "wide"};
     t = (hop_text){0};
     assert_int_equal(hop_report_models(&t, &models), HOP_OK);
-    assert_has(&t, "any weights of networks that are causal. Possible is said of weights that are known, where wide.");
+    assert_has(
+        &t,
+        "any weights of networks that are causal. Possible is said of weights that are known, where wide.");
     assert_has(&t, ">99*</td>");
     hop_text_free(&t);
     free(s);

@@ -200,10 +200,10 @@ static void the_files_of_other_writers_are_read(void **state)
         const char *file, *core, *tensor;
         int64_t count, elements;
     } cores[] = {
-        {"attention",    "attention", "q",    8,  2 * 37 * 3 * 8},
-        {"decay_scalar", "decay",     "g",    11, 2 * 37 * 3    },
-        {"delta_plain",  "delta",     "beta", 11, 2 * 37 * 3    },
-        {"selective",    "selective", "A",    15, 40            },
+        {"attention", "attention", "q", 8, 2 * 37 * 3 * 8},
+        {"decay_scalar", "decay", "g", 11, 2 * 37 * 3},
+        {"delta_plain", "delta", "beta", 11, 2 * 37 * 3},
+        {"selective", "selective", "A", 15, 40},
     };
     for (size_t i = 0; i < sizeof cores / sizeof *cores; i++) {
         char name[64], path[4096];
@@ -404,11 +404,9 @@ static void what_is_written_is_read_back_to_the_bit(void **state)
         uint32_t bits = i * 858993u + 0x7F800000u; /* infinities, NaNs with payloads, subnormals, .. */
         memcpy(&x[i], &bits, sizeof bits);
     }
-    const hop_tensor_out tensors[] = {
-        {"z.weight",              2, {50, 100}, x    },
-        {"scalar \"\xC3\xA9\"\n", 0, {0},       x + 7},
-        {"empty",                 3, {2, 0, 5}, NULL }
-    };
+    const hop_tensor_out tensors[] = {{"z.weight", 2, {50, 100}, x},
+                                      {"scalar \"\xC3\xA9\"\n", 0, {0}, x + 7},
+                                      {"empty", 3, {2, 0, 5}, NULL}};
     static const char *const metadata[] = {"format", "pt", "note", "a\nb", NULL};
     temp_dir(dir, sizeof dir, path, sizeof path);
     hop_error err = {0};
@@ -457,14 +455,14 @@ static void what_could_not_be_read_is_not_written(void **state)
         hop_tensor_out t[2];
         hop_status status;
     } bad[] = {
-        {{{"a", 1, {1}, &x}, {"a", 1, {1}, &x}},                         HOP_EFORMAT},
-        {{{"a", 1, {1}, &x}, {"__metadata__", 1, {1}, &x}},              HOP_EFORMAT},
-        {{{"a", 1, {1}, &x}, {"b\xFF", 1, {1}, &x}},                     HOP_EFORMAT},
-        {{{"a", 1, {1}, &x}, {"b", 1, {-1}, &x}},                        HOP_ESHAPE },
-        {{{"a", 1, {1}, &x}, {"b", 9, {1}, &x}},                         HOP_ESHAPE },
-        {{{"a", 1, {1}, &x}, {"b", -1, {1}, &x}},                        HOP_ESHAPE },
-        {{{"a", 1, {1}, &x}, {"b", 2, {INT64_MAX, 2}, &x}},              HOP_ESHAPE },
-        {{{"a", 1, {INT64_MAX / 4}, &x}, {"b", 1, {INT64_MAX / 4}, &x}}, HOP_ESHAPE },
+        {{{"a", 1, {1}, &x}, {"a", 1, {1}, &x}}, HOP_EFORMAT},
+        {{{"a", 1, {1}, &x}, {"__metadata__", 1, {1}, &x}}, HOP_EFORMAT},
+        {{{"a", 1, {1}, &x}, {"b\xFF", 1, {1}, &x}}, HOP_EFORMAT},
+        {{{"a", 1, {1}, &x}, {"b", 1, {-1}, &x}}, HOP_ESHAPE},
+        {{{"a", 1, {1}, &x}, {"b", 9, {1}, &x}}, HOP_ESHAPE},
+        {{{"a", 1, {1}, &x}, {"b", -1, {1}, &x}}, HOP_ESHAPE},
+        {{{"a", 1, {1}, &x}, {"b", 2, {INT64_MAX, 2}, &x}}, HOP_ESHAPE},
+        {{{"a", 1, {INT64_MAX / 4}, &x}, {"b", 1, {INT64_MAX / 4}, &x}}, HOP_ESHAPE},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         hop_error err = {0};
@@ -502,10 +500,7 @@ static void a_file_that_is_cut_short_after_it_was_opened_is_said_so(void **state
     enum { COUNT = 100000 };
     char dir[2000], path[2100];
     float *x = calloc(COUNT, sizeof *x), *y = calloc(COUNT, sizeof *y);
-    const hop_tensor_out tensors[] = {
-        {"first", 1, {10},    x},
-        {"last",  1, {COUNT}, x}
-    };
+    const hop_tensor_out tensors[] = {{"first", 1, {10}, x}, {"last", 1, {COUNT}, x}};
     hop_safetensors s;
     hop_error err = {0};
     assert_true(x && y);

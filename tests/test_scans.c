@@ -244,7 +244,8 @@ static void decays_of_next_to_nothing_leave_the_state_as_it_is(void **state)
         scan_case s = variety_new(i, (scan_shape){TOKENS, 2, 2, 9, 20}, 37),
                   kept = variety_new(i, (scan_shape){TOKENS, 2, 2, 9, 20}, 37);
         for (int64_t j = 0; j < TOKENS; j++) silence(&s, j, false), silence(&kept, j, false);
-        for (int64_t j = 0; j < s.count[GATE]; j++) s.p[GATE][j] = -(float)HOP_EXP_ONE / 32, kept.p[GATE][j] = 0;
+        for (int64_t j = 0; j < s.count[GATE]; j++)
+            s.p[GATE][j] = -(float)HOP_EXP_ONE / 32, kept.p[GATE][j] = 0;
         FOR_EACH_TABLE(t)
         for (int form = HOP_FORM_CHUNKED; form <= HOP_FORM_RECURRENT; form++) {
             float *end = case_run(&s, (hop_form)form, NULL);

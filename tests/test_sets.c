@@ -258,7 +258,8 @@ static void what_is_relative_stays_so_beside_zeros(void **state)
     }
     for (int64_t c = 0; c < FILLED; c++)
         assert_true(sum->rel[c] > 0 && sum->rel[c] < 1.02 * rel && sum->rad[c] < 0x1p-15);
-    EACH_CASE(a, b) for (int64_t c = 0; c < FILLED; c++) for (int i = -1; i < 2; i++)
+    EACH_CASE(a, b)
+    for (int64_t c = 0; c < FILLED; c++) for (int i = -1; i < 2; i++)
         expect(sum, a, b, c, truth(a % HEADS * WIDTH + c, a, b) * (1 + i * rel), 1e-3);
     static float w[WIDTH * ALL];
     for (int64_t c = 0; c < ALL; c++) w[c % WIDTH * ALL + c] = 1;
@@ -268,7 +269,8 @@ static void what_is_relative_stays_so_beside_zeros(void **state)
     hop__set_tidy(&m, all);
     hop__matrix map = {.w = w, .out = WIDTH, .in = ALL, .row_step = ALL, .col_step = 1};
     hop__set *once = hop__set_linear(&m, all, map);
-    EACH_CASE(a, b) for (int64_t c = 0; c < FILLED; c++) for (int i = -1; i < 2; i++)
+    EACH_CASE(a, b)
+    for (int64_t c = 0; c < FILLED; c++) for (int i = -1; i < 2; i++)
         expect(once, a, b, c, truth(a % HEADS * WIDTH + c, a, b) * (1 + i * rel), 1); /* too many to be one */
 
     hop__set *x = head(&m, 0), *minus = head(&m, 0);
@@ -323,14 +325,16 @@ static void what_is_no_number_spreads_through_intervals(void **state)
     const ival bad[] = {{NAN, 1}, {-1, NAN}, {NAN, NAN}}, good[] = {{1, 2}, {-2, 3}, {0.5, 0.5}};
     for (size_t i = 0; i < 3; i++)
         for (size_t k = 0; k < 3; k++) {
-            ival all[] = {ival_mul(bad[i], good[k]), ival_mul(good[k], bad[i]), ival_square(bad[i]),
-                          ival_scale(bad[i], good[k].hi), ival_add(bad[i], good[k]), ival_hull(good[k], bad[i]),
+            ival all[] = {ival_mul(bad[i], good[k]),     ival_mul(good[k], bad[i]),
+                          ival_square(bad[i]),           ival_scale(bad[i], good[k].hi),
+                          ival_add(bad[i], good[k]),     ival_hull(good[k], bad[i]),
                           ival_widen(bad[i], good[k].hi)};
             for (size_t n = 0; n < sizeof all / sizeof *all; n++)
                 assert_false(all[n].lo > -1e300 && all[n].hi < 1e300);
             assert_false(ival_mag(bad[i]) < 1e300);
         }
-    assert_false(ival_most(NAN, 1) < 2 || ival_most(1, NAN) < 2 || ival_least(NAN, 1) < 2 || ival_least(1, NAN) < 2);
+    assert_false(ival_most(NAN, 1) < 2 || ival_most(1, NAN) < 2 || ival_least(NAN, 1) < 2 ||
+                 ival_least(1, NAN) < 2);
 }
 
 int main(void)

@@ -225,7 +225,17 @@ static void what_a_hop_lacks_is_named_with_its_number(void **state)
          {"carrier", "hybrid", "mamba2 F F", RMS, GLU, 1, 1, 10, 0, false, {{0}}},
          "layer 0 cannot bring the first number: mamba2: a head's value needs 16 numbers, and has 10"},
         {&wide,
-         {"window", "full", "W F", RMS, GLU, 1, 1, 10, 0, false, {{"window", "window", 9}}}, /* W brings z_0 */
+         {"window",
+          "full",
+          "W F",
+          RMS,
+          GLU,
+          1,
+          1,
+          10,
+          0,
+          false,
+          {{"window", "window", 9}}}, /* W brings z_0 */
          "which make 1 hop; hop 2 looks into 512 entries, and no layer is left"},
         {&wide,
          {"no window", "full", "W F", RMS, GLU, 1, 1, 10, 0, false, {{"window", "window", 1}}},

@@ -168,8 +168,8 @@ static void a_table_that_many_layers_share_is_proved(void **state)
         const char *pattern;
         int64_t dim, values, m;
     } all[] = {
-        {"gdn^33", 32, 64, 1024}, {"kda^41", 12, 24, 480}, {"deltanet^61", 16, 16, 256}, {"gdn^120", 2, 20, 238},
-        {"mamba2^21", 20, 0, 320},
+        {"gdn^33", 32, 64, 1024}, {"kda^41", 12, 24, 480},   {"deltanet^61", 16, 16, 256},
+        {"gdn^120", 2, 20, 238},  {"mamba2^21", 20, 0, 320},
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++)
@@ -216,7 +216,8 @@ static void a_wide_head_does_not_lose_its_values_in_the_norm(void **state)
             hop_config_init(&c);
             assert_int_equal(hop_pattern_parse(&c.pattern, patterns[i], "gdn", NULL), HOP_OK);
             c.norm = HOP_NORM_RMS, c.mlp = HOP_MLP_NONE, c.heads = c.kv_heads = 1, c.head_dim = dim;
-            assert_int_equal(hop_construct(&m, "hybrid", &t, &(hop_construct_options){.shape = &c}, NULL), HOP_OK);
+            assert_int_equal(hop_construct(&m, "hybrid", &t, &(hop_construct_options){.shape = &c}, NULL),
+                             HOP_OK);
             if (!is_proved(m, &t, &p)) fail_msg("%s of %lld: %s", patterns[i], (long long)dim, p.why);
             assert_true(p.readout_margin > 1.9);
             assert_false(errs(m, &as));

@@ -16,13 +16,8 @@ typedef struct sizes {
 } sizes;
 
 static const sizes SIZES[] = {
-    {1, 2, {0}         },
-    {1, 7, {0}         },
-    {2, 2, {2}         },
-    {2, 5, {3}         },
-    {3, 6, {5, 3}      },
-    {4, 2, {3, 2, 5}   },
-    {5, 3, {2, 2, 3, 2}},
+    {1, 2, {0}},    {1, 7, {0}},       {2, 2, {2}},          {2, 5, {3}},
+    {3, 6, {5, 3}}, {4, 2, {3, 2, 5}}, {5, 3, {2, 2, 3, 2}},
 };
 #define SIZE_COUNT (sizeof SIZES / sizeof SIZES[0])
 
@@ -86,13 +81,7 @@ static int next_input(const hop_funccomp *t, int32_t *tokens)
 static void the_solver_agrees_with_another_on_every_input_of_tiny_sizes(void **state)
 {
     (void)state;
-    const sizes tiny[] = {
-        {1, 2, {0}},
-        {1, 3, {0}},
-        {1, 4, {0}},
-        {1, 5, {0}},
-        {2, 2, {2}}
-    };
+    const sizes tiny[] = {{1, 2, {0}}, {1, 3, {0}}, {1, 4, {0}}, {1, 5, {0}}, {2, 2, {2}}};
     for (size_t i = 0; i < sizeof tiny / sizeof tiny[0]; i++) {
         hop_funccomp t = make(&tiny[i]);
         int32_t tokens[16] = {0};
@@ -182,23 +171,23 @@ static void sizes_that_make_no_task_are_refused(void **state)
         int hops;
         int64_t m, fan[3];
     } bad[] = {
-        {0,            8,                      {0}                  },
-        {-1,           8,                      {0}                  },
-        {65,           2,                      {2, 2, 2}            },
-        {2147483647,   2,                      {2}                  },
-        {1,            1,                      {0}                  },
-        {1,            0,                      {0}                  },
-        {1,            -8,                     {0}                  },
-        {1,            INT64_MAX,              {0}                  },
-        {1,            INT64_MIN,              {0}                  },
-        {2,            8,                      {1}                  },
-        {2,            8,                      {0}                  },
-        {2,            8,                      {-4}                 },
-        {2,            8,                      {big}                },
-        {2,            8,                      {INT64_MIN}          },
-        {3,            1 << 20,                {1 << 20, 1 << 20}   },
-        {4,            65536,                  {65536, 65536, 65536}},
-        {1,            ((int64_t)1 << 31) - 1, {0}                  }, /* one token too long */
+        {0, 8, {0}},
+        {-1, 8, {0}},
+        {65, 2, {2, 2, 2}},
+        {2147483647, 2, {2}},
+        {1, 1, {0}},
+        {1, 0, {0}},
+        {1, -8, {0}},
+        {1, INT64_MAX, {0}},
+        {1, INT64_MIN, {0}},
+        {2, 8, {1}},
+        {2, 8, {0}},
+        {2, 8, {-4}},
+        {2, 8, {big}},
+        {2, 8, {INT64_MIN}},
+        {3, 1 << 20, {1 << 20, 1 << 20}},
+        {4, 65536, {65536, 65536, 65536}},
+        {1, ((int64_t)1 << 31) - 1, {0}}, /* one token too long */
     };
     for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
         hop_funccomp t;
@@ -303,11 +292,7 @@ static void inputs_are_counted_exactly_while_they_fit(void **state)
     double want = 90 * log10(90) + 30 * log10(30) + 7 * log10(6) + log10(15);
     assert_true(fabs(hop_funccomp_log10_inputs(&t) - want) < 1e-9);
     /* One hop: m^(m+1). The bound is 2^62, between 14^15 and 15^16. */
-    const sizes edge[] = {
-        {1, 14, {0}},
-        {1, 15, {0}},
-        {1, 16, {0}}
-    };
+    const sizes edge[] = {{1, 14, {0}}, {1, 15, {0}}, {1, 16, {0}}};
     t = make(&edge[0]);
     assert_int_equal(hop_funccomp_inputs(&t), (int64_t)155568095557812224); /* 14^15 */
     t = make(&edge[1]);

@@ -8,9 +8,11 @@ static const int64_t lengths[] = {1, 2, 4, 5, 9, 31, 32, 33, 41, 64, 65, 70};
 
 static scan_case steep_case(int i, scan_shape z, float steepness)
 {
-    scan_case s = case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus, z, (uint64_t)(17 * i + z.T));
+    scan_case s =
+        case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus, z, (uint64_t)(17 * i + z.T));
     for (int64_t j = 0; j < s.count[GATE]; j++) s.p[GATE][j] *= steepness;
-    for (int64_t j = 0; j < s.count[BETA]; j++) s.p[BETA][j] *= 0.5f; /* else bounds of 32 rows solved blow up */
+    for (int64_t j = 0; j < s.count[BETA]; j++)
+        s.p[BETA][j] *= 0.5f; /* else bounds of 32 rows solved blow up */
     return s;
 }
 
@@ -23,7 +25,8 @@ static void scan_all(void)
                 if (g > 0 && varieties[i].gate == HOP_GATE_NONE) continue;
                 const bool shared = varieties[i].kind != DPLR && n % 2;
                 scan_case s = steep_case(i, (scan_shape){lengths[n], 2, shared ? 1 : 2, 5, 9}, steepness[g]);
-                for (int form = HOP_FORM_CHUNKED; form <= HOP_FORM_RECURRENT; form++) trace_scan(&s, i, (hop_form)form);
+                for (int form = HOP_FORM_CHUNKED; form <= HOP_FORM_RECURRENT; form++)
+                    trace_scan(&s, i, (hop_form)form);
                 case_free(&s);
             }
 }
@@ -98,13 +101,15 @@ static const struct {
     {"larger", "an operand of `divisor`"},
     {"cm", "`cS` where decays are mild"},
     {"cam", "`ca` where decays are mild"},
-    {"km", "a column is multiplied by the decay up to a block's start, not its own: `near` of the token before"},
+    {"km",
+     "a column is multiplied by the decay up to a block's start, not its own: `near` of the token before"},
     {"bm", "likewise, `near_b`"},
     {"held", "a column at a block's start is `near` of the token before"},
     {"held_b", "likewise `near_b`"},
     {"plain", "not formed: what `o` stands for"},
     {"pair_b", "steep: `Cb` is compared in its place, with the same numbers"},
-    {"back", "steep: told before it is known that the chunk is; compared as a line of `mild`, where it is the same"},
+    {"back",
+     "steep: told before it is known that the chunk is; compared as a line of `mild`, where it is the same"},
     {"qs", "likewise"},
     {"far_pair", "`C` is compared in its place, with the same numbers"},
     {"meet", "steep: `c` is compared in its place, with the same numbers"},

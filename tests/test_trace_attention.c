@@ -13,8 +13,8 @@
 
 extern const hop__kernels hop__kernels_traced;
 void hop_partial_fold_traced(float *partials, const float *others, int64_t count, int64_t dim);
-void hop__sparse_choices_traced(int64_t *chosen, const hop__sparse *in, int64_t head, int64_t from, int64_t rows,
-                                float *work);
+void hop__sparse_choices_traced(int64_t *chosen, const hop__sparse *in, int64_t head, int64_t from,
+                                int64_t rows, float *work);
 
 enum { SLOTS = 512, FORMS = 4 };
 
@@ -78,7 +78,8 @@ static void compare(const slot *s, const char *name, const int64_t at[HOP_AXES],
     if (line < 0) fail_msg("no quantity %s", name);
     if (s->p.line[line]->prim == HOP_PRIM_INPUT) return;
     const int64_t i = bound_index(&s->b, line, at);
-    const double want = s->b.r.value[line][i], off = s->b.off[line][i] + cut * (fabs(want) + s->b.off[line][i]);
+    const double want = s->b.r.value[line][i],
+                 off = s->b.off[line][i] + cut * (fabs(want) + s->b.off[line][i]);
     const double far = fabs(got - want);
     if (!(off < INFINITY)) return;
     tracer.seen[s->which][line]++, tracer.compared++;
@@ -90,8 +91,8 @@ static void compare(const slot *s, const char *name, const int64_t at[HOP_AXES],
     tracer.wrong++;
     if (!tracer.quiet)
         fail_msg("%s: %s of query %d at %d, %d, %d: got %.9g, want %.9g, off by %.3g > %.3g",
-                 hop_attention_program((hop_arith_attend)s->which)->form, name, (int)tracer.token, (int)at[1], (int)at[2],
-                 (int)at[3], got, want, far, off);
+                 hop_attention_program((hop_arith_attend)s->which)->form, name, (int)tracer.token, (int)at[1],
+                 (int)at[2], (int)at[3], got, want, far, off);
 }
 
 void hop__trace_unit(const hop__trace_start *u)
@@ -102,7 +103,8 @@ void hop__trace_unit(const hop__trace_start *u)
     const bool rounded = strcmp(u->form, "rounded") == 0;
     assert_true(u->head >= 0 && u->head < SLOTS);
     tracer.token = u->head;
-    slot_open(s, rounded ? HOP_ARITH_ROUNDED : HOP_ARITH_ATTEND, (const int64_t[]){1, u->n, c->key_dim, c->value_dim});
+    slot_open(s, rounded ? HOP_ARITH_ROUNDED : HOP_ARITH_ATTEND,
+              (const int64_t[]){1, u->n, c->key_dim, c->value_dim});
     s->first = u->first;
     slot_give(s, "q", a->q + u->head * c->q_stride, c->key_dim, 0, 1);
     slot_give(s, "k", a->k + u->first * c->k_stride, c->key_dim, c->k_stride, 1);
@@ -136,7 +138,8 @@ static void check_largest(const slot *s, float m)
     const int t = hop_arith_find(&s->p, "t"), m0 = hop_arith_find(&s->p, "m0");
     double most = m0 < 0 ? -INFINITY : *s->b.r.value[m0];
     for (int64_t j = 0; j < s->b.r.size[HOP_AXIS_J]; j++) most = fmax(most, s->b.r.value[t][j]);
-    if (!tracer.falsified && most != (double)m) fail_msg("the largest score is %.9g, not %.9g", most, (double)m);
+    if (!tracer.falsified && most != (double)m)
+        fail_msg("the largest score is %.9g, not %.9g", most, (double)m);
 }
 
 /* What a kernel makes of a quantity is given to the lines behind it. */
@@ -152,13 +155,16 @@ static void trace_unit_number(const hop__traced *v)
 {
     slot *s = &tracer.slots[tracer.token];
     const char *name = strcmp(v->name, "wr") == 0 ? "w" : strcmp(v->name, "pr") == 0 ? "p" : v->name;
-    const double cut = s->which == HOP_ARITH_ROUNDED && strcmp(name, "z") != 0 && strcmp(name, "qs") != 0 ? tracer.cut : 0;
-    const int64_t nk = v->step[2] ? v->count[2] : 1, nj = v->step[1] ? v->count[1] : 1, nv = v->step[3] ? v->count[3] : 1;
+    const double cut =
+        s->which == HOP_ARITH_ROUNDED && strcmp(name, "z") != 0 && strcmp(name, "qs") != 0 ? tracer.cut : 0;
+    const int64_t nk = v->step[2] ? v->count[2] : 1, nj = v->step[1] ? v->count[1] : 1,
+                  nv = v->step[3] ? v->count[3] : 1;
     if (s->which == HOP_ARITH_FOLD || strcmp(name, "m") != 0)
         for (int64_t j = 0; j < nj; j++)
             for (int64_t k = 0; k < nk; k++)
                 for (int64_t e = 0; e < nv; e++)
-                    compare(s, name, (const int64_t[]){0, j, k, e}, v->x[j * v->step[1] + k * v->step[2] + e * v->step[3]], cut);
+                    compare(s, name, (const int64_t[]){0, j, k, e},
+                            v->x[j * v->step[1] + k * v->step[2] + e * v->step[3]], cut);
     if (s->which == HOP_ARITH_FOLD || !given_as(v->name)) return;
     if (strcmp(name, "m") == 0) check_largest(s, *v->x);
     slot_give(s, given_as(v->name), v->x, nj, 0, v->step[1]);
@@ -190,12 +196,14 @@ static void trace_block_number(const hop__traced *v)
 {
     if (v->count[HOP_AXIS_K] > 0) {
         const slot *s = block_slot(0, tracer.token);
-        for (int64_t k = 0; k < v->count[HOP_AXIS_K]; k++) compare(s, v->name, (const int64_t[]){0, 0, k, 0}, v->x[k], 0);
+        for (int64_t k = 0; k < v->count[HOP_AXIS_K]; k++)
+            compare(s, v->name, (const int64_t[]){0, 0, k, 0}, v->x[k], 0);
         return;
     }
     for (int64_t t = 0; t < v->count[HOP_AXIS_T]; t++)
         for (int64_t b = 0; b < v->count[HOP_AXIS_J]; b++)
-            compare(block_slot(tracer.token + t, b), v->name, (const int64_t[]){0, 0, 0, 0}, v->x[t * v->step[0] + b], 0);
+            compare(block_slot(tracer.token + t, b), v->name, (const int64_t[]){0, 0, 0, 0},
+                    v->x[t * v->step[0] + b], 0);
 }
 
 void hop__trace(const hop__traced *v)
@@ -209,10 +217,26 @@ void hop__trace(const hop__traced *v)
 static void trace_summaries(int64_t summary)
 {
     enum { tokens = 61, dim = 7 };
-    const hop_op op = {.kind = HOP_OP_SPARSE, .heads = 1, .kv_heads = 1, .dim = dim, .key_dim = dim, .value_dim = dim, .width = dim,
-                       .scale = 1, .block = 6, .topk = 2, .summary = summary};
+    const hop_op op = {.kind = HOP_OP_SPARSE,
+                       .heads = 1,
+                       .kv_heads = 1,
+                       .dim = dim,
+                       .key_dim = dim,
+                       .value_dim = dim,
+                       .width = dim,
+                       .scale = 1,
+                       .block = 6,
+                       .topk = 2,
+                       .summary = summary};
     float *q = random_new(tokens * dim, 1, 1), *k = random_new(tokens * dim, 2, 1);
-    const hop__sparse in = {.op = &op, .tokens = tokens, .q = q, .k = k, .v = k, .q_stride = dim, .k_stride = dim, .v_stride = dim};
+    const hop__sparse in = {.op = &op,
+                            .tokens = tokens,
+                            .q = q,
+                            .k = k,
+                            .v = k,
+                            .q_stride = dim,
+                            .k_stride = dim,
+                            .v_stride = dim};
     float *work = floats_new((int64_t)hop__sparse_choices_work(&op, tokens));
     int64_t chosen[tokens * 2];
     blocks.in = &in;
@@ -276,7 +300,8 @@ static void trace_fold(double size)
         slot *s = &tracer.slots[i];
         slot_open(s, HOP_ARITH_FOLD, (const int64_t[]){1, 1, 1, dim + 1});
         slot_give(s, "ma", a + i * width, 1, 0, 0), slot_give(s, "mb", b + i * width, 1, 0, 0);
-        slot_give(s, "a", a + i * width + 1, dim + 1, 0, 1), slot_give(s, "b", b + i * width + 1, dim + 1, 0, 1);
+        slot_give(s, "a", a + i * width + 1, dim + 1, 0, 1),
+            slot_give(s, "b", b + i * width + 1, dim + 1, 0, 1);
         slot_run(s);
     }
     hop_partial_fold_traced(a, b, count, dim);
@@ -286,7 +311,8 @@ static void trace_fold(double size)
 
 static void what_attention_forms_is_what_its_program_says(void **state)
 {
-    static const double sizes[][3] = {{1, 1, 1}, {0x1p-70, 0x1p70, 1}, {0x1p70, 0x1p-70, 0x1p-130}, {4, 4, 0x1p100}, {0x1p-74, 0x1p74, 1}};
+    static const double sizes[][3] = {
+        {1, 1, 1}, {0x1p-70, 0x1p70, 1}, {0x1p70, 0x1p-70, 0x1p-130}, {4, 4, 0x1p100}, {0x1p-74, 0x1p74, 1}};
     (void)state;
     tracer_reset(NULL);
     for (int i = 0; i < WAYS; i++)
@@ -300,13 +326,15 @@ static void what_attention_forms_is_what_its_program_says(void **state)
     assert_int_equal(tracer.wrong, 0);
     assert_true(tracer.compared > 1000000);
     assert_true(tracer.loose * 20 < tracer.compared); /* weights of scores of many hundreds are any number */
-    printf("%lld comparisons, %.3f of the bound at the most, %lld loose\n", (long long)tracer.compared, tracer.worst, (long long)tracer.loose);
+    printf("%lld comparisons, %.3f of the bound at the most, %lld loose\n", (long long)tracer.compared,
+           tracer.worst, (long long)tracer.loose);
 }
 
 /* Each input, changed by 2^-5 for the programs alone. */
 static void a_program_of_attention_that_says_something_else_is_found(void **state)
 {
-    static const char *const names[] = {"q", "k", "v", "scale", "m", "t", "m0", "z0", "y0", "wr", "pr", "a", "b", "ma", "mb", "n"};
+    static const char *const names[] = {"q",  "k",  "v",  "scale", "m", "t",  "m0", "z0",
+                                        "y0", "wr", "pr", "a",     "b", "ma", "mb", "n"};
     int tried = 0;
     (void)state;
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
@@ -354,7 +382,9 @@ static void every_name_of_attention_is_traced_or_listed(void **state)
         for (int i = 0; i < p.count; i++) {
             bool known = tracer.seen[n][i] || is_copy(p.line[i]->prim) || is_term(&p, i);
             for (int u = 0; u < UNSEEN; u++) {
-                if (strcmp(unseen[u].name, p.line[i]->name) != 0 || strcmp(unseen[u].form, program->form) != 0) continue;
+                if (strcmp(unseen[u].name, p.line[i]->name) != 0 ||
+                    strcmp(unseen[u].form, program->form) != 0)
+                    continue;
                 needed[u] = needed[u] || !tracer.seen[n][i], known = true;
             }
             if (!known) fail_msg("%s: %s is not traced", program->form, p.line[i]->name);

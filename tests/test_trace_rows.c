@@ -15,7 +15,7 @@ typedef struct row_case {
 /* Inputs by their names: those of rows, groups and neighbours; see row_input. */
 typedef struct place {
     const char *name;
-    int of;            /* input, or ROW_IN + parameter */
+    int of;             /* input, or ROW_IN + parameter */
     int64_t per, share; /* from one row of a token to the next; so many rows have the same */
 } place;
 
@@ -42,7 +42,8 @@ static void bench_open(bench *b, const row_case *c, bool apart, double size)
     b->l.width[HOP_FIRST_BUFFER] = c->op.width;
     b->w.b[HOP_FIRST_BUFFER] = b->y = floats_new(c->op.width * TOKENS);
     b->w.w = (const float *const *)b->par;
-    const float constants[] = {(float)c->op.eps, c->op.scaled || c->op.kind == HOP_OP_ACT ? (float)c->op.scale : 1,
+    const float constants[] = {(float)c->op.eps,
+                               c->op.scaled || c->op.kind == HOP_OP_ACT ? (float)c->op.scale : 1,
                                c->op.scaled ? 0.5f : 1, (float)c->op.before, (float)c->op.dim};
     memcpy(b->constant, constants, sizeof constants);
 }
@@ -65,14 +66,16 @@ static void give(const bench *b, place p)
     const bool parameter = p.of >= ROW_IN;
     const float *from = parameter ? b->par[p.of - ROW_IN] : b->x[p.of];
     if (parameter && b->c->op.kind == HOP_OP_LERP) from += b->c->op.first_row * b->c->op.width;
-    if (from) rows_input((row_input){p.name, from, b->c->each, parameter ? 0 : b->stride[p.of], p.per, p.share, 1});
+    if (from)
+        rows_input((row_input){p.name, from, b->c->each, parameter ? 0 : b->stride[p.of], p.per, p.share, 1});
 }
 
 static hop_op op_of(const row_case *c)
 {
     hop_op op = c->op;
     op.y = HOP_FIRST_BUFFER;
-    for (int i = 0; i < HOP_OP_INPUTS; i++) op.in[i].buffer = i < ROW_IN && c->in[i] > 0 ? HOP_FIRST_BUFFER + 1 + i : -1;
+    for (int i = 0; i < HOP_OP_INPUTS; i++)
+        op.in[i].buffer = i < ROW_IN && c->in[i] > 0 ? HOP_FIRST_BUFFER + 1 + i : -1;
     for (int i = 0; i < HOP_OP_PARAMS; i++) op.par[i] = c->par[i] > 0 ? i : -1;
     return op;
 }
@@ -106,11 +109,19 @@ static void trace_row_op(bench *b, const place *places, int count)
     hop_free(pairs);
 }
 
-#define NUMBERS(kind_, ...) .op = {.kind = HOP_OP_##kind_, .width = 19, __VA_ARGS__}, .each = 19, .keys = 1, .values = 1
+#define NUMBERS(kind_, ...) \
+    .op = {.kind = HOP_OP_##kind_, .width = 19, __VA_ARGS__}, .each = 19, .keys = 1, .values = 1
 #define GROUPS(kind_, width_, dim_, ...) \
     .op = {.kind = HOP_OP_##kind_, .width = 3 * (width_), .groups = 3, .dim = (dim_), __VA_ARGS__}, .each = 3
-#define ACT(act_, before_, scale_) \
-    {{NUMBERS(ACT, .act = HOP_ACT_##act_, .before = (before_), .scale = (scale_)), .in = {19}}, {{"a", 0, 1, 1}}}
+#define ACT(act_, before_, scale_)                                                                 \
+    {                                                                                              \
+        {NUMBERS(ACT, .act = HOP_ACT_##act_, .before = (before_), .scale = (scale_)), .in = {19}}, \
+        {                                                                                          \
+            {                                                                                      \
+                "a", 0, 1, 1                                                                       \
+            }                                                                                      \
+        }                                                                                          \
+    }
 #define PAR  ROW_IN
 #define PAR2 (ROW_IN + 1)
 
@@ -119,33 +130,73 @@ static const struct {
     place place[6];
 } cases[] = {
     {{NUMBERS(MUL, .dim = 1), .in = {19, 19}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}}},
-    {{.op = {.kind = HOP_OP_MUL, .width = 18, .dim = 6}, .in = {18, 3}, .each = 18, .keys = 1, .values = 1}, {{"a", 0, 1, 1}, {"b", 1, 1, 6}}},
+    {{.op = {.kind = HOP_OP_MUL, .width = 18, .dim = 6}, .in = {18, 3}, .each = 18, .keys = 1, .values = 1},
+     {{"a", 0, 1, 1}, {"b", 1, 1, 6}}},
     {{NUMBERS(SUB), .in = {19, 19}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}}},
-    {{NUMBERS(LERP, .first_row = 1), .in = {19, 19}, .par = {57}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"w", PAR, 1, 1}}},
-    {{NUMBERS(LERP), .in = {19, 19, 19}, .par = {19}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"c", 2, 1, 1}, {"w", PAR, 1, 1}}},
+    {{NUMBERS(LERP, .first_row = 1), .in = {19, 19}, .par = {57}},
+     {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"w", PAR, 1, 1}}},
+    {{NUMBERS(LERP), .in = {19, 19, 19}, .par = {19}},
+     {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"c", 2, 1, 1}, {"w", PAR, 1, 1}}},
     {{NUMBERS(WEIGH), .in = {19}, .par = {19}}, {{"a", 0, 1, 1}, {"w", PAR, 1, 1}}},
-    {{.op = {.kind = HOP_OP_SKIP, .width = 18, .dim = 6}, .in = {18, 18}, .par = {3}, .each = 18, .keys = 1, .values = 1}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"w", PAR, 1, 6}}},
+    {{.op = {.kind = HOP_OP_SKIP, .width = 18, .dim = 6},
+      .in = {18, 18},
+      .par = {3},
+      .each = 18,
+      .keys = 1,
+      .values = 1},
+     {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"w", PAR, 1, 6}}},
     {{NUMBERS(BLEND), .in = {19, 19}, .par = {19}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"w", PAR, 1, 1}}},
-    {{.op = {.kind = HOP_OP_RATE, .width = 18, .groups = 3, .dim = 6}, .in = {18}, .par = {3}, .each = 18, .keys = 1, .values = 1}, {{"a", 0, 1, 1}, {"w", PAR, 1, 6}}},
+    {{.op = {.kind = HOP_OP_RATE, .width = 18, .groups = 3, .dim = 6},
+      .in = {18},
+      .par = {3},
+      .each = 18,
+      .keys = 1,
+      .values = 1},
+     {{"a", 0, 1, 1}, {"w", PAR, 1, 6}}},
     {{NUMBERS(LRU_RATE), .in = {19}, .par = {19}}, {{"a", 0, 1, 1}, {"w", PAR, 1, 1}}},
     {{NUMBERS(LRU_INPUT), .in = {19, 19, 19}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"c", 2, 1, 1}}},
-    {{GROUPS(BONUS, 7, 6), .in = {21, 18, 18, 21}, .par = {18}, .keys = 6, .values = 7}, {{"a", 0, 7, 1}, {"b", 1, 6, 1}, {"c", 2, 6, 1}, {"v", 3, 7, 1}, {"w", PAR, 6, 1}}},
-    {{GROUPS(DIVIDE, 7, 7, .eps = 1e-3), .in = {24}, .keys = 1, .values = 7}, {{"a", 0, 8, 1}, {"b", 3, 8, 1}}},
-    {{.op = {.kind = HOP_OP_TAYLOR, .width = 30, .groups = 3, .dim = 3, .scale = 0.7, .scaled = true}, .in = {9}, .each = 27, .keys = 1, .values = 1}, {{"a", 0, 1, 3}}},
-    {{.op = {.kind = HOP_OP_TAYLOR, .width = 30, .groups = 3, .dim = 3}, .in = {9}, .each = 27, .keys = 1, .values = 1}, {{"a", 0, 1, 3}}},
+    {{GROUPS(BONUS, 7, 6), .in = {21, 18, 18, 21}, .par = {18}, .keys = 6, .values = 7},
+     {{"a", 0, 7, 1}, {"b", 1, 6, 1}, {"c", 2, 6, 1}, {"v", 3, 7, 1}, {"w", PAR, 6, 1}}},
+    {{GROUPS(DIVIDE, 7, 7, .eps = 1e-3), .in = {24}, .keys = 1, .values = 7},
+     {{"a", 0, 8, 1}, {"b", 3, 8, 1}}},
+    {{.op = {.kind = HOP_OP_TAYLOR, .width = 30, .groups = 3, .dim = 3, .scale = 0.7, .scaled = true},
+      .in = {9},
+      .each = 27,
+      .keys = 1,
+      .values = 1},
+     {{"a", 0, 1, 3}}},
+    {{.op = {.kind = HOP_OP_TAYLOR, .width = 30, .groups = 3, .dim = 3},
+      .in = {9},
+      .each = 27,
+      .keys = 1,
+      .values = 1},
+     {{"a", 0, 1, 3}}},
     {{GROUPS(L2, 21, 21), .in = {63}, .keys = 21, .values = 1}, {{"x", 0, 21, 1}}},
-    {{GROUPS(RMS, 21, 21, .eps = 1e-5), .in = {63}, .par = {21}, .keys = 21, .values = 1}, {{"x", 0, 21, 1}, {"w", PAR, 0, 1}}},
-    {{GROUPS(GROUPNORM, 21, 21, .eps = 1e-5), .in = {63}, .par = {63}, .keys = 21, .values = 1}, {{"x", 0, 21, 1}, {"w", PAR, 21, 1}}},
-    {{GROUPS(GROUPNORM, 21, 21, .eps = 1e-5), .in = {63}, .par = {63, 63}, .keys = 21, .values = 1}, {{"x", 0, 21, 1}, {"w", PAR, 21, 1}, {"bias", PAR2, 21, 1}}},
-    ACT(COPY, 0.7, 1.3), ACT(EXP, 0.7, 1.3), ACT(EXP1000, 2, 1), ACT(SIGMOID, 1, 1.3), ACT(SILU, 0.7, 1), ACT(TANH, 0.7, 1.3),
-    ACT(SOFTPLUS, 0.7, 1.3), ACT(LOGSIGMOID, 1, 0.06), ACT(ELU1, 0.7, 1.3), ACT(RELU, 0.7, 1.3), ACT(GELU, 0.7, 1.3),
+    {{GROUPS(RMS, 21, 21, .eps = 1e-5), .in = {63}, .par = {21}, .keys = 21, .values = 1},
+     {{"x", 0, 21, 1}, {"w", PAR, 0, 1}}},
+    {{GROUPS(GROUPNORM, 21, 21, .eps = 1e-5), .in = {63}, .par = {63}, .keys = 21, .values = 1},
+     {{"x", 0, 21, 1}, {"w", PAR, 21, 1}}},
+    {{GROUPS(GROUPNORM, 21, 21, .eps = 1e-5), .in = {63}, .par = {63, 63}, .keys = 21, .values = 1},
+     {{"x", 0, 21, 1}, {"w", PAR, 21, 1}, {"bias", PAR2, 21, 1}}},
+    ACT(COPY, 0.7, 1.3),
+    ACT(EXP, 0.7, 1.3),
+    ACT(EXP1000, 2, 1),
+    ACT(SIGMOID, 1, 1.3),
+    ACT(SILU, 0.7, 1),
+    ACT(TANH, 0.7, 1.3),
+    ACT(SOFTPLUS, 0.7, 1.3),
+    ACT(LOGSIGMOID, 1, 0.06),
+    ACT(ELU1, 0.7, 1.3),
+    ACT(RELU, 0.7, 1.3),
+    ACT(GELU, 0.7, 1.3),
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
 /* What an operation may be given: steps are not below 0, and what is divided by is above. */
 static void make_lawful(bench *b, double size)
 {
-    for (int64_t i = 0; b->c->op.kind == HOP_OP_LRU_INPUT && i < b->stride[0] * TOKENS; i++) b->x[0][i] = -fabsf(b->x[0][i]);
+    for (int64_t i = 0; b->c->op.kind == HOP_OP_LRU_INPUT && i < b->stride[0] * TOKENS; i++)
+        b->x[0][i] = -fabsf(b->x[0][i]);
     for (int64_t i = 0; b->c->op.kind == HOP_OP_DIVIDE && i < b->stride[0] * TOKENS; i++)
         b->x[0][i] = fabsf(b->x[0][i]) + (float)(0.1 * size);
 }
@@ -194,19 +245,27 @@ static void trace_conv(const conv_case *c, double size, int64_t cut, const char 
 {
     const int64_t W = c->width, S = c->taps, T = c->tokens;
     float *x = random_new((T + S - 1) * W, 1, size), *w = random_new(W * S, 2, size < 1 ? size : 1);
-    float *bias = random_new(W, 3, size < 1 ? size * size : 1), *y = floats_new(T * W), *past = floats_new((S - 1) * W), none = 0;
+    float *bias = random_new(W, 3, size < 1 ? size * size : 1), *y = floats_new(T * W),
+          *past = floats_new((S - 1) * W), none = 0;
     const hop_op op = {.kind = HOP_OP_CONV, .silu = c->silu};
     const hop_program *program = hop_op_program(&op, 0);
     if (!c->past) memset(x, 0, sizeof *x * (size_t)((S - 1) * W));
     memcpy(past, x, sizeof *x * (size_t)((S - 1) * W));
     tracer.falsified = falsified;
     for (int64_t first = 0, n = cut; first < T; first += n, n = T - first) {
-        const hop_conv conv = {.tokens = n, .width = W, .size = S, .x_stride = W, .y_stride = W, .silu = c->silu, .past_stride = W};
+        const hop_conv conv = {.tokens = n,
+                               .width = W,
+                               .size = S,
+                               .x_stride = W,
+                               .y_stride = W,
+                               .silu = c->silu,
+                               .past_stride = W};
         rows_input((row_input){"x", x + first * W, W, W, 1, 1, W});
         rows_input((row_input){"w", w, W, 0, S, 1, 1});
         rows_input((row_input){"bias", c->bias ? bias : &none, c->bias ? W : 0, 0, 1, 1, 1});
         rows_open(&program, 1, false, n * W, S, 1);
-        hop_conv_forward(y + first * W, c->past || first > 0 ? past : NULL, x + (S - 1 + first) * W, w, c->bias ? bias : NULL, &conv);
+        hop_conv_forward(y + first * W, c->past || first > 0 ? past : NULL, x + (S - 1 + first) * W, w,
+                         c->bias ? bias : NULL, &conv);
         memcpy(past, x + (first + n) * W, sizeof *x * (size_t)((S - 1) * W));
         rows_close();
     }
@@ -261,8 +320,8 @@ static void what_swiglu_forms_is_what_its_program_says(void **state)
 /* Each input of each operation, changed by 2^-5 for the programs alone. */
 static void a_program_of_rows_that_says_something_else_is_found(void **state)
 {
-    static const char *const names[] = {"a", "b", "c", "v", "x", "w", "bias", "eps", "scale", "half", "before", "n",
-                                        "gate", "up"};
+    static const char *const names[] = {"a",   "b",     "c",    "v",      "x", "w",    "bias",
+                                        "eps", "scale", "half", "before", "n", "gate", "up"};
     const conv_case conv = {9, 21, 4, true, true, true};
     int tried = 0;
     (void)state;
@@ -278,7 +337,8 @@ static void a_program_of_rows_that_says_something_else_is_found(void **state)
             else
                 trace_swiglu(21, 1, names[n]);
             /* Beside numbers that are not next to nothing a norm's eps is: less than what rounding may make. */
-            if (!tracer.met || (strcmp(names[n], "eps") == 0 && cases[i].c.op.kind != HOP_OP_DIVIDE)) continue;
+            if (!tracer.met || (strcmp(names[n], "eps") == 0 && cases[i].c.op.kind != HOP_OP_DIVIDE))
+                continue;
             if (tracer.wrong == 0) fail_msg("%s of case %d: not found", names[n], i);
             tried++;
         }
@@ -308,10 +368,14 @@ static void every_name_of_rows_is_traced_or_listed(void **state)
         for (int i = 0; i < p.count; i++) {
             bool known = tracer.seen[n][i] || is_copy(p.line[i]->prim) || is_term(&p, i);
             for (int u = 0; u < UNSEEN; u++) {
-                if (strcmp(unseen[u].name, p.line[i]->name) != 0 || strcmp(unseen[u].form, tracer.program[n]->form) != 0) continue;
+                if (strcmp(unseen[u].name, p.line[i]->name) != 0 ||
+                    strcmp(unseen[u].form, tracer.program[n]->form) != 0)
+                    continue;
                 needed[u] = needed[u] || !known, known = true;
             }
-            if (!known) fail_msg("%s, %s: %s is not traced", tracer.program[n]->op, tracer.program[n]->form, p.line[i]->name);
+            if (!known)
+                fail_msg("%s, %s: %s is not traced", tracer.program[n]->op, tracer.program[n]->form,
+                         p.line[i]->name);
         }
     }
     for (int u = 0; u < UNSEEN; u++)

@@ -45,8 +45,8 @@ static double draw(hop_rng *rng, ival x)
 static int expect(ival x, double y, const char *what)
 {
     if (x.lo == -INFINITY && x.hi == INFINITY) return 0;
-    if (!(x.lo <= y && y <= x.hi)) fail_msg("%s: %.17g is formed, not in [%.17g, %.17g]", what, y, x.lo,
-        x.hi);
+    if (!(x.lo <= y && y <= x.hi))
+        fail_msg("%s: %.17g is formed, not in [%.17g, %.17g]", what, y, x.lo, x.hi);
     return 1;
 }
 
@@ -81,15 +81,18 @@ static double formed(hop_rng *rng, hop_prim prim, double a, double b)
 
 static void lines_of_programs_hold_what_float32_makes(void **state)
 {
-    static const hop_prim prims[] = {HOP_PRIM_MUL,  HOP_PRIM_ADD, HOP_PRIM_SUB,   HOP_PRIM_DIV, HOP_PRIM_SQRT,
-                                     HOP_PRIM_EXP,  HOP_PRIM_EXPM1, HOP_PRIM_LEAST, HOP_PRIM_NEG, HOP_PRIM_EXPF};
+    static const hop_prim prims[] = {HOP_PRIM_MUL,  HOP_PRIM_ADD, HOP_PRIM_SUB,   HOP_PRIM_DIV,
+                                     HOP_PRIM_SQRT, HOP_PRIM_EXP, HOP_PRIM_EXPM1, HOP_PRIM_LEAST,
+                                     HOP_PRIM_NEG,  HOP_PRIM_EXPF};
     hop_rng rng;
     hop_rng_init(&rng, 1, 1);
     (void)state;
     for (size_t k = 0; k < sizeof prims / sizeof *prims; k++) {
         const hop_prim prim = prims[k];
-        const hop_line list[] = {{.name = "a", .prim = HOP_PRIM_INPUT}, {.name = "b", .prim = HOP_PRIM_INPUT},
-                                 {.name = "y", .prim = prim, .of = {"a", "b"}}, {.name = NULL}};
+        const hop_line list[] = {{.name = "a", .prim = HOP_PRIM_INPUT},
+                                 {.name = "b", .prim = HOP_PRIM_INPUT},
+                                 {.name = "y", .prim = prim, .of = {"a", "b"}},
+                                 {.name = NULL}};
         const hop_program program = {.op = "one", .form = "row", .part = {list}, .reads = "y"};
         hop__memory m = {0};
         hop__elements e;
@@ -98,15 +101,14 @@ static void lines_of_programs_hold_what_float32_makes(void **state)
         for (int i = 0; i < TIMES; i++) {
             const bool exponential = prim == HOP_PRIM_EXP || prim == HOP_PRIM_EXPM1 || prim == HOP_PRIM_EXPF;
             const bool above = prim == HOP_PRIM_DIV || prim == HOP_PRIM_SQRT;
-            double size = exponential ? ldexp(1, below(&rng, 20) - 12)
-                : size_drawn(&rng);
-            ival a = draw_range(&rng, size, above), b = draw_range(&rng, below(&rng, 2) ? size
-                : size_drawn(&rng), above);
+            double size = exponential ? ldexp(1, below(&rng, 20) - 12) : size_drawn(&rng);
+            ival a = draw_range(&rng, size, above),
+                 b = draw_range(&rng, below(&rng, 2) ? size : size_drawn(&rng), above);
             if (exponential) a = (ival){-ival_mag(a), -0.5 * ival_mag(a)};
             hop__elements_give(&e, "a", &a), hop__elements_give(&e, "b", &b);
             ival y = *hop__elements_run(&e);
-            for (int d = 0; d < 8; d++) told += expect(y, formed(&rng, prim, draw(&rng, a), draw(&rng, b)),
-                hop_prim_name(prim));
+            for (int d = 0; d < 8; d++)
+                told += expect(y, formed(&rng, prim, draw(&rng, a), draw(&rng, b)), hop_prim_name(prim));
         }
         assert_true(told > TIMES * 2);
         hop__memory_free(&m);
@@ -115,8 +117,10 @@ static void lines_of_programs_hold_what_float32_makes(void **state)
 
 static void quotients_by_what_may_be_zero_say_nothing(void **state)
 {
-    const hop_line list[] = {{.name = "a", .prim = HOP_PRIM_INPUT}, {.name = "b", .prim = HOP_PRIM_INPUT},
-                             {.name = "y", .prim = HOP_PRIM_DIV, .of = {"a", "b"}}, {.name = NULL}};
+    const hop_line list[] = {{.name = "a", .prim = HOP_PRIM_INPUT},
+                             {.name = "b", .prim = HOP_PRIM_INPUT},
+                             {.name = "y", .prim = HOP_PRIM_DIV, .of = {"a", "b"}},
+                             {.name = NULL}};
     const hop_program program = {.op = "one", .form = "row", .part = {list}, .reads = "y"};
     const ival a = {1, 2}, bad[] = {{0, 1}, {-1, 1}, {-1, 0}, {0, 0}};
     hop__memory m = {0};
@@ -150,7 +154,7 @@ static void sums_of_rows_hold_what_float32_makes(void **state)
 {
     const hop_line list[] = {{.name = "a", .prim = HOP_PRIM_INPUT, .value = 1 << HOP_AXIS_K},
                              {.name = "y", .prim = HOP_PRIM_SUM, .of = {"a"}, .axis = HOP_AXIS_K},
-                                 {.name = NULL}};
+                             {.name = NULL}};
     const hop_program program = {.op = "one", .form = "row", .part = {list}, .reads = "y"};
     hop__memory m = {0};
     hop__elements e;
@@ -193,23 +197,25 @@ static double act_formed(hop_prim act, float x, float e)
 
 static void activations_hold_what_float32_makes(void **state)
 {
-    static const hop_prim acts[] = {HOP_PRIM_SIGMOID, HOP_PRIM_SILU, HOP_PRIM_SOFTPLUS, HOP_PRIM_TANH,
-        HOP_PRIM_ELU1, HOP_PRIM_RELU};
+    static const hop_prim acts[] = {HOP_PRIM_SIGMOID, HOP_PRIM_SILU, HOP_PRIM_SOFTPLUS,
+                                    HOP_PRIM_TANH,    HOP_PRIM_ELU1, HOP_PRIM_RELU};
     hop_rng rng;
     hop_rng_init(&rng, 3, 1);
     (void)state;
     for (size_t k = 0; k < sizeof acts / sizeof *acts; k++)
         for (int i = 0; i < TIMES; i++) {
-            ival x = draw_range(&rng, ldexp(1, below(&rng, 14) - 7), false), y = hop__function_bounds(acts[k], x);
+            ival x = draw_range(&rng, ldexp(1, below(&rng, 14) - 7), false),
+                 y = hop__function_bounds(acts[k], x);
             for (int d = 0; d < 8; d++) {
                 float v = (float)draw(&rng, x);
-                assert_int_equal(expect(y, act_formed(acts[k], v,
-                    (float)kernels_exp(&rng, -fabs((double)v))), "activation"), 1);
+                assert_int_equal(expect(y, act_formed(acts[k], v, (float)kernels_exp(&rng, -fabs((double)v))),
+                                        "activation"),
+                                 1);
             }
         }
     for (int i = 0; i < TIMES; i++) {
         ival x = draw_range(&rng, ldexp(1, below(&rng, 20) - 12), true),
-            y = hop__exp_bounds((ival){-x.hi, -x.lo});
+             y = hop__exp_bounds((ival){-x.hi, -x.lo});
         for (int d = 0; d < 8; d++) expect(y, kernels_exp(&rng, -draw(&rng, x)), "exp");
         float v = (float)draw(&rng, (ival){-6, 6}), g;
         hop_gelu(&g, &v, 1);
@@ -242,14 +248,15 @@ static void linear_maps_hold_sums_in_any_order(void **state)
         float w[MOST], bias = i % 4 < 2 ? 0 : i % 4 == 2 ? 1 : 100;
         draw_terms(&rng, x, MOST, i % 2);
         if (i % 4 == 2) x[0] = 0x1p-24;
-        for (int k = 0; k < MOST; k++) w[k] = i % 2 ? (float)hop_rng_normal(&rng) : 1,
-            t[k + 1] = (float)x[k] * w[k];
+        for (int k = 0; k < MOST; k++)
+            w[k] = i % 2 ? (float)hop_rng_normal(&rng) : 1, t[k + 1] = (float)x[k] * w[k];
         t[0] = bias;
         hop__matrix map = {.w = w, .bias = &bias, .out = 1, .in = MOST, .row_step = MOST, .col_step = 1};
         hop__set *y = hop__set_linear(&m, of_numbers(&m, x, MOST), map);
         assert_non_null(y);
-        if (!m.overflow) told += expect(hop__set_range(y, 0), i % 2 ? add_up(&rng, t, MOST + 1)
-            : add_up(&(hop_rng){0}, t, MOST + 1), "linear");
+        if (!m.overflow)
+            told += expect(hop__set_range(y, 0),
+                           i % 2 ? add_up(&rng, t, MOST + 1) : add_up(&(hop_rng){0}, t, MOST + 1), "linear");
         hop__memory_free(&m);
     }
     assert_true(told > TIMES / 2);
@@ -263,7 +270,7 @@ static void sums_of_streams_hold_what_float32_makes(void **state)
     for (int i = 0; i < TIMES; i++) {
         hop__memory m = {0};
         double size = size_drawn(&rng), x = as_float(size * hop_rng_normal(&rng)),
-            y = as_float(size * hop_rng_normal(&rng) * ldexp(1, below(&rng, 30)));
+               y = as_float(size * hop_rng_normal(&rng) * ldexp(1, below(&rng, 30)));
         hop__set *s = hop__set_add(&m, of_numbers(&m, &x, 1), of_numbers(&m, &y, 1));
         assert_non_null(s);
         if (!m.overflow) expect(hop__set_range(s, 0), (float)x + (float)y, "sum");
@@ -322,8 +329,8 @@ static void numbers_of_few_bits_are_held(void **state)
     for (int i = 0; i < TIMES; i++) {
         hop__memory m = {0};
         int bits = 1 + below(&rng, 23);
-        double x = below(&rng, 2) ? as_float(hop_rng_normal(&rng) * size_drawn(&rng))
-            : below(&rng, 4000) - 2000;
+        double x =
+            below(&rng, 2) ? as_float(hop_rng_normal(&rng) * size_drawn(&rng)) : below(&rng, 4000) - 2000;
         hop__set *s = hop__set_cut(&m, of_numbers(&m, &x, 1), bits);
         if (fabs(x) > 0x1p-120) expect(hop__set_range(s, 0), cut(x, bits), "cut");
         hop__memory_free(&m);
@@ -356,17 +363,18 @@ static void norms_hold_what_float32_makes(void **state)
         float w[ROW], b[ROW];
         bool centred = i % 4 == 3, bias = below(&rng, 2);
         for (int k = 0; k < ROW; k++) {
-            x[k] = i % 2 ? as_float(hop_rng_normal(&rng)) : k ? 0x1.fp-13
-                : 1; /* squares that the sum does not see */
+            x[k] = i % 2 ? as_float(hop_rng_normal(&rng))
+                   : k   ? 0x1.fp-13
+                         : 1;            /* squares that the sum does not see */
             if (centred) x[k] += 1000; /* beside which the rest is little */
             if (i % 4 == 1) x[k] = as_float(x[k] * 0x1p-60 * size_drawn(&rng));
             w[k] = 1 + (float)hop_rng_uniform(&rng), b[k] = bias ? (float)(1e4 * hop_rng_normal(&rng)) : 0;
         }
         hop__set *y = hop__set_norm(&m, of_numbers(&m, x, ROW), centred ? HOP_NORM_LAYER : HOP_NORM_RMS, w,
-            bias ? b : NULL, 1e-6);
+                                    bias ? b : NULL, 1e-6);
         assert_non_null(y);
-        if (!m.overflow) told += expect(hop__set_range(y, 0), norm_formed(x, ROW, 1e-6, w[0], b[0], centred),
-            "norm");
+        if (!m.overflow)
+            told += expect(hop__set_range(y, 0), norm_formed(x, ROW, 1e-6, w[0], b[0], centred), "norm");
         hop__memory_free(&m);
     }
     assert_true(told > 500 / 4);
@@ -388,10 +396,10 @@ static void one_factor_for_all_rows_holds_each(void **state)
         double cell[2][ROWS][WIDTH] = {{{0}}};
         for (int c = 0; c < WIDTH; c++) {
             s->mid[c] = c < WIDTH - 4 ? as_float(8 + hop_rng_uniform(&rng)) : 0, s->rad[c] = rad,
-                w[c] = 1 + (float)hop_rng_uniform(&rng);
+            w[c] = 1 + (float)hop_rng_uniform(&rng);
             for (int t = 0; t < 2; t++)
-                for (int r = 0; c == WIDTH - 1 - t && r < ROWS; r++) cell[t][r][c] = varies ? as_float(r)
-                    : 0x1p-10 * (r - 1);
+                for (int r = 0; c == WIDTH - 1 - t && r < ROWS; r++)
+                    cell[t][r][c] = varies ? as_float(r) : 0x1p-10 * (r - 1);
         }
         for (int t = 0; t < 2; t++) {
             hop__term *u = hop__set_add_term(&m, s, HOP__POS + t, ROWS, NULL, ROWS);
@@ -404,8 +412,8 @@ static void one_factor_for_all_rows_holds_each(void **state)
         for (int d = 0; d < 16; d++) {
             double x[WIDTH];
             int row[2] = {below(&rng, ROWS), below(&rng, ROWS)};
-            for (int c = 0; c < WIDTH; c++) x[c] = s->mid[c] + (below(&rng,
-                3) - 1) * rad + cell[0][row[0]][c] + cell[1][row[1]][c];
+            for (int c = 0; c < WIDTH; c++)
+                x[c] = s->mid[c] + (below(&rng, 3) - 1) * rad + cell[0][row[0]][c] + cell[1][row[1]][c];
             for (int c = 0; c < WIDTH; c++) x[c] = as_float(x[c]);
             expect(hop__set_range(y, 0), norm_formed(x, WIDTH, 1e-6, w[0], 0, false), "one factor");
         }

@@ -36,18 +36,20 @@ static double quarter(hop_rng *rng)
 
 static head draw_head(hop_rng *rng)
 {
-    head h = {.kind = (kind)below(rng, KINDS), .tokens = 2 + below(rng, MOST - 2), .fades = below(rng, 2),
-        .low = 0.5};
-    const bool alike = below(rng, 2); /* keys that meet */
+    head h = {.kind = (kind)below(rng, KINDS),
+              .tokens = 2 + below(rng, MOST - 2),
+              .fades = below(rng, 2),
+              .low = 0.5};
+    const bool alike = below(rng, 2);          /* keys that meet */
     const double size = below(rng, 3) ? 1 : 2; /* such that a token's corrections enlarge the state */
-    h.rad_q = below(rng, 3) ? 0 : 0x1p-5, h.rad_k = below(rng, 3) ? 0 : 0x1p-5, h.rad_v = below(rng, 3) ? 0
-        : 0x1p-5;
+    h.rad_q = below(rng, 3) ? 0 : 0x1p-5, h.rad_k = below(rng, 3) ? 0 : 0x1p-5,
+    h.rad_v = below(rng, 3) ? 0 : 0x1p-5;
     h.beta = below(rng, 2) ? 1 : 0.5;
-    for (int c = 0; c < KEYS; c++) h.q[c] = quarter(rng), h.a[c] = 0.1 * quarter(rng), h.b[c] = quarter(rng),
-        h.u[c] = 4 * quarter(rng);
+    for (int c = 0; c < KEYS; c++)
+        h.q[c] = quarter(rng), h.a[c] = 0.1 * quarter(rng), h.b[c] = quarter(rng), h.u[c] = 4 * quarter(rng);
     for (int t = 0; t < h.tokens; t++) {
-        for (int c = 0; c < KEYS; c++) h.k[t][c] = alike && t ? h.k[0][c] : alike || c == t % KEYS
-            ? size * quarter(rng) : 0;
+        for (int c = 0; c < KEYS; c++)
+            h.k[t][c] = alike && t ? h.k[0][c] : alike || c == t % KEYS ? size * quarter(rng) : 0;
         for (int e = 0; e < VALUES; e++) h.v[t][e] = below(rng, 4) ? quarter(rng) : 0;
     }
     return h;
@@ -55,7 +57,7 @@ static head draw_head(hop_rng *rng)
 
 /* A table of positions: what tokens first .. first + count - 1 hold. */
 static hop__set *places(hop__memory *m, const double *x, int64_t width, int64_t first, int64_t count,
-    double rad)
+                        double rad)
 {
     hop__set *s = hop__set_new(m, width);
     hop__term *t = hop__set_add_term(m, s, HOP__POS, count, NULL, 0);
@@ -91,8 +93,9 @@ static hop__recurrence made_of(hop__memory *m, const head *h)
     static const hop_arith_scan scans[] = {HOP_ARITH_DECAY, HOP_ARITH_DELTA, HOP_ARITH_DPLR, HOP_ARITH_DECAY};
     hop__recurrence r = {.keys = KEYS, .values = VALUES};
     static const char *const names[] = {"q", "k", "v", "beta", "a", "b", "u"};
-    assert_true(hop__recurrence_open(m, &r, hop_scan_programs(scans[h->kind], h->fades ? HOP_GATE_TOKEN
-        : HOP_GATE_NONE, h->kind == BONUS)));
+    assert_true(hop__recurrence_open(
+        m, &r,
+        hop_scan_programs(scans[h->kind], h->fades ? HOP_GATE_TOKEN : HOP_GATE_NONE, h->kind == BONUS)));
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         r.given[r.count++] = (hop__given){names[i], hop__num_given((ival){i == 3 ? 0 : -5, 5}, HOP__NO_GRID)};
     r.given[r.count++] = (hop__given){"g", hop__num_given((ival){-1, 0}, HOP__NO_GRID)};
@@ -106,8 +109,8 @@ static hop__set *said(hop__memory *m, hop__walk *w, const head *h)
     static float bonus[KEYS];
     const int n = h->tokens - 1;
     *w = (hop__walk){.m = m, .answering = -1};
-    w->facts = (hop__facts){.classes = 2, .length = h->tokens,
-        .class = {{.count = n}, {.start = n, .count = 1}}};
+    w->facts =
+        (hop__facts){.classes = 2, .length = h->tokens, .class = {{.count = n}, {.start = n, .count = 1}}};
     hop__sets q, k, v, f, turn, plain, y = {0};
     hop__shape s = {.w = w, .heads = 1, .keys = KEYS, .values = VALUES, .q_heads = 1, .scale = 1, .steps = 1};
     for (int a = 0; a < 2; a++) {
@@ -115,15 +118,15 @@ static hop__set *said(hop__memory *m, hop__walk *w, const head *h)
         double most = 0;
         q[a] = places(m, h->q, KEYS, 0, 1, h->rad_q); /* all ask the same */
         k[a] = places(m, h->k[0], KEYS, first, count, h->rad_k),
-            v[a] = places(m, h->v[0], VALUES, first, count, h->rad_v);
+        v[a] = places(m, h->v[0], VALUES, first, count, h->rad_v);
         plain[a] = k[a], f[a] = numbers(m, (ival){h->low, 1}, 1);
         for (int64_t t = first; t < first + count; t++) most = fmax(most, turn_of(h, (int)t));
         turn[a] = numbers(m, ival_point(most * HOP__ABOVE), 1);
         if (h->kind == DELTA) { /* keys with their beta, from none of it to all */
             hop__set *all = hop__set_new(m, KEYS);
             for (int64_t t = first; t < first + count; t++)
-                for (int c = 0; c < KEYS; c++) all->rad[c] = fmax(all->rad[c],
-                    h->beta * (fabs(h->k[t][c]) + h->rad_k));
+                for (int c = 0; c < KEYS; c++)
+                    all->rad[c] = fmax(all->rad[c], h->beta * (fabs(h->k[t][c]) + h->rad_k));
             hop__set_tidy(m, all);
             if (count > 1 || h->beta < 1) k[a] = all;
         }
@@ -141,21 +144,23 @@ static hop__set *said(hop__memory *m, hop__walk *w, const head *h)
 /* One token: o is what it reads, S what is left of the state. */
 static void step(const head *h, int t, hop_rng *rng, double S[KEYS][VALUES], const double *q, double *o)
 {
-    const double fade = !h->fades ? 1 : below(rng, 3) ? (below(rng, 2) ? h->low : 1)
-        : h->low + (1 - h->low) * hop_rng_uniform(rng);
-    const bool own = h->kind == DELTA && ((t < h->tokens - 1 && h->tokens > 2) ||
-        h->beta < 1); /* else beta is 1 */
+    const double fade = !h->fades       ? 1
+                        : below(rng, 3) ? (below(rng, 2) ? h->low : 1)
+                                        : h->low + (1 - h->low) * hop_rng_uniform(rng);
+    const bool own =
+        h->kind == DELTA && ((t < h->tokens - 1 && h->tokens > 2) || h->beta < 1); /* else beta is 1 */
     const double beta = own && below(rng, 3) == 0 ? h->beta * hop_rng_uniform(rng) : h->beta;
     double k[KEYS], v[VALUES], p;
     for (int c = 0; c < KEYS; c++) k[c] = h->k[t][c] + sign(rng, h->rad_k);
     for (int e = 0; e < VALUES; e++) {
         v[e] = h->v[t][e] + sign(rng, h->rad_v), o[e] = p = 0;
-        for (int c = 0; c < KEYS; c++) o[e] += h->kind == BONUS ? q[c] * (S[c][e] + h->u[c] * k[c] * v[e])
-            : 0;
+        for (int c = 0; c < KEYS; c++)
+            o[e] += h->kind == BONUS ? q[c] * (S[c][e] + h->u[c] * k[c] * v[e]) : 0;
         for (int c = 0; c < KEYS; c++) p += h->kind == DPLR ? h->a[c] * S[c][e] : k[c] * fade * S[c][e];
         for (int c = 0; c < KEYS; c++) {
-            const double new = h->kind == DELTA ? beta * k[c] * (v[e] - p) : h->kind == DPLR
-                ? k[c] * v[e] + h->b[c] * p : k[c] * v[e];
+            const double new = h->kind == DELTA  ? beta *k[c] * (v[e] - p)
+                               : h->kind == DPLR ? k[c] * v[e] + h->b[c] * p
+                                                 : k[c] * v[e];
             S[c][e] = fade * S[c][e] + new;
             if (h->kind != BONUS) o[e] += q[c] * S[c][e];
         }
@@ -182,7 +187,7 @@ static void what_is_read_lies_in_what_it_is_said_to(void **state)
                 told++, known += is.hi - is.lo < 0.01;
                 if (!(is.lo - 1e-12 <= o[e] && o[e] <= is.hi + 1e-12))
                     fail_msg("kind %d, %d tokens: %.9g is read, not in [%.9g, %.9g]", h.kind, h.tokens, o[e],
-                        is.lo, is.hi);
+                             is.lo, is.hi);
             }
         }
         hop__memory_free(&m);

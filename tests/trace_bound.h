@@ -141,7 +141,10 @@ static inline double bound_rsqrt(num a, double y)
 /* Functions as the prover takes them (src/prove/local.c): none is steeper than 9/8. */
 static inline double bound_function(hop_prim f, num a, double y)
 {
-    const double relative = f == HOP_PRIM_GELU ? 0x1p-14 : f == HOP_PRIM_EXPF ? 0x1p-20 : f == HOP_PRIM_EXPM1 ? 0x1p-21 : 0x1p-18;
+    const double relative = f == HOP_PRIM_GELU    ? 0x1p-14
+                            : f == HOP_PRIM_EXPF  ? 0x1p-20
+                            : f == HOP_PRIM_EXPM1 ? 0x1p-21
+                                                  : 0x1p-18;
     double off = f == HOP_PRIM_EXPF || f == HOP_PRIM_EXPM1 ? expm1(a.off) * (y + 1) : 1.125 * a.off;
     return off + relative * (y + off) + 0x1p-118;
 }
@@ -154,8 +157,7 @@ static inline double bound_sequence(const bounded *b, int i, const int64_t at[HO
     const int64_t aside[HOP_AXES] = {at[0], at[1], at[2], size[HOP_AXIS_V] - 1};
     num all;
     switch (p->line[i]->prim) {
-    case HOP_PRIM_SUM:
-        return bound_summed(b, i, at);
+    case HOP_PRIM_SUM: return bound_summed(b, i, at);
     case HOP_PRIM_SUM2:
         all = bound_terms(b, p->a[i], HOP_AXIS_K, at);
         num more = bound_terms(b, p->b[i], HOP_AXIS_J, at);
@@ -166,7 +168,8 @@ static inline double bound_sequence(const bounded *b, int i, const int64_t at[HO
     case HOP_PRIM_PREV: return t ? bound_num(b, p->a[i], at, t - 1).off : bound_num(b, p->b[i], at, -1).off;
     case HOP_PRIM_FAR: return bound_decayed(b, i, at, -1);
     case HOP_PRIM_FARB: return t ? bound_decayed(b, i, at, t - 1) : 0;
-    case HOP_PRIM_DEC: return j > t ? 0 : j < t ? bound_decayed(b, i, at, -1) : bound_num(b, p->b[i], at, -1).off;
+    case HOP_PRIM_DEC:
+        return j > t ? 0 : j < t ? bound_decayed(b, i, at, -1) : bound_num(b, p->b[i], at, -1).off;
     case HOP_PRIM_LOWER: return j > t ? 0 : bound_num(b, p->a[i], at, -1).off;
     case HOP_PRIM_STRICT: return j >= t ? 0 : bound_num(b, p->a[i], at, -1).off;
     case HOP_PRIM_END: return bound_num(b, p->a[i], at, size[HOP_AXIS_T] - 1).off;
@@ -235,7 +238,8 @@ static inline void bound_line(bounded *b, int i, const bounded *also, int64_t fr
             for (at[2] = 0; at[2] < n[2]; at[2]++)
                 for (at[3] = 0; at[3] < n[3]; at[3]++, e++) {
                     double off = bound_number(b, i, at, fabs(b->r.value[i][e]));
-                    if (same >= 0 && at[HOP_AXIS_T] < from) off = fmax(off, bound_num(also, same, at, -1).off);
+                    if (same >= 0 && at[HOP_AXIS_T] < from)
+                        off = fmax(off, bound_num(also, same, at, -1).off);
                     b->off[i][e] = off;
                 }
 }

@@ -84,7 +84,8 @@ static inline int program_number(const hop_program *p)
 
 static inline bool is_key_input(const char *name)
 {
-    return strcmp(name, "q") == 0 || strcmp(name, "k") == 0 || strcmp(name, "a") == 0 || strcmp(name, "b") == 0;
+    return strcmp(name, "q") == 0 || strcmp(name, "k") == 0 || strcmp(name, "a") == 0 ||
+           strcmp(name, "b") == 0;
 }
 
 static inline void fill_state(slot *s, int64_t channel)
@@ -107,7 +108,8 @@ static inline void fill_input(slot *s, int line, int64_t head)
         const int64_t of = is_key_input(l->name) && !tracer.channels ? head / tracer.share : head;
         for (int64_t i = 0; i < count; i++) {
             const int64_t t = tokens ? tracer.unit.first + i / each : 0, e = i % each;
-            s->b.r.value[line][i] = e < in->n ? in->from[t * in->stride + of * in->head + e] : 1; /* mlstm's ones */
+            s->b.r.value[line][i] =
+                e < in->n ? in->from[t * in->stride + of * in->head + e] : 1; /* mlstm's ones */
         }
     }
 }
@@ -192,8 +194,8 @@ static inline void compare(const slot *s, int line, const int64_t at[HOP_AXES], 
     tracer.wrong++;
     if (!tracer.quiet)
         fail_msg("%s, %s: %s at %d, %d, %d, %d of %d tokens: got %.9g, want %.9g, off by %.3g > %.3g",
-                 tracer.program[s->program]->op, tracer.program[s->program]->form, l->name, (int)at[0], (int)at[1],
-                 (int)at[2], (int)at[3], (int)tracer.unit.n, got, want, far, off);
+                 tracer.program[s->program]->op, tracer.program[s->program]->form, l->name, (int)at[0],
+                 (int)at[1], (int)at[2], (int)at[3], (int)tracer.unit.n, got, want, far, off);
 }
 
 static inline void told(const hop__traced *v, const int64_t at[HOP_AXES], double got)
@@ -259,7 +261,8 @@ static inline void trace_scan(scan_case *s, int i, hop_form form)
 
 static inline void trace_selective(int64_t T, int64_t width, int64_t N, bool skip)
 {
-    float *x = random_new(T * width, 1, 1), *delta = random_new(T * width, 2, 1), *A = random_new(width * N, 3, 8);
+    float *x = random_new(T * width, 1, 1), *delta = random_new(T * width, 2, 1),
+          *A = random_new(width * N, 3, 8);
     float *B = random_new(T * N, 4, 1), *C = random_new(T * N, 5, 1), *D = random_new(width, 6, 1);
     float *state = random_new(width * N, 7, 1), *o = floats_new(T * width);
     hop_selective c = {T, width, N, width, width, N, N, width};
@@ -270,7 +273,8 @@ static inline void trace_selective(int64_t T, int64_t width, int64_t N, bool ski
     tracer.channels = true, tracer.width = width, tracer.keys = N, tracer.values = 1;
     input("x", x, 1, 1, width), input("delta", delta, 1, 1, width), input("A", A, N, N, 0);
     input("B", B, N, 0, N), input("C", C, N, 0, N), input("D", skip ? D : &none, 1, skip, 0);
-    hop_selective_forward(o, state, &(hop_selective_in){x, delta, A, B, C, skip ? D : NULL}, &c, scratch, NULL);
+    hop_selective_forward(o, state, &(hop_selective_in){x, delta, A, B, C, skip ? D : NULL}, &c, scratch,
+                          NULL);
     hop_free(x), hop_free(delta), hop_free(A), hop_free(B), hop_free(C), hop_free(D);
     hop_free(state), hop_free(o), hop_free(scratch);
 }

@@ -71,7 +71,8 @@ static inline void row_fill(row_slot *s, int part, int line, int64_t row)
         const row_input *in = &tracer.in[g];
         if (strcmp(in->name, name) != 0) continue;
         const float *from = in->from;
-        if (in->each > 0) from += row / in->each * in->stride + row % in->each / (in->share > 0 ? in->share : 1) * in->per;
+        if (in->each > 0)
+            from += row / in->each * in->stride + row % in->each / (in->share > 0 ? in->share : 1) * in->per;
         for (int64_t e = 0; e < count; e++) to[e] = from[e * in->apart];
     }
     for (int64_t e = 0; before && e < count; e++) to[e] = s->b[part - 1].r.value[s->p[part - 1].reads][e];
@@ -115,15 +116,16 @@ static inline void compare(const row_slot *s, int part, int line, const int64_t 
     }
     tracer.wrong++;
     if (!tracer.quiet)
-        fail_msg("%s, %s: %s at row %d, %d, %d: got %.9g, want %.9g, off by %.3g > %.3g", tracer.part[part]->op,
-                 tracer.part[part]->form, s->p[part].line[line]->name, (int)(tracer.token + at[0]), (int)at[2], (int)at[3],
-                 got, want, far, off);
+        fail_msg("%s, %s: %s at row %d, %d, %d: got %.9g, want %.9g, off by %.3g > %.3g",
+                 tracer.part[part]->op, tracer.part[part]->form, s->p[part].line[line]->name,
+                 (int)(tracer.token + at[0]), (int)at[2], (int)at[3], got, want, far, off);
 }
 
 /* One number, in every part that knows its name: inputs of one are no results of another. */
 static inline void told(const hop__traced *v, const int64_t at[HOP_AXES], double got)
 {
-    const int64_t row = tracer.token + at[HOP_AXIS_T], place[HOP_AXES] = {0, 0, at[HOP_AXIS_K], at[HOP_AXIS_V]};
+    const int64_t row = tracer.token + at[HOP_AXIS_T],
+                  place[HOP_AXES] = {0, 0, at[HOP_AXIS_K], at[HOP_AXIS_V]};
     bool known = false;
     assert_true(row >= 0 && row < tracer.rows);
     for (int name = 0; name < 2 && !known; name++)
@@ -133,7 +135,8 @@ static inline void told(const hop__traced *v, const int64_t at[HOP_AXES], double
             compare(&tracer.slot[row], part, line, place, got), known = true;
         }
     /* A difference from a mean that is not taken off is x itself. */
-    if (!known && !(v->otherwise && strcmp(v->otherwise, "x") == 0)) fail_msg("%s: no quantity %s", tracer.part[0]->op, v->name);
+    if (!known && !(v->otherwise && strcmp(v->otherwise, "x") == 0))
+        fail_msg("%s: no quantity %s", tracer.part[0]->op, v->name);
 }
 
 void hop__trace_unit(const hop__trace_start *u)
@@ -167,7 +170,8 @@ void hop__trace(const hop__traced *v)
         for (i[2] = 0; i[2] < n[2]; i[2]++)
             for (i[3] = 0; i[3] < n[3]; i[3]++) {
                 int64_t at[HOP_AXES] = {0}, from = 0;
-                for (int x = 0; x < HOP_AXES; x++) at[x] = v->at[x] + (x == 1 ? 0 : i[x]), from += x == 1 ? 0 : i[x] * v->step[x];
+                for (int x = 0; x < HOP_AXES; x++)
+                    at[x] = v->at[x] + (x == 1 ? 0 : i[x]), from += x == 1 ? 0 : i[x] * v->step[x];
                 told(v, at, (v->negated ? -1 : 1) * (v->x ? v->x[from] : v->wide));
             }
 }
@@ -208,7 +212,8 @@ static inline void rows_open(const hop_program *const *part, int count, bool cha
 static inline void rows_close(void)
 {
     for (int64_t r = 0; r < tracer.rows; r++)
-        for (int i = 0; i < tracer.parts; i++) hop_free(tracer.slot[r].room[i]), hop_free(tracer.slot[r].off[i]);
+        for (int i = 0; i < tracer.parts; i++)
+            hop_free(tracer.slot[r].room[i]), hop_free(tracer.slot[r].off[i]);
     hop_free(tracer.slot);
     tracer.inputs = 0, tracer.slot = NULL;
 }

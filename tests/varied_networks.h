@@ -28,16 +28,18 @@ static inline hop_model *varied_shape(int64_t number, subject *s, hop_rng *rng)
 /* Options of its mixer that a layer takes, drawn one by one. */
 static inline void varied_options(hop_config *c, int64_t layer, hop_rng *rng)
 {
-    static const char *const names[] = {"conv",  "gate",      "norm",   "value_dim",   "normalise", "feature", "steps",    "negative",
-                                        "rank",  "state_dim", "groups", "norm_groups", "expand",    "rope",    "dt_rank",  "inner",
-                                        "scale", "kv_heads"};
+    static const char *const names[] = {"conv",    "gate",        "norm",     "value_dim", "normalise",
+                                        "feature", "steps",       "negative", "rank",      "state_dim",
+                                        "groups",  "norm_groups", "expand",   "rope",      "dt_rank",
+                                        "inner",   "scale",       "kv_heads"};
     static const double values[] = {0, 1, 2, 3, 4, 17};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         hop_config tried;
         hop_model *m = NULL;
         double value = strcmp(names[k], "scale") ? values[below(rng, 6)] : below(rng, 2) ? -0.7 : 0.3;
         if (below(rng, 2) || hop_config_copy(&tried, c, NULL) != HOP_OK) continue;
-        bool fits = hop_config_set(&tried, layer, "", names[k], value, NULL) == HOP_OK && hop_model_new(&m, &tried, NULL) == HOP_OK;
+        bool fits = hop_config_set(&tried, layer, "", names[k], value, NULL) == HOP_OK &&
+                    hop_model_new(&m, &tried, NULL) == HOP_OK;
         hop_model_free(m);
         hop_config_free(fits ? c : &tried);
         if (fits) *c = tried;
@@ -54,11 +56,13 @@ static inline hop_model *varied_any(int64_t number, subject *s, hop_rng *rng)
     hop_model *m = NULL;
     *s = (subject){.kind = "hybrid", .mixer = linear_mixer((int)(number % SCALED_MIXERS))};
     s->task = composition(&all[below(rng, 3)]), s->message = below(rng, 6) ? 0 : 24;
-    snprintf(pattern, sizeof pattern, "%s %s", s->mixer, below(rng, 2) ? "full" : linear_mixer((int)below(rng, SCALED_MIXERS)));
+    snprintf(pattern, sizeof pattern, "%s %s", s->mixer,
+             below(rng, 2) ? "full" : linear_mixer((int)below(rng, SCALED_MIXERS)));
     hop_config_init(&c);
     if (hop_pattern_parse(&c.pattern, pattern, "gdn", NULL) != HOP_OK) abort();
     c.d_model = 4 + 2 * below(rng, 4), c.heads = 1 + below(rng, 3), c.kv_heads = below(rng, 2) ? c.heads : 1;
-    c.head_dim = below(rng, 4) ? 1 + below(rng, 5) : 18, c.vocab = s->task.vocab, c.max_positions = s->task.length;
+    c.head_dim = below(rng, 4) ? 1 + below(rng, 5) : 18, c.vocab = s->task.vocab,
+    c.max_positions = s->task.length;
     c.position_table = true, c.norm = (hop_norm)below(rng, 3), c.norm_eps = eps[below(rng, 5)];
     c.mlp = (hop_mlp)below(rng, 4), c.mlp_hidden = 3;
     for (int64_t l = 0; l < 2; l++) varied_options(&c, l, rng);
@@ -107,7 +111,8 @@ static inline void varied_damage(hop_model *m, subject *s, hop_rng *rng)
 static inline void varied_messages(hop_model *m, subject *s, hop_rng *rng)
 {
     for (int64_t k = 1 + below(rng, 8); k > 0; k--) change(m, rng);
-    bool game = s->task.kind == HOP_TASK_FUNCCOMP && !hop_model_config(m)->bidirectional && strcmp(s->kind, "cot") != 0;
+    bool game = s->task.kind == HOP_TASK_FUNCCOMP && !hop_model_config(m)->bidirectional &&
+                strcmp(s->kind, "cot") != 0;
     if (game) s->message = below(rng, 2) ? 24 : 12, s->bits = 0;
 }
 
@@ -138,7 +143,8 @@ static inline void varied_rows(hop_model *m, subject *s, hop_rng *rng)
         const hop_weight *w = hop_model_weight_at(m, i);
         if (below(rng, 2)) continue;
         for (int64_t r = 0; r < rows_of(w); r++) {
-            float by = ldexpf(below(rng, 6) ? 1 : -1, (int)below(rng, 5) - 2) * (below(rng, 3) ? 1 : 1 + 0.1F * (float)below(rng, 9));
+            float by = ldexpf(below(rng, 6) ? 1 : -1, (int)below(rng, 5) - 2) *
+                       (below(rng, 3) ? 1 : 1 + 0.1F * (float)below(rng, 9));
             for (int64_t c = 0; c < columns_of(w); c++) w->data[r * columns_of(w) + c] *= by;
         }
     }
@@ -156,7 +162,8 @@ static inline void varied_strewn(hop_model *m, subject *s, hop_rng *rng)
 
 static inline bool varied_is_gate(const char *name)
 {
-    static const char *const parts[] = {"A_log", "bias", "gk_proj", "lora", "gate", "a_proj", "b_proj", "dt", "f_proj", "bonus"};
+    static const char *const parts[] = {"A_log",  "bias",   "gk_proj", "lora",   "gate",
+                                        "a_proj", "b_proj", "dt",      "f_proj", "bonus"};
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (strstr(name, parts[i])) return true;
     return false;
@@ -171,7 +178,8 @@ static inline void varied_gates(hop_model *m, subject *s, hop_rng *rng)
         if (!strstr(w->name, ".mixer.") || !varied_is_gate(w->name) || below(rng, 2)) continue;
         float add = (float)((below(rng, 4) ? 6 : 30) * hop_rng_normal(rng));
         for (int64_t k = 0; k < rows_of(w) * columns_of(w); k++)
-            if (w->rank == 1 || w->data[k] != 0 || below(rng, 8) == 0) w->data[k] += add * (below(rng, 3) ? 1 : 0.3F);
+            if (w->rank == 1 || w->data[k] != 0 || below(rng, 8) == 0)
+                w->data[k] += add * (below(rng, 3) ? 1 : 0.3F);
     }
 }
 
@@ -185,7 +193,8 @@ static inline void varied_half_random(hop_model *m, subject *s, hop_rng *rng)
     bool added = below(rng, 2);
     for (int64_t i = 0; i < hop_model_weight_count(m); i++) {
         const hop_weight *w = hop_model_weight_at(m, i), *o = hop_model_weight_at(other, i);
-        if (!strstr(w->name, ".mixer.") || below(rng, 2) || (!added && !strstr(w->name, "layers.0."))) continue;
+        if (!strstr(w->name, ".mixer.") || below(rng, 2) || (!added && !strstr(w->name, "layers.0.")))
+            continue;
         float by = ldexpf(1, (int)below(rng, 40) - 30);
         for (int64_t k = 0; k < rows_of(w) * columns_of(w); k++)
             if (!added || below(rng, 2)) w->data[k] = (added ? w->data[k] : 0) + by * o->data[k];

@@ -103,7 +103,7 @@ uint64_t hop_hash_end(const hop_hash *h); /* of all that was added; more may fol
 void *hop_alloc(size_t bytes);
 void *hop_alloc_raw(size_t bytes); /* not zeroed: the system gives only the pages that are used */
 void hop_free(void *p);
-size_t hop_memory_left(void); /* bytes that the system can still give; SIZE_MAX: it does not say */
+size_t hop_memory_left(void);      /* bytes that the system can still give; SIZE_MAX: it does not say */
 bool hop_memory_has(size_t bytes); /* asks only for large blocks */
 /* a*b, or false when it does not fit. */
 bool hop_mul_size(size_t a, size_t b, size_t *out);

@@ -48,16 +48,17 @@ typedef struct hop_arch_layer {
                                   of up to so many bits; 0: not known to */
     bool spread;    /* rows: over all heads, and several layers may hold one table; else one layer holds it,
                        behind  keys that are one-hot in the stream */
-    bool convolved;    /* linear: values pass an activation, or it is a window: it is known that .. */
+    bool convolved; /* linear: values pass an activation, or it is a window: it is known that .. */
     int64_t head_bits; /* .. a head hands on so many bits of a code: two numbers each behind an activation */
-    bool forgets;  /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
+    bool forgets;      /* linear: need not carry from z_0 to w, as attention in chunks; in no construction */
 } hop_arch_layer;
 
 typedef struct hop_arch {
     const hop_arch_layer *layers; /* in order; neighbours may be equal */
     int64_t count;
     int64_t width; /* of the residual stream, for what is possible; 0: not counted, and said so */
-    int64_t accumulators; /* that a full layer keeps at a cut, each of H(d+2)p bits: 2 where a softmax is summed up in
+    int64_t
+        accumulators; /* that a full layer keeps at a cut, each of H(d+2)p bits: 2 where a softmax is summed up in
                              parts and merged; 0: 1. What is possible does not need more than one */
 } hop_arch;
 
@@ -96,8 +97,8 @@ const char *hop_answer_name(hop_answer a); /* "impossible", "possible", "silent"
  * of networks that are so, possible of weights that are known where this holds. */
 #define HOP_BOUNDS_MODEL \
     "causal, in one pass, with partial softmaxes and states of p-bit numbers; MLPs and positions are free"
-#define HOP_BOUNDS_IDEALISED                                                                            \
-    "activations are float32, positions are read from tables, no rotary embedding, norm or cap on "     \
+#define HOP_BOUNDS_IDEALISED                                                                        \
+    "activations are float32, positions are read from tables, no rotary embedding, norm or cap on " \
     "logits is in the way, and MLPs and the vocabulary are large enough"
 
 /* A condition of a theorem, and whether it holds here. */
@@ -109,8 +110,8 @@ typedef struct hop_hypothesis {
 /* The integers that show that no network of these widths solves the task at these sizes: what the checker of
  * proofs/Check.v takes (proofs/CERTIFICATE.md). Decimal texts, which may be long; lists end with NULL. */
 typedef struct hop_certificate {
-    const char *by;                  /* "P4", "P9b": theorem and form */
-    const char *m, *reply;           /* m, M */
+    const char *by;                        /* "P4", "P9b": theorem and form */
+    const char *m, *reply;                 /* m, M */
     const char *const *fan, *const *state; /* n_1 .. n_{L-1}; A_0 .. A_F */
     const char *const *names, *const *integers;
     /* Lines that show that draws spread, of P4', P8 and P9b: s, kap, E, D, G, then triples (a, u, w); else NULL. */

@@ -80,7 +80,6 @@ void hop_check_seal(hop_json_writer *w);
 hop_status hop_check_drat(hop_check *out, const char *proof, const char *formula, const hop_check_options *o,
                           hop_error *err);
 
-
 /* One certificate of a bound, a line as proofs/CERTIFICATE.md says: valid only if `check` of proofs/Check.v
  * accepts it, so that its claim is a theorem. Else why begins with "rejected" or "malformed". HOP_ENOMEM. */
 hop_status hop_check_certificate(hop_check *out, const char *line, size_t length, hop_error *err);

@@ -22,13 +22,14 @@ extern "C" {
 #define HOP_TENSOR_MAX_RANK  8
 #define HOP_SAFETENSORS_HEAD 100000000 /* the format's own limit on the header, bytes */
 
-#define HOP_DTYPE_LIST(X)                                                                          \
-    X(F64, 64)                                                                                     \
-    X(F32, 32)                                                                                     \
-    X(F16, 16)                                                                                     \
-    X(BF16, 16)                                                                                    \
-    X(I64, 64) X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) X(U8, 8) X(BOOL, 8) \
-        X(F8_E5M2, 8) X(F8_E4M3, 8)
+#define HOP_DTYPE_LIST(X)                                                                             \
+    X(F64, 64)                                                                                        \
+    X(F32, 32)                                                                                        \
+    X(F16, 16)                                                                                        \
+    X(BF16, 16)                                                                                       \
+    X(I64, 64)                                                                                        \
+    X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) \
+        X(F8_E4M3, 8)
 
 typedef enum hop_dtype {
 #define HOP_DTYPE_ENUM(name, bits) HOP_DTYPE_##name,
@@ -54,8 +55,8 @@ typedef struct hop_safetensors {
     int64_t count;
     hop_json_doc header;      /* names and metadata live here */
     const hop_json *metadata; /* object of strings, or NULL */
-    hop_input file; /* open as long as this is */
-    hop_file bytes; /* of one that was read whole */
+    hop_input file;           /* open as long as this is */
+    hop_file bytes;           /* of one that was read whole */
 } hop_safetensors;
 
 /* Reads and checks a file: header length, JSON, dtypes, shapes times bits against offsets, offsets that start
@@ -215,7 +216,8 @@ hop_status hop_decoder_new(hop_decoder **out, const hop_model *m, int64_t max_to
 void hop_decoder_free(hop_decoder *d);
 /* Takes one token; logits [vocab], or NULL when they are not wanted. */
 hop_status hop_decoder_step(hop_decoder *d, int32_t token, float *logits, hop_error *err);
-void hop_decoder_watch(hop_decoder *d, const hop_watch *watch); /* as a pass is looked into; NULL: nobody does */
+void hop_decoder_watch(hop_decoder *d,
+                       const hop_watch *watch); /* as a pass is looked into; NULL: nobody does */
 int64_t hop_decoder_length(const hop_decoder *d);
 /* Forgets all tokens from `length` on. HOP_EDOMAIN for recurrent layers whose states were not kept, unless
  * length is 0. */

@@ -36,7 +36,8 @@ typedef struct hop_prove_options {
     int bits;
     hop_pool *pool;
     const hop_progress *progress;
-    const struct hop__observer *observer; /* for tests, which look into the walk (src/prove/walk.h); else NULL */
+    const struct hop__observer
+        *observer; /* for tests, which look into the walk (src/prove/walk.h); else NULL */
 } hop_prove_options;
 
 /* The smallest margins over all inputs at one layer. What each means: docs/THEORY.md section 6. */

@@ -89,7 +89,7 @@ typedef struct hop_sweep_options {
 typedef struct hop_sweep_result {
     int64_t runs, done, failed; /* of the list; done and failed: in the end */
     int64_t skipped;            /* that were so before */
-    bool entered; /* all have rows; false: it was stopped, or failed, before */
+    bool entered;               /* all have rows; false: it was stopped, or failed, before */
 } hop_sweep_result;
 
 /* HOP_ESTOPPED; HOP_EIO, HOP_EFORMAT: the store cannot be written, or is none of ours. On ranks above 0 the

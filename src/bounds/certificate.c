@@ -146,8 +146,11 @@ static void coq_term(hop_text *t, const hop_certificate *c)
         for (int i = 0; i < 5; i++) hop_text_printf(t, " %s", c->lines[i]);
         hop_text_add(t, " [::");
         for (int i = 5; c->lines[i]; i += 3)
-            hop_text_printf(t, "%s (%s, %s, %s)", i == 5 ? "" : i % 4 ? ";" : ";\n   ", c->lines[i],
-                            c->lines[i + 1], c->lines[i + 2]);
+            hop_text_printf(t, "%s (%s, %s, %s)",
+                            i == 5  ? ""
+                            : i % 4 ? ";"
+                                    : ";\n   ",
+                            c->lines[i], c->lines[i + 1], c->lines[i + 2]);
         hop_text_add(t, "])");
     }
     hop_text_add(t, ")");

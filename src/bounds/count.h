@@ -31,7 +31,8 @@ typedef struct hop__ground {
 typedef struct hop__point {
     double z[HOP__CHOICES];
     double sizes[HOP__COUNT_HOPS];
-    bool exact;   /* draws are counted as the certificate will, which takes ten times as long; else from above */
+    bool
+        exact; /* draws are counted as the certificate will, which takes ten times as long; else from above */
     double limit; /* above this height nothing is of interest */
 } hop__point;
 

@@ -5,8 +5,9 @@
 
 #include <math.h>
 
-#define PRECISION   320
-#define LEAST_DELTA 1e-6 /* with no entropy missing the law is one atom, and the line that touches there alone */
+#define PRECISION 320
+#define LEAST_DELTA \
+    1e-6 /* with no entropy missing the law is one atom, and the line that touches there alone */
 
 /* ---- the line that touches twice ------------------------------------------------------------------- */
 
@@ -22,8 +23,7 @@ static double taken(double v, double x, double *slope)
  * law with these atoms and the mean λ. */
 static void misses(const hop__law *at, double x, double lambda, double weight, double out[2])
 {
-    double s0, s1, f0 = taken(at->v0, x, &s0), f1 = taken(at->v1, x, &s1), l0 = log(at->v0),
-                   l1 = log(at->v1);
+    double s0, s1, f0 = taken(at->v0, x, &s0), f1 = taken(at->v1, x, &s1), l0 = log(at->v0), l1 = log(at->v1);
     double b = (s0 - s1) / (l1 - l0), a = s0 + b * (l0 + 1), share = (lambda - at->v0) / (at->v1 - at->v0);
     out[0] = (f1 - a * at->v1 + b * at->v1 * l1) - (f0 - a * at->v0 + b * at->v0 * l0);
     out[1] = (1 - share) * at->v0 * l0 + share * at->v1 * l1 - lambda * weight;
@@ -201,7 +201,8 @@ bool hop__levels_find(hop__levels *l, fmpz_t Y, const hop__law *law, const fmpz 
                       const fmpz *q, const fmpz *x)
 {
     double draws = fmpz_get_d(x), scale = 1e8;
-    chords c = {.x = draws, .alpha = draws * (law->a - law->b * log(draws)), .beta = law->b * draws, .s = scale};
+    chords c = {
+        .x = draws, .alpha = draws * (law->a - law->b * log(draws)), .beta = law->b * draws, .s = scale};
     c.grid = exp2(fmin(48, fmax(27, ceil(log2(draws / law->v0)) + 16)));
     double down = lay_chords(l, &c, law->c + HOP__LEVELS_LOSS);
     if (!(down < 1) || !(law->c + HOP__LEVELS_LOSS > 0)) return false;

@@ -68,13 +68,8 @@ static bool prove(hop__proof *out, hop__levels *levels, const hop__chosen *c)
 
 void hop__p7(hop__case *c, hop_bound *b)
 {
-    static const hop__count theorem = {.hops = 2,
-                                       .choices = 4,
-                                       .free = 4,
-                                       .last = 1,
-                                       .height = height,
-                                       .start = start,
-                                       .prove = prove};
+    static const hop__count theorem = {
+        .hops = 2, .choices = 4, .free = 4, .last = 1, .height = height, .start = start, .prove = prove};
     const hop__shape *s = &c->shape;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, c->hops >= 2, "at least two hops");

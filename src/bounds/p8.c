@@ -143,8 +143,7 @@ void hop__p8(hop__case *c, hop_bound *b)
     hop__suppose(c, b, c->hops >= 3, "at least three hops");
     hop__suppose(c, b, s->full == 2, hop__say(c, "two full layers, %s", hop__say_here(c, s->full)));
     if (!b->applies) return;
-    b->needs =
-        "M (x N_1 + x_1 g + m-g + 1 + kq nu (1+x_1)) + x x_1 (A_1+A_2) + .. >= nu S log2 N_2";
+    b->needs = "M (x N_1 + x_1 g + m-g + 1 + kq nu (1+x_1)) + x x_1 (A_1+A_2) + .. >= nu S log2 N_2";
     b->has = hop__say_bits(c);
     hop__count_speak(c, b, &theorem);
 }

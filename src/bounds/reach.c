@@ -49,8 +49,9 @@ static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64
     if (r->fit == 0)
         hop_text_printf(out, "no task fits %lld token%s: one hop takes 4", (long long)n, n > 1 ? "s" : "");
     else if (shape.full == 0 && has_tables(a) && !(widths && n))
-        hop_text_add(out, "by P1 no hop: it takes a full layer; by P10 as many as the states hold tables for, "
-                          "which depends on widths and length");
+        hop_text_add(out,
+                     "by P1 no hop: it takes a full layer; by P10 as many as the states hold tables for, "
+                     "which depends on widths and length");
     else if (shape.full == 0 && has_tables(a))
         hop_text_add(out,
                      "no hop is proved possible: P1 takes a full layer, and P10 states that hold the table "

@@ -50,7 +50,8 @@ const char *hop__say(hop__case *c, const char *fmt, ...) HOP_PRINTF(2, 3);
 const char *hop__say_integer(hop__case *c, const fmpz_t x); /* short: hop__print_integer */
 const char *hop__say_digits(hop__case *c, const fmpz_t x);  /* all of them */
 const char *hop__keep_text(hop__case *c, hop_text *t);      /* takes the text */
-void *hop__keep_block(hop__case *c, void *block); /* of malloc, freed with the answer; NULL when memory is short */
+void *hop__keep_block(hop__case *c,
+                      void *block); /* of malloc, freed with the answer; NULL when memory is short */
 /* NULL-able lists of decimal numbers, `total` places, those from `count` on NULL. */
 const char *const *hop__say_list(hop__case *c, const fmpz *list, int count, int total);
 
@@ -171,7 +172,7 @@ bool hop__codes_are_clipped(int64_t bits, int64_t p);
 bool hop__codes_are_kept(hop__registers_of by, hop__bits bits);
 /* .. and does any linear mixer hand z_0 or i_1 on beside so many tokens? */
 bool hop__is_carried(hop__bits bits);
-#define HOP__NOT_KEPT                                                                                         \
+#define HOP__NOT_KEPT                                                                                      \
     "wide enough, but rounding is not known to keep codes of %lld bits at such a length (docs/BOUNDS.md, " \
     "section 16)"
 /* By how much a bit is off behind a full layer's look-up at an address whose bits are off by `off`; behind any

@@ -15,8 +15,9 @@ void hop__t1(hop__case *c, hop_bound *b)
         hop__say(c, "at most L = %s, %s", hop__say_layers(c, c->hops, "full"), hop__say_here(c, s->full)));
     hop__suppose(c, b, s->linear == 0, hop__say(c, "no linear layers, %s", hop__say_here(c, s->linear)));
     if (!b->applies) return;
-    hop__note(c, b, true,
-              "L <= O~(log log n), with constants that are not stated; from the n quoted on, 4L <= log2 log2 n");
+    hop__note(
+        c, b, true,
+        "L <= O~(log log n), with constants that are not stated; from the n quoted on, 4L <= log2 log2 n");
     fmpz_t base, exponent;
     fmpz_init(exponent);
     fmpz_init_set(base, &s->width);

@@ -98,8 +98,9 @@ typedef struct lines {
 static bool line_holds(const lines *c, const fmpz *u, const fmpz *w, const fmpz *a, hop__terms *t)
 {
     if (fmpz_is_zero(a) && fmpz_is_zero(u)) return true;
-    const fmpz *k = hop__term_plus(t, hop__term_times(t, u, c->G), hop__term_times(t, w, a)), *one = hop__term_number(t, 1),
-               *all = hop__term_times(t, c->s, c->G), *none = hop__term_number(t, 0);
+    const fmpz *k = hop__term_plus(t, hop__term_times(t, u, c->G), hop__term_times(t, w, a)),
+               *one = hop__term_number(t, 1), *all = hop__term_times(t, c->s, c->G),
+               *none = hop__term_number(t, 0);
     if (fmpz_cmp(k, all) > 0) return false;
     const hop__power left[] = {{all, one}, {hop__term_less(t, c->G, a), c->x}},
                      right[] = {{c->G, c->x}, {hop__term_less(t, all, k), one}};
@@ -109,7 +110,8 @@ static bool line_holds(const lines *c, const fmpz *u, const fmpz *w, const fmpz 
 /* kap·E^(t·w) < (u + D)·(E+1)^(t·w) */
 static bool weight_holds(const lines *c, const fmpz *u, const fmpz *w, hop__terms *t)
 {
-    const fmpz *one = hop__term_number(t, 1), *none = hop__term_number(t, 0), *times = hop__term_times(t, c->t, w);
+    const fmpz *one = hop__term_number(t, 1), *none = hop__term_number(t, 0),
+               *times = hop__term_times(t, c->t, w);
     const hop__power left[] = {{c->kap, one}, {c->E, times}},
                      right[] = {{hop__term_plus(t, u, c->D), one}, {hop__term_plus(t, c->E, one), times}};
     return hop__products_less(none, left, 2, right, 2);
@@ -151,7 +153,8 @@ bool hop__spreads(const fmpz *A, const fmpz *t, const fmpz *q, const fmpz *x, co
     bool holds;
     terms.used = 0;
     if (way->climbs) {
-        climb c = {hop__term_plus(&terms, A, hop__term_number(&terms, 1)), t, q, hop__term_times(&terms, t, q)};
+        climb c = {hop__term_plus(&terms, A, hop__term_number(&terms, 1)), t, q,
+                   hop__term_times(&terms, t, q)};
         holds = fmpz_cmp_si(x, way->steps.count / 3) == 0 && climbs(&c, Y, way->steps);
     } else {
         const fmpz *f = way->first.of;

@@ -83,12 +83,13 @@ static bool p9_holds(const hop__bound_claim *c)
     const fmpz *ts = TIMES(parts, s), *uts = TIMES(u, ts), *utq = TIMES(TIMES(u, parts), q),
                *N1 = TIMES(m, n1), *eg = TIMES(e, g), *ueg = TIMES(u, eg);
     const fmpz *carried = least(TIMES(ts, A1), PLUS(A1, TIMES(ts, M)));
-    const fmpz *replies = PLUS(PLUS(PLUS(TIMES(uts, q), LESS(N1, uts)), PLUS(m, ts)),
-                               PLUS(ueg, TIMES(ueg, parts)));
+    const fmpz *replies =
+        PLUS(PLUS(PLUS(TIMES(uts, q), LESS(N1, uts)), PLUS(m, ts)), PLUS(ueg, TIMES(ueg, parts)));
     const fmpz *bits = PLUS(PLUS(TIMES(M, replies), A1), TIMES(TIMES(e, Y), A2));
-    return ended(&t, at_most(u, n1) && at_most(ts, m) && at_most(utq, N1) && at_most(eg, n2) &&
-                         power_less(LESS(Y, NUMBER(1)), uts, PLUS(TIMES(TIMES(u, g), M), carried), utq, uts) &&
-                         hop__bits_below(bits, TIMES(N1, n2), TIMES(eg, Y)));
+    return ended(&t,
+                 at_most(u, n1) && at_most(ts, m) && at_most(utq, N1) && at_most(eg, n2) &&
+                     power_less(LESS(Y, NUMBER(1)), uts, PLUS(TIMES(TIMES(u, g), M), carried), utq, uts) &&
+                     hop__bits_below(bits, TIMES(N1, n2), TIMES(eg, Y)));
 }
 
 /* ---- by draws -------------------------------------------------------------------------------------- */
@@ -101,10 +102,9 @@ static bool p4_draws_hold(const hop__bound_claim *c)
     const fmpz *z = c->given.of, *parts = z, *s = z + 1, *q = z + 2, *x = z + 3, *S = z + 4, *Y = z + 5;
     const fmpz *ts = TIMES(parts, s), *replies = PLUS(TIMES(n, parts), parts);
     const fmpz *bits = PLUS(PLUS(TIMES(M, replies), TIMES(x, B)), A);
-    return ended(&t, at_most(ts, m) && at_most(TIMES(parts, q), m) &&
-                         fmpz_cmp(TIMES(LESS(Y, NUMBER(1)), s), S) < 0 &&
-                         hop__bits_below(bits, TIMES(m, n), TIMES(n, Y)) &&
-                         hop__spreads(A, ts, q, x, S, &c->way));
+    return ended(
+        &t, at_most(ts, m) && at_most(TIMES(parts, q), m) && fmpz_cmp(TIMES(LESS(Y, NUMBER(1)), s), S) < 0 &&
+                hop__bits_below(bits, TIMES(m, n), TIMES(n, Y)) && hop__spreads(A, ts, q, x, S, &c->way));
 }
 
 static bool p8_holds(const hop__bound_claim *c)
@@ -117,8 +117,8 @@ static bool p8_holds(const hop__bound_claim *c)
                *S = z + 6;
     const fmpz *one = NUMBER(1), *J = TIMES(x1, A1), *J1 = PLUS(J, one), *kq = TIMES(k, q),
                *kqnu = TIMES(kq, nu), *N1 = TIMES(m, n1);
-    const fmpz *replies = PLUS(PLUS(PLUS(TIMES(x, N1), TIMES(x1, g)), PLUS(LESS(m, g), one)),
-                               PLUS(kqnu, TIMES(kqnu, x1)));
+    const fmpz *replies =
+        PLUS(PLUS(PLUS(TIMES(x, N1), TIMES(x1, g)), PLUS(LESS(m, g), one)), PLUS(kqnu, TIMES(kqnu, x1)));
     const fmpz *states = PLUS(PLUS(PLUS(A0, A1), J1), PLUS(TIMES(x, PLUS(J1, one)), TIMES(TIMES(x, x1), A2)));
     return ended(&t, at_most(g, m) && at_most(kq, n1) && at_most(TIMES(q, nu), n2) &&
                          power_less(LESS(x1, one), g, A0, m, g) &&
@@ -136,13 +136,11 @@ static bool p9_draws_hold(const hop__bound_claim *c)
     const fmpz *ts = TIMES(parts, s), *uts = TIMES(u, ts), *ut = TIMES(u, parts), *N1 = TIMES(m, n1),
                *un2 = TIMES(u, n2);
     const fmpz *carried = least(TIMES(ts, A1), PLUS(A1, TIMES(ts, M)));
-    const fmpz *replies = PLUS(PLUS(PLUS(TIMES(uts, q), LESS(N1, uts)), PLUS(m, ts)),
-                               PLUS(un2, TIMES(un2, parts)));
-    const fmpz *bits =
-        PLUS(PLUS(TIMES(M, replies), A1), TIMES(TIMES(n2, TIMES(parts, x)), A2));
+    const fmpz *replies =
+        PLUS(PLUS(PLUS(TIMES(uts, q), LESS(N1, uts)), PLUS(m, ts)), PLUS(un2, TIMES(un2, parts)));
+    const fmpz *bits = PLUS(PLUS(TIMES(M, replies), A1), TIMES(TIMES(n2, TIMES(parts, x)), A2));
     return ended(&t, fmpz_sgn(s) > 0 && fmpz_sgn(q) > 0 && at_most(u, n1) && at_most(ts, m) &&
-                         at_most(TIMES(ut, q), N1) &&
-                         at_most(PLUS(TIMES(u, M), carried), TIMES(A, s)) &&
+                         at_most(TIMES(ut, q), N1) && at_most(PLUS(TIMES(u, M), carried), TIMES(A, s)) &&
                          hop__bits_below(bits, TIMES(N1, n2), TIMES(n2, Y)) &&
                          hop__spreads(A, ut, q, x, Y, &c->way));
 }
@@ -155,7 +153,8 @@ static bool image_holds(const fmpz *N, const fmpz *s, const fmpz *x, const fmpz 
 {
     hop__terms t;
     t.used = 0;
-    const fmpz *j = LESS(s, NUMBER(1)), *rest = LESS(N, j), *xk = TIMES(x, k), *bits = PLUS(TIMES(x, d), NUMBER(1));
+    const fmpz *j = LESS(s, NUMBER(1)), *rest = LESS(N, j), *xk = TIMES(x, k),
+               *bits = PLUS(TIMES(x, d), NUMBER(1));
     const hop__power wide[] = {{j, xk}, {N, N}}, narrow[] = {{j, xk}, {TIMES(NUMBER(3), N), j}},
                      right[] = {{N, xk}, {j, j}, {rest, rest}};
     return ended(&t, at_most(s, N) && (hop__products_less(bits, wide, 2, right, 3) ||
@@ -211,8 +210,8 @@ static bool p7g_holds(const hop__bound_claim *c)
         const fmpz *h = NUMBER((ulong)(hops - l)), *hM = TIMES(h, M), *one = NUMBER(1);
         holds = fmpz_sgn(x) > 0 && image_holds(P, s, x, k, PLUS(d, first));
         const fmpz *own = TIMES(x, TIMES(NUMBER((ulong)l + 1), TIMES(P, hM)));
-        const fmpz *told = PLUS(PLUS(S, PLUS(own, TIMES(asked, hM))),
-                                PLUS(TIMES(TIMES(p, W), hM), TIMES(TIMES(x, p), A)));
+        const fmpz *told =
+            PLUS(PLUS(S, PLUS(own, TIMES(asked, hM))), PLUS(TIMES(TIMES(p, W), hM), TIMES(TIMES(x, p), A)));
         d = PLUS(PLUS(TIMES(h, first), PLUS(TIMES(x, d), one)), told);
         first = NUMBER(0);
         asked = TIMES(x, PLUS(P, asked));

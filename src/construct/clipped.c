@@ -97,14 +97,16 @@ static void fill_look_up(hop_model *m, const net *n, int64_t layer, int e, int a
 {
     const hop__fields *f = &n->f;
     const hop_mixer_config c = hop_model_mixer_config(m, layer);
-    const hop_weight *q = tensor(m, layer, "mixer.q_proj.weight"), *k = tensor(m, layer, "mixer.k_proj.weight"),
-                     *v = tensor(m, layer, "mixer.v_proj.weight"), *o = tensor(m, layer, "mixer.o_proj.weight");
+    const hop_weight *q = tensor(m, layer, "mixer.q_proj.weight"),
+                     *k = tensor(m, layer, "mixer.k_proj.weight"),
+                     *v = tensor(m, layer, "mixer.v_proj.weight"),
+                     *o = tensor(m, layer, "mixer.o_proj.weight");
     double scale = c.scale != 0 ? c.scale : 1 / sqrt((double)c.head_dim);
     float beta = (float)(hop__fields_beta(n->task->length) / scale);
     *hop__cell(q, 0, hop__fields_who(f, asker)) = 2 * beta;
     *hop__cell(k, 0, hop__fields_who(f, e)) = 1;
     for (int g = 0; g < e; g++) {
-        int source = asker == 0           ? f->val + f->code.offset[g]
+        int source = asker == 0            ? f->val + f->code.offset[g]
                      : g > 0 && g == e - 1 ? hop__fields_digit(f, g)
                                            : f->reg + f->code.offset[g];
         for (int i = f->code.offset[g]; i < f->code.offset[g + 1]; i++) {
@@ -176,8 +178,8 @@ hop_status hop__construct_clipped(hop_model **out, const hop_task *task, hop_con
     if (c->head_dim == 0) c->head_dim = n.f.head_dim;
     if (c->mlp_hidden == 0) c->mlp_hidden = 2 * n.f.bits;
     if (c->d_model < n.f.d_model || c->mlp_hidden < 2 * (int64_t)n.f.bits)
-        return hop_fail(err, HOP_EDOMAIN, "hidden_size: these sizes need %d numbers, and MLPs of %d", n.f.d_model,
-                        2 * n.f.bits);
+        return hop_fail(err, HOP_EDOMAIN, "hidden_size: these sizes need %d numbers, and MLPs of %d",
+                        n.f.d_model, 2 * n.f.bits);
     hop_status s = hop_config_validate(c, err);
     if (s != HOP_OK) return s;
     n.roles = hop_alloc((size_t)c->pattern.layers * sizeof *n.roles);

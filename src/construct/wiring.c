@@ -290,7 +290,9 @@ float hop__site_gain(const hop__site *s)
     double gain = s->w->gain, width = (double)value_width(c) * (s->w->all_heads ? (double)c->heads : 1);
     const double up = 1 / (1 + exp(-1.0)), down = -1 / (1 + exp(1.0)),
                  open = HOP__OPEN / (1 + exp(-HOP__OPEN)),
-                 read = !s->w->scaled ? 1 : c->scale != 0 ? c->scale : 1 / sqrt((double)c->head_dim);
+                 read = !s->w->scaled   ? 1
+                        : c->scale != 0 ? c->scale
+                                        : 1 / sqrt((double)c->head_dim);
     bool gated = has(c, HOP_OPTION_gate);
     if (has(c, HOP_OPTION_norm_groups)) width /= (double)c->option[HOP_OPTION_norm_groups];
     gain /= read;

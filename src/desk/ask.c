@@ -101,7 +101,8 @@ static hop_status read_question(const hop_verb *v, const hop_json *object, hop_r
     return check_operands(v, &q->operands, err);
 }
 
-static hop_status answer(const hop_verb *v, const hop_request *q, hop_text *out, hop_exit *code, hop_error *err)
+static hop_status answer(const hop_verb *v, const hop_request *q, hop_text *out, hop_exit *code,
+                         hop_error *err)
 {
     hop_response r = {0};
     hop_status s = v->ask(&r, q, err);
@@ -125,7 +126,8 @@ hop_status hop_ask(const char *verb, const char *question, const hop_progress *p
     if (!v) return hop_fail(err, HOP_EUNKNOWN, "%.60s: unknown verb", verb);
     if (!question || !*question) question = "{}";
     hop_request *q = calloc(1, v->request_size);
-    hop_status s = q ? hop_json_parse(&doc, question, strlen(question), err) : hop_fail(err, HOP_ENOMEM, "out of memory");
+    hop_status s = q ? hop_json_parse(&doc, question, strlen(question), err)
+                     : hop_fail(err, HOP_ENOMEM, "out of memory");
     if (s == HOP_OK) s = read_question(v, doc.root, q, &k, err);
     if (s == HOP_OK) {
         if (progress) q->progress = *progress;
@@ -153,7 +155,8 @@ static void put_option(hop_json_writer *w, const hop_opt *o)
     hop_json_string(w, "kind", kinds[o->kind]);
     hop_json_boolean(w, "required", o->required);
     put_default(w, o);
-    bool ranged = o->kind == HOP_OPT_INT || o->kind == HOP_OPT_LIST || (o->kind == HOP_OPT_REAL && o->min != o->max);
+    bool ranged =
+        o->kind == HOP_OPT_INT || o->kind == HOP_OPT_LIST || (o->kind == HOP_OPT_REAL && o->min != o->max);
     hop_json_known(w, "least", o->min, ranged);
     hop_json_known(w, "most", o->max, ranged && o->max != INT64_MAX);
     if (o->choices) {
@@ -232,6 +235,7 @@ hop_status hop_save_network(const hop_model *m, const char *dir, hop_error *err)
 {
     if (hop_train_holds(dir))
         return hop_fail(err, HOP_EIO,
-                        "%s: holds a training, whose network this would replace; choose another directory", dir);
+                        "%s: holds a training, whose network this would replace; choose another directory",
+                        dir);
     return hop_model_save(m, dir, err);
 }

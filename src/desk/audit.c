@@ -37,10 +37,11 @@ static hop_status check(const audit_args *a, bool many, hop_error *err)
     static const char *const names[] = {"state-dtype", "conv-dtype", "cache-dtype"};
     for (int i = 0; i < 3; i++)
         if (values[i]->text && !hop_hf_dtype_bytes(values[i]->text))
-            return hop_fail(err, HOP_EUSAGE,
-                            "--%s: %.40s: unknown (known: float64, float32, float16, bfloat16, float8_e4m3fn, "
-                            "float8_e5m2)",
-                            names[i], values[i]->text);
+            return hop_fail(
+                err, HOP_EUSAGE,
+                "--%s: %.40s: unknown (known: float64, float32, float16, bfloat16, float8_e4m3fn, "
+                "float8_e5m2)",
+                names[i], values[i]->text);
     if (!a->config.text == !a->ask.operands.count)
         return hop_fail(err, HOP_EUSAGE, a->config.text ? "--config: instead of a PATH" : "PATH..: missing");
     if (many && a->config.text) return hop_fail(err, HOP_EUSAGE, "--config: is one model, in no table");
@@ -67,7 +68,8 @@ static hop_status ask_one(hop_response *out, const audit_args *a, const hop_audi
     hop_audit_seen h = {0};
     hop_status s = read_one(&u, a, o, err);
     if (s == HOP_OK && !o->plan_only) s = hop_audit_see(&h, &u, o, err);
-    if (s == HOP_OK) s = hop__audit_record(out, hop_request_operand(&a->ask, 0), &u, o->plan_only ? NULL : &h, err);
+    if (s == HOP_OK)
+        s = hop__audit_record(out, hop_request_operand(&a->ask, 0), &u, o->plan_only ? NULL : &h, err);
     hop_audit_seen_free(&h);
     hop_audit_free(&u);
     return s;
@@ -85,7 +87,8 @@ static hop_status ask_audit(hop_response *out, const void *request, hop_error *e
                            .cache_dtype = a->cache_dtype.text,
                            .plan_only = a->plan_only.flag,
                            .progress = &a->ask.progress};
-    bool many = a->ask.operands.count > 1 || a->report.text || a->table.flag || (path && hop__audit_is_collection(path));
+    bool many = a->ask.operands.count > 1 || a->report.text || a->table.flag ||
+                (path && hop__audit_is_collection(path));
     hop_status s = check(a, many, err);
     if (s == HOP_OK && a->families.text) s = hop_hf_families_load(&families, a->families.text, err);
     o.families = families;

@@ -18,7 +18,8 @@ hop_status hop__audit_record(hop_response *out, const char *path, const hop_audi
 /* "(FSSSS)x2S(FSSSSS)x6F": repeated groups wherever they stand, taken greedily. */
 const char *hop__audit_plan(hop_keep *k, const char *letters);
 /* Many models: one row each, at a common length; and --report. audit_table.c */
-hop_status hop__audit_table(hop_response *out, const audit_args *a, const hop_audit_options *o, hop_error *err);
+hop_status hop__audit_table(hop_response *out, const audit_args *a, const hop_audit_options *o,
+                            hop_error *err);
 bool hop__audit_is_collection(const char *path); /* a directory of models, not of one */
 
 #endif

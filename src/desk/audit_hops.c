@@ -124,7 +124,8 @@ static void see_layer(hop_audit_seen *h, const hop_audit *u, const hop_audit_lay
         break;
     case 'h': see_window(h, u, l, state); break;
     case 'H':
-        add_layer(h, u, u->plan.in_sequence ? HOP_AUDIT_FULL : HOP_AUDIT_BESIDE, l, u->plan.in_sequence ? 0 : state);
+        add_layer(h, u, u->plan.in_sequence ? HOP_AUDIT_FULL : HOP_AUDIT_BESIDE, l,
+                  u->plan.in_sequence ? 0 : state);
         if (u->plan.in_sequence) add_layer(h, u, recurrence, l, state);
         break;
     default: add_layer(h, u, HOP_AUDIT_LOCAL, l, 0); break;

@@ -27,10 +27,10 @@ static hop_status size_layers(hop_audit *u, hop_error *err)
         const hop_hf_layer *from = &p->layers[i];
         hop_audit_layer *l = &u->layers[i];
         *l = (hop_audit_layer){.letter = from->letter,
-                           .sparse = from->sparse,
-                           .chunked = from->chunked,
-                           .borrows = from->borrows_cache,
-                           .window = from->window};
+                               .sparse = from->sparse,
+                               .chunked = from->chunked,
+                               .borrows = from->borrows_cache,
+                               .window = from->window};
         if (strchr("FSHhC", l->letter)) {
             bool slides = strchr("Sh", l->letter) && p->sliding.kind[0];
             const hop_hf_attention *a = slides ? &p->sliding : &p->attention;

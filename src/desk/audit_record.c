@@ -10,7 +10,8 @@ HOP_RECORD_TABLE(hop_audit_letter, HOP_AUDIT_LETTER, "layers of one letter")
 HOP_RECORD_TABLE(hop_audit_own, HOP_AUDIT_OWN, "what the theorems say at the sizes of a network's own task")
 HOP_RECORD_TABLE(hop_audit_result, HOP_AUDIT_RESULT, "what one theorem says")
 HOP_RECORD_TABLE(hop_audit_hops, HOP_AUDIT_HOPS, "how many hops")
-HOP_RECORD_TABLE(hop_audit_answer, HOP_AUDIT_ANSWER, "a model's layers, what they keep, and how many hops they make")
+HOP_RECORD_TABLE(hop_audit_answer, HOP_AUDIT_ANSWER,
+                 "a model's layers, what they keep, and how many hops they make")
 
 const char *const hop_audit_how_words[] = {"declared", "assumed", "given", NULL};
 
@@ -58,7 +59,8 @@ static const char *short_pattern(hop_keep *k, const char *pattern)
 /* What the layers of one letter keep, but for those that read rows that another layer keeps. */
 static hop_audit_letter letter_of(hop_keep *k, const hop_audit *u, char letter, const char *means)
 {
-    hop_audit_letter out = {.letter = hop_keep_printf(k, "%c", letter), .means = means, .least_bytes = INT64_MAX};
+    hop_audit_letter out = {
+        .letter = hop_keep_printf(k, "%c", letter), .means = means, .least_bytes = INT64_MAX};
     for (int64_t i = 0; i < u->plan.count; i++) {
         const hop_audit_layer *l = &u->layers[i];
         int64_t bytes = hop_audit_layer_bytes(u, l, u->n);
@@ -100,7 +102,8 @@ static void fill_letters(hop_keep *k, hop_audit_answer *out, const hop_audit *u)
 
 /* ---- sizes --------------------------------------------------------------------------------- */
 
-static const hop_audit_attention *attention_of(hop_keep *k, const hop_hf_attention *a, const hop_audit_precision *cache)
+static const hop_audit_attention *attention_of(hop_keep *k, const hop_hf_attention *a,
+                                               const hop_audit_precision *cache)
 {
     bool mla = strcmp(a->kind, "mla") == 0;
     hop_audit_attention *out = a->kind[0] ? hop_keep_bytes(k, 1, sizeof *out) : NULL;
@@ -138,12 +141,14 @@ static const hop_audit_linear *linear_of(hop_keep *k, const hop_audit *u)
                               .state_dtype_is = u->state.how,
                               .conv_dtype = hop_keep_text(k, u->conv.dtype),
                               .conv_dtype_is = u->conv.how,
-                              .bytes_fp32_state_16bit_conv = hop_known(4 * l->recurrent_elems + 2 * l->conv_elems, same),
+                              .bytes_fp32_state_16bit_conv =
+                                  hop_known(4 * l->recurrent_elems + 2 * l->conv_elems, same),
                               .bytes_all_16bit = hop_known(2 * (l->recurrent_elems + l->conv_elems), same),
                               .effective_window = hop_known(l->window, l->window > 0)};
     if (l->shape[0]) out->state_shape = integers(k, l->shape, 3);
     if (!l->recurrent_elems) return out;
-    out->state_dtype = hop_keep_printf(k, declared ? "%s" : "%s (%s)", u->state.dtype, hop_audit_how_words[u->state.how]);
+    out->state_dtype =
+        hop_keep_printf(k, declared ? "%s" : "%s (%s)", u->state.dtype, hop_audit_how_words[u->state.how]);
     out->state_dtype_declared_by = hop_keep_text(k, l->declared_by);
     return out;
 }
@@ -162,7 +167,8 @@ static void fill_windows(hop_audit_answer *out, const hop_hf_plan *p)
 
 static void fill_bytes(hop_keep *k, hop_audit_answer *out, const hop_audit *u)
 {
-    int64_t state = hop_audit_state_bytes(u), total = hop_audit_total_bytes(u, u->n), row = hop_audit_row_bytes(u);
+    int64_t state = hop_audit_state_bytes(u), total = hop_audit_total_bytes(u, u->n),
+            row = hop_audit_row_bytes(u);
     int64_t *bytes = hop_keep_bytes(k, (size_t)u->plan.count + 1, sizeof *bytes);
     for (int64_t i = 0; bytes && i < u->plan.count; i++) {
         bytes[i] = hop_audit_layer_bytes(u, &u->layers[i], u->n);
@@ -226,38 +232,41 @@ static const hop_audit_hops *hops_of(hop_keep *k, const hop_audit *u, const hop_
     bool covered = !hop_audit_uncovered(u, h), can = r->able > 0, cannot = r->unable > 0;
     hop_audit_hops *out = hop_keep_bytes(k, 1, sizeof *out);
     if (!out) return NULL;
-    *out = (hop_audit_hops){.bits = h->bits,
-                            .full_layers = h->full,
-                            .linear_layers = h->linear,
-                            .other_layers = h->other,
-                            .able = hop_known(h->by_states ? h->by_states : h->able, covered),
-                            .able_by = hop_keep_text(k, h->by_states ? "P10" : h->able ? r->able_by : NULL),
-                            .why_able = hop_keep_text(k, h->by_states ? h->by_states_why : h->able_why),
-                            .tables_held_up_to = hop_known(h->held, h->held > 0),
-                            .able_if_wide = hop_known(r->able, covered),
-                            .needs_dim = hop_known(r->needs_dim, can),
-                            .needs_bits = hop_known(r->needs_bits, can),
-                            .why_able_if_wide = hop_keep_text(k, r->why_able),
-                            .unable = hop_known(r->unable, cannot),
-                            .unable_by = hop_keep_text(k, r->unable_by),
-                            .machine_checked = cannot ? r->machine_checked : HOP_NO_FLAG,
-                            .why_unable = hop_keep_text(k, r->why_unable),
-                            .unable_ids = cannot ? h->unable_ids : INFINITY,
-                            .unable_within_vocabulary =
-                                cannot && u->plan.vocabulary ? !hop_audit_beyond(u, h->unable_ids) : HOP_NO_FLAG,
-                            .asked = hop_known(h->asked, h->asked > 0),
-                            .own = own_of(k, u),
-                            .model = HOP_BOUNDS_MODEL,
-                            .idealised = HOP_BOUNDS_IDEALISED,
-                            .words = hop__audit_say(k, u, h)};
+    *out =
+        (hop_audit_hops){.bits = h->bits,
+                         .full_layers = h->full,
+                         .linear_layers = h->linear,
+                         .other_layers = h->other,
+                         .able = hop_known(h->by_states ? h->by_states : h->able, covered),
+                         .able_by = hop_keep_text(k, h->by_states ? "P10"
+                                                     : h->able    ? r->able_by
+                                                                  : NULL),
+                         .why_able = hop_keep_text(k, h->by_states ? h->by_states_why : h->able_why),
+                         .tables_held_up_to = hop_known(h->held, h->held > 0),
+                         .able_if_wide = hop_known(r->able, covered),
+                         .needs_dim = hop_known(r->needs_dim, can),
+                         .needs_bits = hop_known(r->needs_bits, can),
+                         .why_able_if_wide = hop_keep_text(k, r->why_able),
+                         .unable = hop_known(r->unable, cannot),
+                         .unable_by = hop_keep_text(k, r->unable_by),
+                         .machine_checked = cannot ? r->machine_checked : HOP_NO_FLAG,
+                         .why_unable = hop_keep_text(k, r->why_unable),
+                         .unable_ids = cannot ? h->unable_ids : INFINITY,
+                         .unable_within_vocabulary =
+                             cannot && u->plan.vocabulary ? !hop_audit_beyond(u, h->unable_ids) : HOP_NO_FLAG,
+                         .asked = hop_known(h->asked, h->asked > 0),
+                         .own = own_of(k, u),
+                         .model = HOP_BOUNDS_MODEL,
+                         .idealised = HOP_BOUNDS_IDEALISED,
+                         .words = hop__audit_say(k, u, h)};
     fill_results(k, out, h->bounds, h->asked, u->n);
     return out;
 }
 
 /* ---- the whole ----------------------------------------------------------------------------- */
 
-hop_status hop__audit_record(hop_response *response, const char *path, const hop_audit *u, const hop_audit_seen *h,
-                             hop_error *err)
+hop_status hop__audit_record(hop_response *response, const char *path, const hop_audit *u,
+                             const hop_audit_seen *h, hop_error *err)
 {
     hop_keep *k = &response->memory;
     const hop_hf_plan *p = &u->plan;

@@ -57,7 +57,8 @@ static void say_theorem(hop_text *t, const hop_audit *u, int64_t hops, const hop
     hop_text_printf(t, "y %s no %lld-hop composition once n reaches %s", b->id, (long long)hops,
                     hop_say_digits(b->speaks_from).s);
     if (hop_audit_beyond(u, hop_audit_ids(b, (int)hops)))
-        hop_text_printf(t, ", with more ids than the %s of its vocabulary", hop_say_count(u->plan.vocabulary).s);
+        hop_text_printf(t, ", with more ids than the %s of its vocabulary",
+                        hop_say_count(u->plan.vocabulary).s);
     if (u->n)
         hop_text_printf(t, "%s%s", b->answer == HOP_ANSWER_IMPOSSIBLE ? ", as it does at " : "; silent at ",
                         hop_say_things(u->n, "token").s);
@@ -130,7 +131,8 @@ static void say_unable_by_layers(hop_text *t, const hop_audit_seen *h)
     const char *why = h->reach.why_able;
     hop_text_printf(t, "%c%s", toupper((unsigned char)why[0]), why + 1);
     if (h->held)
-        hop_text_printf(t, "; here the states hold the table of one up to %s", hop_say_things(h->held, "token").s);
+        hop_text_printf(t, "; here the states hold the table of one up to %s",
+                        hop_say_things(h->held, "token").s);
     hop_text_add(t, ".");
 }
 
@@ -168,7 +170,8 @@ static void say_states(hop_text *t, const hop_audit_seen *h)
 {
     hop_text_add(t, h->by_states_why);
     if (h->held)
-        hop_text_printf(t, "; the states alone hold the table of a hop up to %s", hop_say_things(h->held, "token").s);
+        hop_text_printf(t, "; the states alone hold the table of a hop up to %s",
+                        hop_say_things(h->held, "token").s);
     hop_text_add(t, ".");
 }
 
@@ -181,7 +184,8 @@ static void say_own(hop_text *t, const hop_audit *u)
     hop_sizes_say(t, &u->own);
     hop_text_printf(t, ") %d hop%s ", hops, hops > 1 ? "s are" : " is");
     if (u->own_by[0])
-        hop_text_printf(t, "%s in one pass (%s)%s", hop_answer_name(u->own_answer), u->own_by, colon ? colon : "");
+        hop_text_printf(t, "%s in one pass (%s)%s", hop_answer_name(u->own_answer), u->own_by,
+                        colon ? colon : "");
     else
         hop_text_add(t, "open: no theorem says possible, none impossible");
     hop_text_add(t, "; whether its weights do it, `prove` says.");
@@ -208,7 +212,8 @@ hop_texts hop__audit_say(hop_keep *k, const hop_audit *u, const hop_audit_seen *
     if (h->by_states) say_states(&lines[n++], h);
     if (u->own_known) say_own(&lines[n++], u);
     if (h->reach.able || h->by_states || h->held)
-        hop_text_printf(&lines[n++], "%s: %s.", h->by_states || h->held ? "P1 and P10 idealise" : "P1 idealises",
+        hop_text_printf(&lines[n++], "%s: %s.",
+                        h->by_states || h->held ? "P1 and P10 idealise" : "P1 idealises",
                         HOP_BOUNDS_IDEALISED);
     if (u->n)
         say_unable(&lines[n++], u, h);

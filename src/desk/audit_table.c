@@ -98,8 +98,8 @@ static const char *name_of(hop_keep *k, const char *path)
     return plain(k, path + start, n - start);
 }
 
-static hop_status fill_row(hop_keep *k, hop_model_row *r, const char *path, const hop_audit *u, const hop_audit_seen *h,
-                           hop_error *err)
+static hop_status fill_row(hop_keep *k, hop_model_row *r, const char *path, const hop_audit *u,
+                           const hop_audit_seen *h, hop_error *err)
 {
     const char *uncovered = hop_audit_uncovered(u, h);
     int64_t total = hop_audit_total_bytes(u, u->n), states = hop_audit_all_states(u);
@@ -110,33 +110,34 @@ static hop_status fill_row(hop_keep *k, hop_model_row *r, const char *path, cons
     const hop_bound *first = hop_audit_first(h, &hops);
     hop_status s = hop_tables_outgrow(&h->arch, outgrown, &outgrown_log10, err);
     if (s != HOP_OK) return s;
-    *r = (hop_model_row){
-        .model = name_of(k, path),
-        .path = path,
-        .model_type = plain(k, u->plan.model_type, strlen(u->plan.model_type)),
-        .plan = hop__audit_plan(k, u->plan.pattern),
-        .layers = u->plan.count,
-        .full_layers = h->full,
-        .linear_layers = h->linear,
-        .context = hop_known(u->plan.context, u->plan.context > 0),
-        .n = u->n,
-        .kv_bytes = hop_known(total - states, total >= 0),
-        .state_bytes = states,
-        .hops_possible = hop_known(h->by_states ? h->by_states : h->able, !uncovered),
-        .hops_not_counted = uncovered,
-        .hops_possible_at_own_sizes = hop_known(u->own.funccomp.hops, own),
-        .hops_impossible = hop_known(hops, first),
-        .impossible_from_n = hop_keep_text(k, first ? first->speaks_from : NULL),
-        .impossible_log10_n = first ? first->log10_n : INFINITY,
-        .impossible_by = hop_keep_text(k, first ? first->id : NULL),
-        .machine_checked = first ? first->certificate != NULL : HOP_NO_FLAG,
-        .tables_held_up_to = hop_known(h->held, h->held > 0),
-        .tables_outgrow_states_at = hop_keep_text(k, outgrown),
-        .tables_outgrow_log10_n = outgrown[0] ? outgrown_log10 : INFINITY,
-        .vocabulary = hop_known(u->plan.vocabulary, ids),
-        .impossible_beyond_vocabulary = ids && first ? hop_audit_beyond(u, hop_audit_ids(first, hops)) : HOP_NO_FLAG,
-        .tables_outgrow_beyond_vocabulary =
-            ids && outgrown[0] ? hop_audit_beyond(u, pow(10, outgrown_log10) - 2) : HOP_NO_FLAG};
+    *r = (hop_model_row){.model = name_of(k, path),
+                         .path = path,
+                         .model_type = plain(k, u->plan.model_type, strlen(u->plan.model_type)),
+                         .plan = hop__audit_plan(k, u->plan.pattern),
+                         .layers = u->plan.count,
+                         .full_layers = h->full,
+                         .linear_layers = h->linear,
+                         .context = hop_known(u->plan.context, u->plan.context > 0),
+                         .n = u->n,
+                         .kv_bytes = hop_known(total - states, total >= 0),
+                         .state_bytes = states,
+                         .hops_possible = hop_known(h->by_states ? h->by_states : h->able, !uncovered),
+                         .hops_not_counted = uncovered,
+                         .hops_possible_at_own_sizes = hop_known(u->own.funccomp.hops, own),
+                         .hops_impossible = hop_known(hops, first),
+                         .impossible_from_n = hop_keep_text(k, first ? first->speaks_from : NULL),
+                         .impossible_log10_n = first ? first->log10_n : INFINITY,
+                         .impossible_by = hop_keep_text(k, first ? first->id : NULL),
+                         .machine_checked = first ? first->certificate != NULL : HOP_NO_FLAG,
+                         .tables_held_up_to = hop_known(h->held, h->held > 0),
+                         .tables_outgrow_states_at = hop_keep_text(k, outgrown),
+                         .tables_outgrow_log10_n = outgrown[0] ? outgrown_log10 : INFINITY,
+                         .vocabulary = hop_known(u->plan.vocabulary, ids),
+                         .impossible_beyond_vocabulary =
+                             ids && first ? hop_audit_beyond(u, hop_audit_ids(first, hops)) : HOP_NO_FLAG,
+                         .tables_outgrow_beyond_vocabulary =
+                             ids && outgrown[0] ? hop_audit_beyond(u, pow(10, outgrown_log10) - 2)
+                                                : HOP_NO_FLAG};
     return HOP_OK;
 }
 
@@ -173,7 +174,8 @@ static hop_status find_files(table *t, const hop_texts *paths, hop_error *err)
         s = hop__audit_is_collection(paths->at[i]) ? add_directory(t, paths->at[i], err)
                                                    : add_path(t, paths->at[i], true, err);
     if (s == HOP_OK && t->count == 0)
-        s = hop_fail(err, HOP_EIO, "%.200s/config.json: No such file, nor any other *.json there", paths->at[0]);
+        s = hop_fail(err, HOP_EIO, "%.200s/config.json: No such file, nor any other *.json there",
+                     paths->at[0]);
     t->rows = hop_keep_bytes(t->keep, (size_t)t->count + 1, sizeof *t->rows);
     t->refused = hop_keep_bytes(t->keep, (size_t)t->count + 1, sizeof *t->refused);
     if (s == HOP_OK && t->keep->failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
@@ -187,9 +189,11 @@ static const char *remark_on(hop_keep *k, const table *t)
     for (int64_t i = 0; i < t->row_count; i++)
         deep = deep || (t->rows[i].full_layers > SEARCHED && t->rows[i].full_layers <= MOST_SEARCHED);
     if (!deep) return NULL;
-    return hop_keep_printf(k, "For %d or %d full layers `audit` of one model searches for sizes (P6) that a table has "
-                              "no time for.",
-                           SEARCHED + 1, MOST_SEARCHED);
+    return hop_keep_printf(
+        k,
+        "For %d or %d full layers `audit` of one model searches for sizes (P6) that a table has "
+        "no time for.",
+        SEARCHED + 1, MOST_SEARCHED);
 }
 
 static hop_status write_report(const char *path, const hop_models_answer *m, hop_error *err)
@@ -201,7 +205,8 @@ static hop_status write_report(const char *path, const hop_models_answer *m, hop
     return s;
 }
 
-hop_status hop__audit_table(hop_response *response, const audit_args *a, const hop_audit_options *o, hop_error *err)
+hop_status hop__audit_table(hop_response *response, const audit_args *a, const hop_audit_options *o,
+                            hop_error *err)
 {
     hop_audit_options at = *o;
     table t = {.keep = &response->memory};

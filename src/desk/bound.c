@@ -51,7 +51,8 @@ static hop_status read_hops(const char *text, int *out, hop_error *err)
     errno = 0;
     long v = strtol(text, &end, 10);
     bool starts = (*text >= '0' && *text <= '9') || *text == '-';
-    if (!starts || *end) return hop_fail(err, HOP_EUSAGE, "--hops: \"%.60s\" is not an integer, nor auto", text);
+    if (!starts || *end)
+        return hop_fail(err, HOP_EUSAGE, "--hops: \"%.60s\" is not an integer, nor auto", text);
     if (errno || v < 1 || v > HOP_MAX_HOPS)
         return hop_fail(err, HOP_EUSAGE, "--hops: %.60s is outside 1..%d", text, HOP_MAX_HOPS);
     *out = (int)v;
@@ -67,12 +68,13 @@ static hop_status read_sizes(const bound_args *b, int64_t *fan, hop_question *q,
     q->n = b->n.given ? b->n.integer : 0;
     if (!b->m.given) return HOP_OK;
     if (!q->hops) return hop_fail(err, HOP_EUSAGE, "--m: --hops auto takes a length, --n, not sizes");
-    if (b->fan.given && q->hops == 1) return hop_fail(err, HOP_EUSAGE, "--fan: one hop has one function, --m");
+    if (b->fan.given && q->hops == 1)
+        return hop_fail(err, HOP_EUSAGE, "--fan: one hop has one function, --m");
     bool repeat = b->fan.given && b->fan.count == 1;
     int count = b->fan.given ? b->fan.count : 0;
     if (!repeat && count != q->hops - 1)
-        return hop_fail(err, HOP_EUSAGE, "--fan: %d number%s where %d hops need %d", count, count == 1 ? "" : "s",
-                        q->hops, q->hops - 1);
+        return hop_fail(err, HOP_EUSAGE, "--fan: %d number%s where %d hops need %d", count,
+                        count == 1 ? "" : "s", q->hops, q->hops - 1);
     for (int l = 0; l < q->hops - 1; l++) fan[l] = b->fan.list[repeat ? 0 : l];
     q->m = b->m.integer;
     q->fan = fan;
@@ -94,11 +96,13 @@ static hop_status check_exit_code(const bound_args *args, hop_error *err)
 static hop_status check_curve(const bound_facts *b, hop_error *err)
 {
     if (b->arch->full || b->arch->other)
-        return hop_fail(err, HOP_EUSAGE, "--curve: the pattern has layers that are not linear: P3 gives no ceiling");
+        return hop_fail(err, HOP_EUSAGE,
+                        "--curve: the pattern has layers that are not linear: P3 gives no ceiling");
     if (isnan(b->bounds->accuracy_ceiling) && b->question.m)
         return hop_fail(err, HOP_EUSAGE, "--curve: the last function has 2^63 entries or more");
     if (isnan(b->bounds->accuracy_ceiling))
-        return hop_fail(err, HOP_EUSAGE, "--curve: needs a length that holds the task (--n) or sizes (--m, --fan)");
+        return hop_fail(err, HOP_EUSAGE,
+                        "--curve: needs a length that holds the task (--n) or sizes (--m, --fan)");
     return HOP_OK;
 }
 
@@ -108,7 +112,9 @@ static hop_status check_curve(const bound_facts *b, hop_error *err)
 static hop_exit verdict_code(const bound_facts *b)
 {
     const char *by, *verdict = hop__bound_verdict(b, &by);
-    return strcmp(verdict, "possible") == 0 ? HOP_EXIT_DONE : by ? HOP_EXIT_COUNTEREXAMPLE : HOP_EXIT_UNDECIDED;
+    return strcmp(verdict, "possible") == 0 ? HOP_EXIT_DONE
+           : by                             ? HOP_EXIT_COUNTEREXAMPLE
+                                            : HOP_EXIT_UNDECIDED;
 }
 
 /* --certificate and --coq: the verdict as a file that others check. */
@@ -166,7 +172,8 @@ static hop_status ask_bound(hop_response *out, const void *request, hop_error *e
     if (s == HOP_OK) s = hop__architecture(&arch, &args->arch, err);
     b.question.arch = &arch.arch;
     b.question.progress = &args->ask.progress;
-    if (s == HOP_OK) s = args->solve.given ? hop__bound_solve(out, args, &b.question, err) : find(out, args, &b, err);
+    if (s == HOP_OK)
+        s = args->solve.given ? hop__bound_solve(out, args, &b.question, err) : find(out, args, &b, err);
     hop_bounds_free(b.bounds);
     hop_reach_free(&b.reach);
     hop__architecture_free(&arch);

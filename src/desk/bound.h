@@ -24,7 +24,8 @@ typedef struct bound_facts {
 } bound_facts;
 
 /* --solve: the value at which the verdict changes. */
-hop_status hop__bound_solve(hop_response *out, const bound_args *a, const hop_question *asked, hop_error *err);
+hop_status hop__bound_solve(hop_response *out, const bound_args *a, const hop_question *asked,
+                            hop_error *err);
 /* The facts as records; bound_record.c. */
 hop_status hop__bound_record(hop_response *out, const bound_facts *b, bool curve, hop_error *err);
 

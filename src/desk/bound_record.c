@@ -111,7 +111,8 @@ static void fill_result(hop_keep *k, hop_bound_result *out, const hop_bound *r, 
                               .sizes = list_of(k, r->sizes, hops),
                               .x = list_of(k, r->x, hops),
                               .s = list_of(k, r->s, hops - 1),
-                              .machine_checked = r->answer == HOP_ANSWER_IMPOSSIBLE ? r->certificate != NULL : HOP_NO_FLAG,
+                              .machine_checked =
+                                  r->answer == HOP_ANSWER_IMPOSSIBLE ? r->certificate != NULL : HOP_NO_FLAG,
                               .certificate = certificate_of(k, r->certificate)};
     out->hypotheses.at = h;
     out->hypotheses.count = r->hypothesis_count;
@@ -127,7 +128,8 @@ static hop_counts between(hop_keep *k, const hop_reach *r)
 {
     int64_t *ends = hop_keep_bytes(k, 2, sizeof *ends);
     bool any = hop__bound_most_open(r) > r->able;
-    if (ends) ends[0] = r->able + 1, ends[1] = hop__bound_is_bounded(r) ? hop__bound_most_open(r) : HOP_NO_COUNT;
+    if (ends)
+        ends[0] = r->able + 1, ends[1] = hop__bound_is_bounded(r) ? hop__bound_most_open(r) : HOP_NO_COUNT;
     return (hop_counts){ends, any ? 2 : 0};
 }
 

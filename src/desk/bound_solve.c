@@ -11,7 +11,8 @@ static const char *const MEANS[] = {
 #undef MEANING
 };
 
-static hop_status record(hop_response *response, const hop_solve_question *q, const hop_solution *s, hop_error *err)
+static hop_status record(hop_response *response, const hop_solve_question *q, const hop_solution *s,
+                         hop_error *err)
 {
     bool length = q->unknown == HOP_UNKNOWN_N, can = s->possible >= 0, cannot = s->impossible >= 0;
     hop_keep *k = &response->memory;

@@ -145,7 +145,8 @@ static hop_status check_options(const build_args *a, const hop_construct_kind *k
 }
 
 /* The kind and the task that are asked for. */
-static hop_status read_question(const build_args *a, const hop_construct_kind **kind, hop_task *task, hop_error *err)
+static hop_status read_question(const build_args *a, const hop_construct_kind **kind, hop_task *task,
+                                hop_error *err)
 {
     const char *name = hop_request_operand(&a->ask, 0);
     if (!name && !a->like.text)
@@ -170,7 +171,8 @@ static hop_status read_question(const build_args *a, const hop_construct_kind **
  * among it, is failure. */
 static hop_status not_made(const build_args *a, hop_status s, hop_error *err)
 {
-    bool asked = s == HOP_EUNKNOWN || s == HOP_EDOMAIN || s == HOP_ERANGE || (s == HOP_EFORMAT && !a->like.text);
+    bool asked =
+        s == HOP_EUNKNOWN || s == HOP_EDOMAIN || s == HOP_ERANGE || (s == HOP_EFORMAT && !a->like.text);
     return asked ? hop__asked(err, "", "") : s;
 }
 
@@ -204,12 +206,13 @@ static hop_status construct(hop_model **out, const build_args *a, const hop_cons
     return s;
 }
 
-static hop_status build(hop_response *out, const build_args *a, const hop_construct_kind *k, const hop_task *task,
-                        hop_error *err)
+static hop_status build(hop_response *out, const build_args *a, const hop_construct_kind *k,
+                        const hop_task *task, hop_error *err)
 {
     hop_model *m = NULL;
     hop_text notes = {0};
-    hop_status s = is_random(k) ? hop__build_random(&m, a, task, err) : construct(&m, a, k, task, &notes, err);
+    hop_status s =
+        is_random(k) ? hop__build_random(&m, a, task, err) : construct(&m, a, k, task, &notes, err);
     if (s != HOP_OK) s = not_made(a, s, err);
     if (s == HOP_OK && notes.failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     if (s == HOP_OK) s = hop_save_network(m, a->output.text, err);

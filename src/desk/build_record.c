@@ -88,8 +88,8 @@ static void fill_task(hop_keep *k, hop_build_answer *out, const hop_task *task)
     out->sizes = hop_keep_grown(k, &sizes);
 }
 
-hop_status hop__build_record(hop_response *response, const build_args *a, const hop_model *m, const hop_task *task,
-                             const hop_text *notes, hop_error *err)
+hop_status hop__build_record(hop_response *response, const build_args *a, const hop_model *m,
+                             const hop_task *task, const hop_text *notes, hop_error *err)
 {
     hop_keep *k = &response->memory;
     const hop_config *c = hop_model_config(m);

@@ -52,12 +52,12 @@ static hop_status check_witness(const check_args *a, const hop_check_options *o,
 {
     char dir[4096] = ".", config[4096];
     const char *slash = strrchr(a->file, '/');
-    if (slash)
-        snprintf(dir, sizeof dir, "%.*s", slash == a->file ? 1 : (int)(slash - a->file), a->file);
+    if (slash) snprintf(dir, sizeof dir, "%.*s", slash == a->file ? 1 : (int)(slash - a->file), a->file);
     if (!a->beside && hop_path_join(config, sizeof config, dir, "config.json", err) == HOP_OK &&
         hop_is_there(a->file) && !hop_is_there(config))
         return hop_fail(err, HOP_EIO,
-                        "%.200s: no network lies beside it; which one is it against? check FILE DIR", a->file);
+                        "%.200s: no network lies beside it; which one is it against? check FILE DIR",
+                        a->file);
     return hop_check_witness(c, a->file, a->beside ? a->beside : dir, o, err);
 }
 
@@ -79,10 +79,12 @@ static void add_line(void *ctx, int64_t line, const hop_check *c)
         if (l->count) memcpy(more, l->at, (size_t)l->count * sizeof *more);
         l->at = more, l->room = 2 * l->room + 16;
     }
-    l->at[l->count++] = (hop_check_line){line, hop_keep_text(l->keep, c->by), c->valid, hop_keep_said(l->keep, c->why)};
+    l->at[l->count++] =
+        (hop_check_line){line, hop_keep_text(l->keep, c->by), c->valid, hop_keep_said(l->keep, c->why)};
 }
 
-static hop_status check_certificates(const check_args *a, const hop_check_options *o, hop_check *c, hop_error *err)
+static hop_status check_certificates(const check_args *a, const hop_check_options *o, hop_check *c,
+                                     hop_error *err)
 {
     hop_check_options each = *o;
     each.each = add_line;
@@ -102,7 +104,9 @@ static hop_status ask_check(hop_response *response, const void *request, hop_err
     hop_status s = hop__pool(&o.pool, q, err);
     if (s != HOP_OK) return s;
     double began = hop_now();
-    s = (ends_in(a.file, ".drat") ? check_proof : is_certificate(a.file) ? check_certificates : check_witness)(&a, &o, &c, err);
+    s = (ends_in(a.file, ".drat") ? check_proof
+         : is_certificate(a.file) ? check_certificates
+                                  : check_witness)(&a, &o, &c, err);
     hop_pool_free(o.pool);
     if (s != HOP_OK) return s;
     hop_check_answer *out = hop_response_begin(response, &hop_check_answer_record, err);

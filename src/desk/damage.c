@@ -27,7 +27,8 @@ static const hop_opt OPTIONS[] = {
 };
 /* clang-format on */
 
-static hop_status damage(hop_response *response, const damage_args *a, hop_model *m, hop_change *list, hop_error *err)
+static hop_status damage(hop_response *response, const damage_args *a, hop_model *m, hop_change *list,
+                         hop_error *err)
 {
     hop_keep *k = &response->memory;
     int64_t count = a->flip.integer, layer = a->layer.given ? a->layer.integer : -1;
@@ -39,7 +40,8 @@ static hop_status damage(hop_response *response, const damage_args *a, hop_model
     hop_status s = hop_save_network(m, a->output.text, err);
     if (s != HOP_OK) return s;
     for (int64_t i = 0; i < count; i++)
-        rows[i] = (hop_damage_change){hop_keep_text(k, list[i].tensor), list[i].index, list[i].from, list[i].to};
+        rows[i] =
+            (hop_damage_change){hop_keep_text(k, list[i].tensor), list[i].index, list[i].from, list[i].to};
     out->changed.at = rows;
     out->changed.count = count;
     out->dir = hop_keep_text(k, a->output.text);

@@ -98,14 +98,16 @@ static void conclude(hop_response *out, const exact_table *t, bool stopped)
     if (stopped)
         out->exit = HOP_EXIT_FAILED, out->complaint = "stopped: by a signal";
     else if (refuted)
-        out->complaint = hop_keep_printf(&out->memory,
-                                         "A THEOREM IS REFUTED: %d cell%s that P2, P4 or P5 call impossible %s a "
-                                         "protocol, checked on all inputs; keep it with --protocol FILE",
-                                         refuted, refuted == 1 ? "" : "s", refuted == 1 ? "has" : "have");
+        out->complaint =
+            hop_keep_printf(&out->memory,
+                            "A THEOREM IS REFUTED: %d cell%s that P2, P4 or P5 call impossible %s a "
+                            "protocol, checked on all inputs; keep it with --protocol FILE",
+                            refuted, refuted == 1 ? "" : "s", refuted == 1 ? "has" : "have");
 }
 
 /* Also after a signal there is a table, of what was decided before. `protocols`: where they go, or NULL; closed here. */
-static hop_status decide(hop_response *out, const exact_args *a, exact_table *t, hop_output *protocols, hop_error *err)
+static hop_status decide(hop_response *out, const exact_args *a, exact_table *t, hop_output *protocols,
+                         hop_error *err)
 {
     const hop_exact_options o = {.hops = (int)a->hops.integer,
                                  .m = a->m.integer,

@@ -26,6 +26,7 @@ typedef struct exact_table {
 
 /* By default up to where a protocol is obvious: all of z_L in the states, or of what w can ask for in a message. */
 hop_status hop__exact_cells(const exact_args *a, const hop_exact_game *g, exact_table *t, hop_error *err);
-hop_status hop__exact_record(hop_response *response, const exact_args *a, const exact_table *t, hop_error *err);
+hop_status hop__exact_record(hop_response *response, const exact_args *a, const exact_table *t,
+                             hop_error *err);
 
 #endif

@@ -12,7 +12,7 @@ static hop_status too_large(const char *option, const char *digits, hop_error *e
 {
     const size_t length = strspn(digits, "0123456789"), most = 40;
     return hop_fail(err, HOP_EUSAGE, "--%s: %.*s%s is outside 0..%d", option,
-                (int)(length < most ? length : most), digits, length > most ? ".." : "", MAX_BITS);
+                    (int)(length < most ? length : most), digits, length > most ? ".." : "", MAX_BITS);
 }
 
 /* "5", "1,3", "0..4", "0..2,6": rising numbers up to MAX_BITS. */
@@ -29,8 +29,8 @@ static hop_status read_list(const char *option, const char *text, list *out, hop
             ok = *at >= '0' && *at <= '9';
         }
         if (!ok || (*end && *end != ','))
-            return hop_fail(err, HOP_EUSAGE, "--%s: \"%.60s\" is not a list such as 3, 0,2 or 0..4",
-                        option, text);
+            return hop_fail(err, HOP_EUSAGE, "--%s: \"%.60s\" is not a list such as 3, 0,2 or 0..4", option,
+                            text);
         if (hi > MAX_BITS) return too_large(option, at, err);
         if (hi < lo || (out->count && out->v[out->count - 1] >= lo))
             return hop_fail(err, HOP_EUSAGE, "--%s: \"%.60s\" does not rise", option, text);
@@ -41,8 +41,7 @@ static hop_status read_list(const char *option, const char *text, list *out, hop
 }
 
 /* What the option says, else 0..most. */
-static hop_status list_of(const char *option, const hop_opt_value *v, int64_t most, list *out,
-                          hop_error *err)
+static hop_status list_of(const char *option, const hop_opt_value *v, int64_t most, list *out, hop_error *err)
 {
     if (v->text) return read_list(option, v->text, out, err);
     if (most > MAX_BITS) most = MAX_BITS;
@@ -85,8 +84,7 @@ hop_status hop__exact_cells(const exact_args *a, const hop_exact_game *g, exact_
         for (int j = 0; j < after.count; j++)
             for (int k = 0; k < message.count; k++) {
                 if (t->count == EXACT_MAX_CELLS)
-                    return hop_fail(err, HOP_EUSAGE, "--message-bits: more than %d cells",
-                                EXACT_MAX_CELLS);
+                    return hop_fail(err, HOP_EUSAGE, "--message-bits: more than %d cells", EXACT_MAX_CELLS);
                 int first = t->split ? before.v[i] : t->full ? after.v[j] : 0;
                 t->bits[t->count++] = (hop_bits){first, message.v[k], after.v[j]};
             }

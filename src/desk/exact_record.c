@@ -53,7 +53,8 @@ static int message_counts(const exact_table *t)
 
 static hop_exact_row row_of(hop_keep *k, const exact_table *t, const hop_exact_cell *c)
 {
-    return (hop_exact_row){.state_bits = !t->split || c->bits.before == c->bits.after ? c->bits.after : HOP_NO_COUNT,
+    return (hop_exact_row){.state_bits =
+                               !t->split || c->bits.before == c->bits.after ? c->bits.after : HOP_NO_COUNT,
                            .message_bits = c->bits.message,
                            .before_bits = c->bits.before,
                            .after_bits = c->bits.after,
@@ -66,7 +67,8 @@ static hop_exact_row row_of(hop_keep *k, const exact_table *t, const hop_exact_c
                            .refutes_a_theorem = hop_exact_refutes(c)};
 }
 
-hop_status hop__exact_record(hop_response *response, const exact_args *a, const exact_table *t, hop_error *err)
+hop_status hop__exact_record(hop_response *response, const exact_args *a, const exact_table *t,
+                             hop_error *err)
 {
     hop_keep *k = &response->memory;
     int count = message_counts(t);
@@ -77,8 +79,9 @@ hop_status hop__exact_record(hop_response *response, const exact_args *a, const 
     for (int i = 0; i < t->count; i++) rows[i] = row_of(k, t, &t->cells[i]);
     for (int i = 0; i < count; i++) {
         threshold h = threshold_of(t, t->bits[i].message);
-        where[i] = (hop_exact_threshold){t->bits[i].message, h.possible >= 0 ? h.possible : HOP_NO_COUNT,
-                                         h.impossible >= 0 ? h.impossible : HOP_NO_COUNT, h.undecided, h.theory};
+        where[i] =
+            (hop_exact_threshold){t->bits[i].message, h.possible >= 0 ? h.possible : HOP_NO_COUNT,
+                                  h.impossible >= 0 ? h.impossible : HOP_NO_COUNT, h.undecided, h.theory};
     }
     *out = (hop_exact_answer){.hops = a->hops.integer,
                               .m = a->m.integer,

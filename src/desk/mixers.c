@@ -6,12 +6,13 @@
 
 static const hop_field OPTION_FIELDS[] = {
     {"name", HOP_TYPE_text, offsetof(hop_mixers_option, name), "", "", "as config.json has it", NULL, NULL},
-    {"default", HOP_TYPE_count, offsetof(hop_mixers_option, initial), "", "", "at these sizes; null: none", NULL, NULL},
+    {"default", HOP_TYPE_count, offsetof(hop_mixers_option, initial), "", "", "at these sizes; null: none",
+     NULL, NULL},
     {"help", HOP_TYPE_text, offsetof(hop_mixers_option, help), "", "", "what it does", NULL, NULL},
     {.name = NULL},
 };
-const hop_record hop_mixers_option_record = {"hop_mixers_option", "a setting of config.json", sizeof(hop_mixers_option),
-                                             OPTION_FIELDS};
+const hop_record hop_mixers_option_record = {"hop_mixers_option", "a setting of config.json",
+                                             sizeof(hop_mixers_option), OPTION_FIELDS};
 HOP_RECORD_TABLE(hop_mixers_tensor, HOP_MIXERS_TENSOR, "a tensor")
 HOP_RECORD_TABLE(hop_mixers_row, HOP_MIXERS_ROW, "a mixer")
 HOP_RECORD_TABLE(hop_mixers_answer, HOP_MIXERS_ANSWER, "the mixers at these sizes")
@@ -36,7 +37,8 @@ static const hop_opt OPTIONS[] = {
 enum { MOST_MIXERS = 64, MOST_OPTIONS = HOP_OPTION_COUNT };
 
 /* Some defaults follow from the widths; those of a mixer that cannot be built are its table's. */
-static void fill_options(hop_keep *k, hop_mixers_row *out, const hop_mixer_ops *ops, const hop_mixer_config *c)
+static void fill_options(hop_keep *k, hop_mixers_row *out, const hop_mixer_ops *ops,
+                         const hop_mixer_config *c)
 {
     hop_mixers_option *list = hop_keep_bytes(k, MOST_OPTIONS, sizeof *list);
     for (const struct hop_option_default *o = ops->options; list && o && o->option != HOP_OPTION_COUNT; o++) {
@@ -48,7 +50,8 @@ static void fill_options(hop_keep *k, hop_mixers_row *out, const hop_mixer_ops *
     out->options.at = list;
 }
 
-static void fill_tensors(hop_keep *k, hop_mixers_row *out, const hop_mixer_ops *ops, const hop_mixer_config *c)
+static void fill_tensors(hop_keep *k, hop_mixers_row *out, const hop_mixer_ops *ops,
+                         const hop_mixer_config *c)
 {
     hop_param params[HOP_MIXER_MAX_PARAMS];
     int count = ops->params(c, params);
@@ -59,7 +62,10 @@ static void fill_tensors(hop_keep *k, hop_mixers_row *out, const hop_mixer_ops *
         int64_t *shape = hop_keep_bytes(k, 2, sizeof *shape);
         if (!shape) return;
         shape[0] = p->shape[0], shape[1] = p->shape[1];
-        list[i] = (hop_mixers_tensor){hop_keep_text(k, p->name), {shape, p->shape[1] ? 2 : p->shape[0] ? 1 : 0}};
+        list[i] = (hop_mixers_tensor){hop_keep_text(k, p->name),
+                                      {shape, p->shape[1]   ? 2
+                                              : p->shape[0] ? 1
+                                                            : 0}};
         out->parameters += p->shape[0] * (p->shape[1] ? p->shape[1] : 1);
     }
     out->tensors.at = list;
@@ -97,7 +103,8 @@ static hop_status unknown_mixer(const char *name, hop_error *err)
     for (int i = 0; hop_mixer_at(i) && count < MOST_MIXERS; i++) names[count++] = hop_mixer_at(i)->name;
     const char *meant = hop_closest_name(name, names, count);
     return hop_fail(err, HOP_EUSAGE, "%.60s: unknown mixer%s%s%s", name,
-                    meant ? "; did you mean " : "; `hopbound mixers` lists them", meant ? meant : "", meant ? "?" : "");
+                    meant ? "; did you mean " : "; `hopbound mixers` lists them", meant ? meant : "",
+                    meant ? "?" : "");
 }
 
 static hop_status ask_mixers(hop_response *response, const void *request, hop_error *err)

@@ -38,20 +38,20 @@ static const hop_opt OPTIONS[] = {
 
 static hop_plan_question question_of(const plan_args *a)
 {
-    return (hop_plan_question){
-        .hops = (int)a->hops.integer,
-        .n = a->n.integer,
-        .layers = a->layers.given ? a->layers.integer : 0,
-        .full = a->full.list,
-        .full_count = a->full.given ? a->full.count : 0,
-        .mixer = a->mixer.text,
-        .heads = a->heads.integer,
-        .kv_heads = a->kv_heads.given ? a->kv_heads.integer : a->heads.integer,
-        .dim = a->dim.integer,
-        .d_model = a->d_model.given ? a->d_model.integer : a->heads.integer * a->dim.integer,
-        .number_bits = a->bits.integer,
-        .cache_bits = a->cache_bits.integer,
-        .progress = &a->ask.progress};
+    return (hop_plan_question){.hops = (int)a->hops.integer,
+                               .n = a->n.integer,
+                               .layers = a->layers.given ? a->layers.integer : 0,
+                               .full = a->full.list,
+                               .full_count = a->full.given ? a->full.count : 0,
+                               .mixer = a->mixer.text,
+                               .heads = a->heads.integer,
+                               .kv_heads = a->kv_heads.given ? a->kv_heads.integer : a->heads.integer,
+                               .dim = a->dim.integer,
+                               .d_model =
+                                   a->d_model.given ? a->d_model.integer : a->heads.integer * a->dim.integer,
+                               .number_bits = a->bits.integer,
+                               .cache_bits = a->cache_bits.integer,
+                               .progress = &a->ask.progress};
 }
 
 static void fill_row(hop_keep *k, hop_plan_row *out, const hop_plan *p)

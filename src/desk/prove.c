@@ -138,8 +138,8 @@ static hop_status save_counterexample(const prove_args *a, const hop_proof *p, c
     return s;
 }
 
-static hop_status prove(hop_response *out, const prove_args *a, const hop_model *m, const hop_task *t, hop_pool *pool,
-                        hop_error *err)
+static hop_status prove(hop_response *out, const prove_args *a, const hop_model *m, const hop_task *t,
+                        hop_pool *pool, hop_error *err)
 {
     const hop_prove_options o = {.method = (hop_prove_method)a->method.choice,
                                  .enumerate_limit = a->limit.integer,
@@ -149,7 +149,8 @@ static hop_status prove(hop_response *out, const prove_args *a, const hop_model 
                                  .pool = pool,
                                  .progress = &a->ask.progress};
     hop_proof p = {0};
-    if (o.bits && o.message_bits) return hop_fail(err, HOP_EUSAGE, "--precision: not together with --message-bits");
+    if (o.bits && o.message_bits)
+        return hop_fail(err, HOP_EUSAGE, "--precision: not together with --message-bits");
     double began = hop_now();
     hop_status s = hop_prove(&p, m, t, &o, err);
     if (s != HOP_OK) return s;

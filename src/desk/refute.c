@@ -96,7 +96,8 @@ static void fill_differences(hop_keep *k, hop_refute_answer *out, const hop_witn
         hop_text place = {0};
         if (w->prompt[0].tokens[p] == w->prompt[1].tokens[p]) continue;
         say_place(&place, t, p);
-        rows[shown++] = (hop_refute_difference){hop_keep_grown(k, &place), w->prompt[0].tokens[p], w->prompt[1].tokens[p]};
+        rows[shown++] = (hop_refute_difference){hop_keep_grown(k, &place), w->prompt[0].tokens[p],
+                                                w->prompt[1].tokens[p]};
     }
     out->differ.at = rows;
     out->differ.count = shown;
@@ -111,8 +112,8 @@ static void fill_turns(hop_keep *k, hop_refute_answer *out, const hop_refutation
     out->strategies.count = rows ? r->strategies : 0;
 }
 
-static hop_status record(hop_response *response, const refute_args *a, const hop_refutation *r, const hop_task *t,
-                         double seconds, hop_error *err)
+static hop_status record(hop_response *response, const refute_args *a, const hop_refutation *r,
+                         const hop_task *t, double seconds, hop_error *err)
 {
     hop_keep *k = &response->memory;
     bool found = r->verdict == HOP_REFUTE_FOUND;
@@ -164,13 +165,14 @@ static hop_status save(const refute_args *a, const hop_refutation *r, const hop_
 {
     hop_status s = HOP_OK;
     if (r->verdict != HOP_REFUTE_FOUND) return s;
-    if (a->output.text) s = hop_witness_save(&r->witness, hop_request_operand(&a->ask, 0), t, a->output.text, err);
+    if (a->output.text)
+        s = hop_witness_save(&r->witness, hop_request_operand(&a->ask, 0), t, a->output.text, err);
     if (s == HOP_OK && a->prompts.text) s = save_prompts(&r->witness, t, a->prompts.text, err);
     return s;
 }
 
-static hop_status refute(hop_response *out, const refute_args *a, const hop_model *m, const hop_task *t, hop_pool *pool,
-                         hop_error *err)
+static hop_status refute(hop_response *out, const refute_args *a, const hop_model *m, const hop_task *t,
+                         hop_pool *pool, hop_error *err)
 {
     static const hop_exit exits[] = {[HOP_REFUTE_FOUND] = HOP_EXIT_COUNTEREXAMPLE,
                                      [HOP_REFUTE_NONE] = HOP_EXIT_EXHAUSTED,

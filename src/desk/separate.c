@@ -62,15 +62,15 @@ void hop_separation_of_mixer(hop_separation *s, const char *mixer)
 static void fill_row(hop_keep *k, hop_separate_row *out, const hop_separation_row *r)
 {
     bool later = r->answer == HOP_ANSWER_SILENT && r->speaks_from[0];
-    *out = (hop_separate_row){.pattern = hop_keep_text(k, r->pattern),
-                              .verdict = later ? HOP_ROW_FROM_N : (hop_row_verdict)r->answer,
-                              .theorem = hop_keep_said(k, r->theorem),
-                              .machine_checked = r->answer == HOP_ANSWER_IMPOSSIBLE || later ? r->machine_checked
-                                                                                             : HOP_NO_FLAG,
-                              .speaks_from_n = hop_keep_said(k, r->speaks_from),
-                              .log10_n = r->log10_n,
-                              .needs = hop_keep_said(k, r->needs),
-                              .has = hop_keep_said(k, r->has)};
+    *out = (hop_separate_row){
+        .pattern = hop_keep_text(k, r->pattern),
+        .verdict = later ? HOP_ROW_FROM_N : (hop_row_verdict)r->answer,
+        .theorem = hop_keep_said(k, r->theorem),
+        .machine_checked = r->answer == HOP_ANSWER_IMPOSSIBLE || later ? r->machine_checked : HOP_NO_FLAG,
+        .speaks_from_n = hop_keep_said(k, r->speaks_from),
+        .log10_n = r->log10_n,
+        .needs = hop_keep_said(k, r->needs),
+        .has = hop_keep_said(k, r->has)};
     if (r->answer == HOP_ANSWER_SILENT && !later) out->verdict = HOP_ROW_SILENT;
 }
 
@@ -124,7 +124,8 @@ static hop_status not_found(hop_response *response, const separate_args *a, cons
     return hop_response_end(response, err);
 }
 
-static hop_status find(const separate_args *a, int64_t bits, int64_t linear, hop_separation *s, hop_error *err)
+static hop_status find(const separate_args *a, int64_t bits, int64_t linear, hop_separation *s,
+                       hop_error *err)
 {
     *s = (hop_separation){.hops = (int)a->hops.integer, .bits = (int)bits, .linear = linear};
     if (a->mixer.text) hop_separation_of_mixer(s, a->mixer.text);
@@ -160,7 +161,8 @@ static hop_status ask_table(hop_response *response, const separate_args *a, hop_
     response->exit = HOP_EXIT_UNDECIDED;
     for (int i = 0; i < LINES * COLUMNS; i++) {
         hop_separation s;
-        cells[i] = (hop_separate_cell){TABLE_LINEAR[i / COLUMNS], TABLE_BITS[i % COLUMNS], HOP_NO_COUNT, HOP_NO_FLAG};
+        cells[i] = (hop_separate_cell){TABLE_LINEAR[i / COLUMNS], TABLE_BITS[i % COLUMNS], HOP_NO_COUNT,
+                                       HOP_NO_FLAG};
         hop_status got = find(a, cells[i].bits, cells[i].linear, &s, &why);
         if (got != HOP_OK && got != HOP_EDOMAIN) return hop_fail(err, got, "%s", why.text);
         if (got != HOP_OK) continue;

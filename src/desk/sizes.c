@@ -78,13 +78,15 @@ static const char *foreign_option(const hop_size_args *s, hop_task_kind kind)
     return NULL;
 }
 
-static hop_status read_funccomp(const hop_size_args *s, const hop_funccomp *base, hop_funccomp *out, hop_error *err)
+static hop_status read_funccomp(const hop_size_args *s, const hop_funccomp *base, hop_funccomp *out,
+                                hop_error *err)
 {
     int64_t fan[HOP_MAX_HOPS], m = s->m.given ? s->m.integer : base ? base->m : DEFAULT_M;
     int hops = s->hops.given ? (int)s->hops.integer : base ? base->hops : DEFAULT_HOPS;
     bool repeat = s->fan.given && s->fan.count == 1;
     if (s->fan.given && !repeat && s->fan.count != hops - 1)
-        return hop_fail(err, HOP_EUSAGE, "--fan: %d numbers where %d hops need %d", s->fan.count, hops, hops - 1);
+        return hop_fail(err, HOP_EUSAGE, "--fan: %d numbers where %d hops need %d", s->fan.count, hops,
+                        hops - 1);
     for (int l = 0; l < hops - 1; l++)
         fan[l] = s->fan.given                 ? s->fan.list[repeat ? 0 : l]
                  : base && base->hops == hops ? base->fan[l + 1]
@@ -103,13 +105,15 @@ static void numbers_from_options(const hop_size_args *s, const hop_task *base, h
         out->recall.keys = out->recall.pairs;
 }
 
-hop_status hop_sizes_read(const hop_size_args *s, hop_task_kind kind, const hop_task *base, hop_task *out, hop_error *err)
+hop_status hop_sizes_read(const hop_size_args *s, hop_task_kind kind, const hop_task *base, hop_task *out,
+                          hop_error *err)
 {
     *out = (hop_task){.kind = s->task.given ? (hop_task_kind)s->task.choice : base ? base->kind : kind};
     if (base && base->kind != out->kind) base = NULL; /* another task has other sizes */
     const char *foreign = foreign_option(s, out->kind);
     if (foreign)
-        return hop_fail(err, HOP_EUSAGE, "--%s: the task %s has no such size", foreign, hop_task_name(out->kind));
+        return hop_fail(err, HOP_EUSAGE, "--%s: the task %s has no such size", foreign,
+                        hop_task_name(out->kind));
     if (out->kind == HOP_TASK_FUNCCOMP) {
         hop_status got = read_funccomp(s, base ? &base->funccomp : NULL, &out->funccomp, err);
         if (got != HOP_OK) return got;
@@ -119,8 +123,8 @@ hop_status hop_sizes_read(const hop_size_args *s, hop_task_kind kind, const hop_
     return hop_task_ready(out, err) == HOP_OK ? HOP_OK : hop__asked(err, "sizes: ", "");
 }
 
-hop_status hop_sizes_of_network(const hop_size_args *s, const hop_model *m, const char *dir, hop_task *out, bool *known,
-                                hop_error *err)
+hop_status hop_sizes_of_network(const hop_size_args *s, const hop_model *m, const char *dir, hop_task *out,
+                                bool *known, hop_error *err)
 {
     const char *text = hop_model_config(m)->task_json;
     hop_json_doc doc = {0};

@@ -14,7 +14,9 @@ typedef struct hop_keep_block {
 void *hop_keep_bytes(hop_keep *k, size_t count, size_t size)
 {
     size_t bytes;
-    block *b = hop_mul_size(count, size, &bytes) && bytes <= SIZE_MAX - sizeof *b ? calloc(1, sizeof *b + bytes) : NULL;
+    block *b = hop_mul_size(count, size, &bytes) && bytes <= SIZE_MAX - sizeof *b
+                   ? calloc(1, sizeof *b + bytes)
+                   : NULL;
     if (!b) {
         k->failed = true;
         return NULL;

@@ -66,7 +66,8 @@ static void put_records(hop_json_writer *w, const hop_record *r, const hop_recor
         return;
     }
     hop_json_begin_array(w);
-    for (int64_t i = 0; i < list->count; i++) hop_record_json(w, r, (const char *)list->at + (size_t)i * r->size);
+    for (int64_t i = 0; i < list->count; i++)
+        hop_record_json(w, r, (const char *)list->at + (size_t)i * r->size);
     hop_json_end_array(w);
 }
 

@@ -22,7 +22,8 @@ void hop_field_cell(hop_text *out, const hop_field *f, const void *data)
         break;
     }
     case HOP_TYPE_count:
-        if (*(const int64_t *)at != HOP_NO_COUNT) hop_text_printf(out, "%lld", (long long)*(const int64_t *)at);
+        if (*(const int64_t *)at != HOP_NO_COUNT)
+            hop_text_printf(out, "%lld", (long long)*(const int64_t *)at);
         break;
     case HOP_TYPE_real: {
         double v = *(const double *)at;
@@ -120,7 +121,8 @@ static const hop_field *list_called(const hop_record *r, const char *name)
     return first;
 }
 
-bool hop_record_rows(hop_text *out, const hop_record *r, const void *data, const char *name, hop_format format)
+bool hop_record_rows(hop_text *out, const hop_record *r, const void *data, const char *name,
+                     hop_format format)
 {
     const hop_field *f = list_called(r, name);
     if (!f) return false;
@@ -139,16 +141,19 @@ static const char *json_name(hop_type t)
 #define NAME(name, c, json) json,
         HOP_TYPE_LIST(NAME)
 #undef NAME
-        "one of these words", "an object", "a list of objects"};
+            "one of these words",
+        "an object", "a list of objects"};
     return names[t];
 }
 
 static void doc_rows(hop_text *out, const hop_record *r, const char *before)
 {
     for (const hop_field *f = r->fields; f->name; f++) {
-        hop_text_printf(out, "| `%s%s%s` | %s%s%s | %s", before, f->name, f->type == HOP_TYPE_json ? ".*" : "",
-                        json_name(f->type), f->unit[0] ? ", " : "", f->unit, f->doc);
-        for (int i = 0; f->words && f->words[i]; i++) hop_text_printf(out, "%s`%s`", i ? ", " : ": ", f->words[i]);
+        hop_text_printf(out, "| `%s%s%s` | %s%s%s | %s", before, f->name,
+                        f->type == HOP_TYPE_json ? ".*" : "", json_name(f->type), f->unit[0] ? ", " : "",
+                        f->unit, f->doc);
+        for (int i = 0; f->words && f->words[i]; i++)
+            hop_text_printf(out, "%s`%s`", i ? ", " : ": ", f->words[i]);
         hop_text_add(out, " |\n");
         if (!f->of) continue;
         hop_text inner = {0};

@@ -6,7 +6,7 @@
 #include <string.h>
 
 typedef struct checked {
-    hop__hf r;     /* with the file's rows, for rows that name others */
+    hop__hf r; /* with the file's rows, for rows that name others */
     hop__row row;
     hop__span rest; /* of the statement */
 } checked;

@@ -8,11 +8,11 @@
 
 #include <hopbound/hf.h>
 
-#define HOP__HF_MAX_SIZE ((int64_t)1 << 20) /* of one dimension: products of three fit 64 bits */
-#define HOP__HF_MAX_KEYS 256                /* letters of a key with its alternatives */
-#define HOP__HF_MAX_VARS 48
-#define HOP__HF_MAX_COMMON 160 /* statements for all families */
-#define HOP__HF_MAX_WORK (1 << 22) /* terms that are evaluated for one file, so that no rows hang */
+#define HOP__HF_MAX_SIZE   ((int64_t)1 << 20) /* of one dimension: products of three fit 64 bits */
+#define HOP__HF_MAX_KEYS   256                /* letters of a key with its alternatives */
+#define HOP__HF_MAX_VARS   48
+#define HOP__HF_MAX_COMMON 160       /* statements for all families */
+#define HOP__HF_MAX_WORK   (1 << 22) /* terms that are evaluated for one file, so that no rows hang */
 
 /* Text that is part of a families' file; not terminated. */
 typedef struct hop__span {
@@ -46,12 +46,12 @@ typedef struct hop__hf {
     hop_hf_plan *plan;
     const hop_hf_families *families; /* the user's; NULL: only the built-in ones */
     hop__span built_in;
-    hop__row row; /* the family's, empty where it is not known */
-    hop__row common; /* what holds for all .. */
+    hop__row row;                              /* the family's, empty where it is not known */
+    hop__row common;                           /* what holds for all .. */
     hop__statement of_all[HOP__HF_MAX_COMMON]; /* .. whose statements are taken apart once */
     int of_all_count;
-    bool checking;                   /* rows, and no file */
-    bool named;                      /* the row is of its model_type, not of its keys */
+    bool checking; /* rows, and no file */
+    bool named;    /* the row is of its model_type, not of its keys */
     hop__var vars[HOP__HF_MAX_VARS];
     int var_count, work;
     hop_error *err;
@@ -69,7 +69,7 @@ void hop__hf_begin(hop__hf *r, hop_hf_plan *p, const hop_json *root, const hop_h
 hop__span hop__hf_built_in(void);
 bool hop__span_is(hop__span s, const char *text);
 bool hop__span_same(hop__span a, hop__span b);
-hop__span hop__span_word(hop__span *s);  /* takes the first word off; empty at the end */
+hop__span hop__span_word(hop__span *s);              /* takes the first word off; empty at the end */
 bool hop__span_sign(hop__span *s, char c);           /* takes `c` off if it is the first letter */
 bool hop__span_next(hop__span *s, hop__span *word);  /* the same; false at the end */
 bool hop__span_part(hop__span *s, hop__span *part);  /* what is before the next comma; false at the end */
@@ -122,7 +122,7 @@ const hop__var *hop__hf_var(const hop__hf *r, hop__span name);
 int64_t hop__hf_out(const hop__hf *r, const char *name, int64_t absent);
 void hop__hf_assign(hop__hf *r, hop__span name, int64_t value);
 void hop__hf_refuse_if(hop__hf *r, hop__span text); /* "CONDITION, why"; `{x}`: the variable or key x */
-double hop__span_real(hop__span s); /* NaN: not a number */
+double hop__span_real(hop__span s);                 /* NaN: not a number */
 
 /* ---- refusals (refuse.c) ---------------------------------------------------------------- */
 
@@ -161,7 +161,7 @@ void hop__hf_source(hop__hf *r, const char *source);
 
 /* ---- plans (plans.c, lists.c) -------------------------------------------------------------- */
 
-void hop__hf_plan(hop__hf *r); /* letters and a source */
+void hop__hf_plan(hop__hf *r);                               /* letters and a source */
 void hop__hf_letter(hop__hf *r, int64_t layer, char letter); /* also P: picks tokens, K: chunks */
 bool hop__hf_any(const hop_hf_plan *p, const char *letters); /* a layer has one of them */
 void hop__hf_all(hop__hf *r, char letter, const char *source);

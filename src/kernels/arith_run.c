@@ -83,8 +83,7 @@ static double solved(const row *w, int64_t i, int64_t t, int64_t by)
 {
     const int64_t next = across(w, 2, J);
     double x = sum_along(w, 1, K, i);
-    for (int64_t j = 0; j < t; j++)
-        x += w->x[2][i * w->by[2] + j * next] * w->y[i - (t - j) * by];
+    for (int64_t j = 0; j < t; j++) x += w->x[2][i * w->by[2] + j * next] * w->y[i - (t - j) * by];
     return w->x[0][i * w->by[0]] + w->r->p->line[w->line]->value * x;
 }
 
@@ -96,7 +95,7 @@ static bool sequence_row(const row *w)
     const int64_t at = across(w, 0, T), sa = w->by[0], sb = w->by[1], sc = w->by[2];
     const hop_line *l = w->r->p->line[w->line];
     double *y = w->y;
-#define ROW(value) \
+#define ROW(value)                                     \
     for (int64_t i = 0; i < w->n; i++) y[i] = (value); \
     return true
     switch (l->prim) {
@@ -207,7 +206,8 @@ static int row_axis(const hop_arith *p, int line)
 static void evaluate_line(hop_arith_run *r, int line)
 {
     const hop_arith *p = r->p;
-    row w = {.r = r, .line = line, .axis = row_axis(p, line), .operand = {p->a[line], p->b[line], p->c[line]}};
+    row w = {
+        .r = r, .line = line, .axis = row_axis(p, line), .operand = {p->a[line], p->b[line], p->c[line]}};
     int64_t n[HOP_AXES];
     w.n = w.axis < 0 ? 1 : r->size[w.axis], w.y = r->value[line];
     for (int x = 0; x < HOP_AXES; x++) n[x] = along(p, line, x) && x != w.axis ? r->size[x] : 1;
@@ -217,8 +217,9 @@ static void evaluate_line(hop_arith_run *r, int line)
             for (w.at[K] = 0; w.at[K] < n[K]; w.at[K]++, w.y += w.n) {
                 for (int i = 0; i < 3; i++) {
                     const int64_t *by = w.operand[i] < 0 ? NULL : r->step[w.operand[i]];
-                    w.x[i] = !by ? NULL
-                                 : r->value[w.operand[i]] + w.at[T] * by[T] + w.at[J] * by[J] + w.at[K] * by[K];
+                    w.x[i] =
+                        !by ? NULL
+                            : r->value[w.operand[i]] + w.at[T] * by[T] + w.at[J] * by[J] + w.at[K] * by[K];
                 }
                 evaluate_row(&w);
             }

@@ -2,8 +2,8 @@
  * query sees it, and a token is a query. Nothing but in tests. */
 #ifdef HOP_TRACE
 /* Keys [*from, *end) of [j, j + n) are those that row r of the panel sees; its first score is returned. */
-static const float *trace_seen(const attn_panel *p, const hop_attn *c, int64_t r, const float *s, int64_t j, int64_t n,
-                               int64_t *count)
+static const float *trace_seen(const attn_panel *p, const hop_attn *c, int64_t r, const float *s, int64_t j,
+                               int64_t n, int64_t *count)
 {
     int64_t lo, hi;
     hop__attn_range(c, p->pos + r, &lo, &hi);
@@ -13,7 +13,8 @@ static const float *trace_seen(const attn_panel *p, const hop_attn *c, int64_t r
 }
 
 /* Scores of keys j .. j + n - 1, and what each row has summed up so far. */
-static void trace_scores(const char *form, const attn_panel *p, const hop_attn *c, const float *s, int64_t j, int64_t n)
+static void trace_scores(const char *form, const attn_panel *p, const hop_attn *c, const float *s, int64_t j,
+                         int64_t n)
 {
     for (int64_t r = 0, count; r < p->rows; r++) {
         const float *at = trace_seen(p, c, r, s, j, n, &count);
@@ -26,7 +27,8 @@ static void trace_scores(const char *form, const attn_panel *p, const hop_attn *
 }
 
 /* Numbers of those keys, of one name. */
-static void trace_keys(const char *name, const attn_panel *p, const hop_attn *c, const float *s, int64_t j, int64_t n)
+static void trace_keys(const char *name, const attn_panel *p, const hop_attn *c, const float *s, int64_t j,
+                       int64_t n)
 {
     for (int64_t r = 0, count; r < p->rows; r++) {
         const float *at = trace_seen(p, c, r, s, j, n, &count);
@@ -37,7 +39,8 @@ static void trace_keys(const char *name, const attn_panel *p, const hop_attn *c,
 }
 
 /* The same of the rows of register w alone. */
-static void trace_lanes(const char *name, const attn_panel *p, const hop_attn *c, const float *s, int64_t j, int64_t n, int w)
+static void trace_lanes(const char *name, const attn_panel *p, const hop_attn *c, const float *s, int64_t j,
+                        int64_t n, int w)
 {
     for (int64_t r = w * LANES, count; r < hop__min(p->rows, (w + 1) * LANES); r++) {
         const float *at = trace_seen(p, c, r, s, j, n, &count);
@@ -48,7 +51,8 @@ static void trace_lanes(const char *name, const attn_panel *p, const hop_attn *c
 }
 
 /* One number of each row that sees any of these keys. */
-static void trace_each(const char *name, const attn_panel *p, const hop_attn *c, const float *x, int64_t j, int64_t n)
+static void trace_each(const char *name, const attn_panel *p, const hop_attn *c, const float *x, int64_t j,
+                       int64_t n)
 {
     for (int64_t r = 0, count; r < p->rows; r++) {
         trace_seen(p, c, r, x, j, n, &count);
@@ -58,7 +62,8 @@ static void trace_each(const char *name, const attn_panel *p, const hop_attn *c,
     }
 }
 
-static void trace_softmax(const attn_panel *p, const hop_attn *c, const float *s, const float *alpha, int64_t j, int64_t n)
+static void trace_softmax(const attn_panel *p, const hop_attn *c, const float *s, const float *alpha,
+                          int64_t j, int64_t n)
 {
     trace_each("m", p, c, p->top, j, n);
     trace_keys("w", p, c, s, j, n);
@@ -77,10 +82,10 @@ static void trace_sums(const char *name, const attn_panel *p, const hop_attn *c,
     }
 }
 #else
-#define trace_scores(...) ((void)0)
-#define trace_keys(...)   ((void)0)
-#define trace_each(...)   ((void)0)
-#define trace_lanes(...)  ((void)0)
-#define trace_softmax(...)  ((void)0)
-#define trace_sums(...)   ((void)0)
+#define trace_scores(...)  ((void)0)
+#define trace_keys(...)    ((void)0)
+#define trace_each(...)    ((void)0)
+#define trace_lanes(...)   ((void)0)
+#define trace_softmax(...) ((void)0)
+#define trace_sums(...)    ((void)0)
 #endif

@@ -89,7 +89,7 @@ static void gelu_keep(float *y, float *slope, const float *x, int64_t n)
 static void swiglu(float *y, const float *gate, const float *up, int64_t n)
 {
     TRACE_ONLY(for (int64_t i = 0; i < n; i += LANES) /* y may be gate */
-                   TRACE_SOME("s", silu_of(v_load_to(gate, i, n), (vf){0}), T, i, n - i < LANES ? n - i : LANES);)
+               TRACE_SOME("s", silu_of(v_load_to(gate, i, n), (vf){0}), T, i, n - i < LANES ? n - i : LANES);)
     map(y, gate, up, n, swiglu_of);
     TRACE("y", y, ALONG(T, n, 1));
 }

@@ -173,6 +173,7 @@ static void coefficients_steep(chunk *h, int64_t from)
         for (int64_t part = 0; part < h->width; part += CHUNK)
             memset(h->right + k * h->width + part + start, 0, sizeof(float) * (size_t)(CHUNK - start));
     for (int64_t t = start; t < h->n; t++) decays_at(h, t, h->hi + t * Kp, h->lo + t * Kp);
-    TRACE("e", h->hi + start * Kp, .lo = h->lo + start * Kp, AT(T, start), ALONG(T, h->n - start, Kp), ALONG(K, K, 1));
+    TRACE("e", h->hi + start * Kp, .lo = h->lo + start * Kp, AT(T, start), ALONG(T, h->n - start, Kp),
+          ALONG(K, K, 1));
     for (int64_t t = start; t < h->n; t += SUB) steep_block(h, t, hop__min(h->n, t + SUB), from);
 }

@@ -34,7 +34,8 @@ static void trace_mild(const chunk *h, int64_t mild)
     trace_divided(h, mild);
     TRACE("pair", h->cq + keys, ALONG(T, mild, h->row), ALONG(J, mild, 1), .lower = UP_TO_OWN);
     if (delta)
-        TRACE("meet", h->ca + K, ALONG(T, mild, h->row), ALONG(J, mild, 1), .lower = UP_TO_OWN, .negated = true);
+        TRACE("meet", h->ca + K, ALONG(T, mild, h->row), ALONG(J, mild, 1), .lower = UP_TO_OWN,
+              .negated = true);
     if (!dplr) return;
     TRACE("pair_b", h->cq + K, ALONG(T, mild, h->row), ALONG(J, mild, 1), .lower = UP_TO_OWN);
     TRACE("meet", h->ca + K, ALONG(T, mild, h->row), ALONG(J, mild, 1), .lower = UP_TO_OWN);
@@ -64,7 +65,8 @@ static void trace_weighed(const chunk *h, int64_t t0, int64_t t1)
     if (t0 == 0) return; /* no column before it meets them */
     TRACE_TOKEN(h->first + t0);
     TRACE("qd", h->q + t0 * Kp, AT(J, t0 - 1), ALONG(T, t1 - t0, Kp), ALONG(K, K, 1));
-    if (delta) TRACE("kd", h->a + t0 * Kp, AT(J, t0 - 1), ALONG(T, t1 - t0, Kp), ALONG(K, K, 1), .negated = true);
+    if (delta)
+        TRACE("kd", h->a + t0 * Kp, AT(J, t0 - 1), ALONG(T, t1 - t0, Kp), ALONG(K, K, 1), .negated = true);
     if (dplr) TRACE("ad", h->a + t0 * Kp, AT(J, t0 - 1), ALONG(T, t1 - t0, Kp), ALONG(K, K, 1));
     TRACE("dec", h->near, AT(T, t1 - 1 - t0), AT(J, t0 - 1), ALONG(K, K, 1));
 }
@@ -76,7 +78,8 @@ static void trace_columns(const chunk *h, int64_t to)
     TRACE_TOKEN(h->first);
     if (to == 0) return;
     TRACE("near", h->right + h->width - CHUNK, AT(T, to - 1), ALONG(K, K, h->width), ALONG(J, to, 1));
-    if (h->s->kind == HOP__DPLR) TRACE("near_b", h->right, AT(T, to - 1), ALONG(K, K, h->width), ALONG(J, to, 1));
+    if (h->s->kind == HOP__DPLR)
+        TRACE("near_b", h->right, AT(T, to - 1), ALONG(K, K, h->width), ALONG(J, to, 1));
 }
 
 /* Rows from .. t1 - 1 of the block that begins at t0: pairs with columns before it, and with its own. */
@@ -88,7 +91,9 @@ static void trace_block(const chunk *h, int64_t t0, int64_t t1, int64_t from)
     const enum hop__lower till = h->s->u ? BEFORE_OWN : UP_TO_OWN;
     trace_coefficients(h, from, t1, t0);
     TRACE("near_C", cq + keys, AT(J, t0), ALONG(T, n, row), ALONG(J, own, 1), .lower = till);
-    if (delta) TRACE("near_c", ca + K, AT(J, t0), ALONG(T, n, row), ALONG(J, own, 1), .lower = BEFORE_OWN, .negated = true);
+    if (delta)
+        TRACE("near_c", ca + K, AT(J, t0), ALONG(T, n, row), ALONG(J, own, 1), .lower = BEFORE_OWN,
+              .negated = true);
     if (!dplr) return;
     TRACE("near_Cb", cq + K, AT(J, t0), ALONG(T, n, row), ALONG(J, own, 1), .lower = till);
     TRACE("near_meet", ca + K, AT(J, t0), ALONG(T, n, row), ALONG(J, own, 1), .lower = BEFORE_OWN);
@@ -106,12 +111,12 @@ static void trace_right(const chunk *h)
     TRACE("fade", h->hi, .lo = h->lo, ALONG(K, K, 1));
 }
 #else
-#define trace_mild(h, mild)                    ((void)0)
-#define trace_rows(h, from, to)                ((void)0)
-#define trace_coefficients(h, from, to, cols)  ((void)0)
-#define trace_divided(h, cols)                 ((void)0)
-#define trace_weighed(h, t0, t1)               ((void)0)
-#define trace_columns(h, to)                   ((void)0)
-#define trace_block(h, t0, t1, from)           ((void)0)
-#define trace_right(h)                         ((void)0)
+#define trace_mild(h, mild)                   ((void)0)
+#define trace_rows(h, from, to)               ((void)0)
+#define trace_coefficients(h, from, to, cols) ((void)0)
+#define trace_divided(h, cols)                ((void)0)
+#define trace_weighed(h, t0, t1)              ((void)0)
+#define trace_columns(h, to)                  ((void)0)
+#define trace_block(h, t0, t1, from)          ((void)0)
+#define trace_right(h)                        ((void)0)
 #endif

@@ -163,7 +163,8 @@ void hop__ref_select_forward(const hop__select_task *t)
     const int64_t N = c->states;
     machine a;
     machine_open(&a, hop_scan_programs(HOP_ARITH_SELECTIVE, HOP_GATE_NONE, false)[0], N, 1);
-    assert(hop_arith_room(&a.p, a.r.size) <= (size_t)(N * HOP__SELECT_WIDTH)); /* of floats there are twice as many */
+    assert(hop_arith_room(&a.p, a.r.size) <=
+           (size_t)(N * HOP__SELECT_WIDTH)); /* of floats there are twice as many */
     hop_arith_place(&a.r, (double *)t->scratch);
     for (int64_t ch = t->first; ch < t->first + t->count; ch++) {
         static const float no_skip = 0.0f;

@@ -29,9 +29,9 @@ enum {
     HOP__GEMM_COLS = 512,  /* columns of one product task */
     HOP__GEMM_DEPTH = 256, /* terms summed in registers before c is touched */
     HOP__SCAN_CHUNK = HOP_ARITH_CHUNK, /* tokens of a chunk; a multiple of HOP__PANEL_MAX */
-    HOP__SCAN_HEADS = 4,   /* heads that a task of a scan takes together, at most */
-    HOP__SCAN_BACK = 16,   /* tokens between the states that backward keeps: 16 states of 64 x 64 fit in L2 */
-    HOP__AHEAD = 8,        /* arrays that are asked for while tiles are computed */
+    HOP__SCAN_HEADS = 4,               /* heads that a task of a scan takes together, at most */
+    HOP__SCAN_BACK = 16, /* tokens between the states that backward keeps: 16 states of 64 x 64 fit in L2 */
+    HOP__AHEAD = 8,      /* arrays that are asked for while tiles are computed */
     HOP__SELECT_WIDTH = 32, /* channels of one task of the selective scan */
     HOP__REF_COLUMNS = 16   /* columns of a state that ref takes together */
 };

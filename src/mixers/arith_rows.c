@@ -5,33 +5,38 @@
 
 #define PROGRAM_OF(id, title, how, result, ...) \
     LIST(id##_lines, __VA_ARGS__);              \
-    static const hop_program id = {.op = title, .form = how, .unit_is_token = true, .part = {id##_lines}, .reads = result}
+    static const hop_program id = {             \
+        .op = title, .form = how, .unit_is_token = true, .part = {id##_lines}, .reads = result}
 #define PROGRAM(id, title, ...) PROGRAM_OF(id, title, "row", "y", __VA_ARGS__)
 
 PROGRAM(mul, "mul", IN("a", 0), IN("b", 0), LINE("y", MUL, "b", "a"));
 PROGRAM(sub, "sub", IN("a", 0), IN("b", 0), LINE("y", SUB, "a", "b"));
 PROGRAM(weigh, "weigh", IN("a", 0), IN("w", 0), LINE("y", MUL, "a", "w"));
-PROGRAM(skip, "skip", IN("a", 0), IN("b", 0), IN("w", 0), LINE("wb", MUL, "w", "b"), LINE("y", ADD, "a", "wb"));
+PROGRAM(skip, "skip", IN("a", 0), IN("b", 0), IN("w", 0), LINE("wb", MUL, "w", "b"),
+        LINE("y", ADD, "a", "wb"));
 PROGRAM(blend, "blend", IN("a", 0), IN("b", 0), IN("w", 0), NUMBER("one", 1), LINE("more", SUB, "b", "one"),
         LINE("some", MUL, "more", "w"), LINE("by", ADD, "one", "some"), LINE("y", MUL, "a", "by"));
-PROGRAM(lerp, "lerp", IN("a", 0), IN("b", 0), IN("w", 0), LINE("bw", MUL, "b", "w"), LINE("y", ADD, "a", "bw"));
+PROGRAM(lerp, "lerp", IN("a", 0), IN("b", 0), IN("w", 0), LINE("bw", MUL, "b", "w"),
+        LINE("y", ADD, "a", "bw"));
 PROGRAM(lerp_by, "lerp", IN("a", 0), IN("b", 0), IN("c", 0), IN("w", 0), LINE("by", ADD, "c", "w"),
         LINE("bb", MUL, "b", "by"), LINE("y", ADD, "a", "bb"));
-PROGRAM(rate, "rate", IN("a", 0), IN("w", 0), LINE("e", EXPF, "w"), NUMBER("finite", 1e30f), LINE("r", LEAST, "e", "finite"),
-        LINE("by", NEG, "r"), LINE("y", MUL, "a", "by"));
+PROGRAM(rate, "rate", IN("a", 0), IN("w", 0), LINE("e", EXPF, "w"), NUMBER("finite", 1e30f),
+        LINE("r", LEAST, "e", "finite"), LINE("by", NEG, "r"), LINE("y", MUL, "a", "by"));
 PROGRAM(lru_rate, "lru_rate", IN("a", 0), IN("w", 0), LINE("s", SOFTPLUS, "w"), NUMBER("finite", 1e30f),
-        LINE("r", LEAST, "s", "finite"), NUMBER("eight", -8), LINE("a8", MUL, "eight", "a"), LINE("y", MUL, "a8", "r"));
-PROGRAM(lru_input, "lru_input", IN("a", 0), IN("b", 0), IN("c", 0), NUMBER("two", 2), LINE("a2", MUL, "two", "a"),
-        LINE("e", EXPM1, "a2"), LINE("rest", NEG, "e"), LINE("root", SQRT, "rest"), LINE("bc", MUL, "b", "c"),
-        LINE("y", MUL, "root", "bc"));
+        LINE("r", LEAST, "s", "finite"), NUMBER("eight", -8), LINE("a8", MUL, "eight", "a"),
+        LINE("y", MUL, "a8", "r"));
+PROGRAM(lru_input, "lru_input", IN("a", 0), IN("b", 0), IN("c", 0), NUMBER("two", 2),
+        LINE("a2", MUL, "two", "a"), LINE("e", EXPM1, "a2"), LINE("rest", NEG, "e"),
+        LINE("root", SQRT, "rest"), LINE("bc", MUL, "b", "c"), LINE("y", MUL, "root", "bc"));
 PROGRAM(conv, "conv", IN("x", AXIS(K)), IN("w", AXIS(K)), IN("bias", 0), LINE("wx", MUL, "w", "x"),
         SUM_AND("y", "wx", "bias", K)); /* which the kernels begin with */
 PROGRAM(conv_silu, "conv", IN("x", AXIS(K)), IN("w", AXIS(K)), IN("bias", 0), LINE("wx", MUL, "w", "x"),
         SUM_AND("s", "wx", "bias", K), LINE("y", SILU, "s"));
-PROGRAM(bonus, "bonus", IN("a", AXIS(V)), IN("b", AXIS(K)), IN("c", AXIS(K)), IN("v", AXIS(V)), IN("w", AXIS(K)),
-        LINE("bc", MUL, "b", "c"), LINE("bcw", MUL, "bc", "w"), SUM("sum", "bcw", K), LINE("sv", MUL, "sum", "v"),
-        LINE("y", ADD, "a", "sv"));
-PROGRAM(divide, "divide", IN("a", AXIS(V)), IN("b", 0), IN("eps", 0), LINE("by", ADD, "b", "eps"), LINE("y", DIV, "a", "by"));
+PROGRAM(bonus, "bonus", IN("a", AXIS(V)), IN("b", AXIS(K)), IN("c", AXIS(K)), IN("v", AXIS(V)),
+        IN("w", AXIS(K)), LINE("bc", MUL, "b", "c"), LINE("bcw", MUL, "bc", "w"), SUM("sum", "bcw", K),
+        LINE("sv", MUL, "sum", "v"), LINE("y", ADD, "a", "sv"));
+PROGRAM(divide, "divide", IN("a", AXIS(V)), IN("b", 0), IN("eps", 0), LINE("by", ADD, "b", "eps"),
+        LINE("y", DIV, "a", "by"));
 /* TAYLOR's features: x_i; x_i²; x_i x_j. */
 PROGRAM_OF(taylor, "taylor", "number", "one", IN("a", 0), IN("scale", 0), LINE("one", MUL, "scale", "a"));
 PROGRAM_OF(taylor_square, "taylor", "square", "square", IN("a", 0), IN("scale", 0), IN("half", 0),
@@ -42,18 +47,20 @@ PROGRAM_OF(taylor_product, "taylor", "product", "product", IN("a", 0), IN("b", 0
 
 /* Norms. L2 adds up in double, and so it takes the root. */
 PROGRAM(l2, "l2", IN("x", AXIS(K)), WIDE("square", SQUARE, "x"), WIDE_SUM("sum", "square", K),
-        NUMBER("eps", 1e-6), WIDE("whole", ADD, "sum", "eps"), WIDE("by", RSQRT, "whole"), LINE("y", MUL, "x", "by"));
+        NUMBER("eps", 1e-6), WIDE("whole", ADD, "sum", "eps"), WIDE("by", RSQRT, "whole"),
+        LINE("y", MUL, "x", "by"));
 PROGRAM(rms, "rms", IN("x", AXIS(K)), IN("n", 0), IN("eps", 0), IN("w", AXIS(K)), LINE("square", SQUARE, "x"),
-        SUM("sum", "square", K), LINE("mean", DIV, "sum", "n"), LINE("whole", ADD, "mean", "eps"), LINE("by", RSQRT, "whole"),
-        LINE("z", MUL, "x", "by"), LINE("y", MUL, "z", "w"));
+        SUM("sum", "square", K), LINE("mean", DIV, "sum", "n"), LINE("whole", ADD, "mean", "eps"),
+        LINE("by", RSQRT, "whole"), LINE("z", MUL, "x", "by"), LINE("y", MUL, "z", "w"));
 PROGRAM_OF(centre, "groupnorm", "centre", "d", IN("x", AXIS(K)), IN("n", 0), SUM("total", "x", K),
            LINE("middle", DIV, "total", "n"), LINE("d", SUB, "x", "middle"));
-PROGRAM_OF(biased, "groupnorm", "bias", "biased", IN("x", AXIS(K)), IN("bias", AXIS(K)), LINE("biased", ADD, "x", "bias"));
+PROGRAM_OF(biased, "groupnorm", "bias", "biased", IN("x", AXIS(K)), IN("bias", AXIS(K)),
+           LINE("biased", ADD, "x", "bias"));
 
 /* Activations: what comes before and behind is multiplied. */
-#define ACT(id, ...)                                                                                               \
-    PROGRAM_OF(id, "act", #id, "y", IN("a", 0), IN("before", 0), IN("scale", 0), LINE("x", MUL, "a", "before"), __VA_ARGS__, \
-               LINE("y", MUL, "f", "scale"))
+#define ACT(id, ...)                                                             \
+    PROGRAM_OF(id, "act", #id, "y", IN("a", 0), IN("before", 0), IN("scale", 0), \
+               LINE("x", MUL, "a", "before"), __VA_ARGS__, LINE("y", MUL, "f", "scale"))
 ACT(copied, LINE("f", COPY, "x"));
 ACT(exponential, LINE("f", EXP, "x"));
 ACT(exp1000, LINE("e", EXP, "x"), NUMBER("most", 1000), LINE("f", LEAST, "e", "most"));
@@ -75,8 +82,8 @@ const hop_program *hop_swiglu_program(void)
 
 static const hop_program *act_program(hop_act act)
 {
-    static const hop_program *const acts[] = {&copied, &exponential, &exp1000, &sigmoid, &silu, &tanh_, &softplus,
-                                              &logsigmoid, &elu1, &relu, &gelu};
+    static const hop_program *const acts[] = {&copied,   &exponential, &exp1000, &sigmoid, &silu, &tanh_,
+                                              &softplus, &logsigmoid,  &elu1,    &relu,    &gelu};
     return acts[act];
 }
 
@@ -91,7 +98,8 @@ const hop_program *hop_op_program(const hop_op *op, int part)
 {
     static const hop_program *const taylors[] = {&taylor, &taylor_square, &taylor_product, NULL};
     if (op->kind == HOP_OP_TAYLOR) return taylors[part];
-    if (op->kind == HOP_OP_L2 || op->kind == HOP_OP_RMS || op->kind == HOP_OP_GROUPNORM) return norm_program(op, part);
+    if (op->kind == HOP_OP_L2 || op->kind == HOP_OP_RMS || op->kind == HOP_OP_GROUPNORM)
+        return norm_program(op, part);
     if (part > 0) return NULL;
     switch (op->kind) {
     case HOP_OP_ACT: return act_program(op->act);

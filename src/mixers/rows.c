@@ -72,7 +72,8 @@ static void rate(const rows *r)
         TRACE("r", &by, AT(T, g * dim), .negated = true);
         for (int64_t t = 0; t < r->count; t++)
             for (int64_t e = g * dim; e < (g + 1) * dim; e++)
-                r->y[t * r->width + e] = TOLD("y", r->in[0][t * r->stride[0] + e] * by, AT(T, t * r->width + e));
+                r->y[t * r->width + e] =
+                    TOLD("y", r->in[0][t * r->stride[0] + e] * by, AT(T, t * r->width + e));
     }
 }
 
@@ -148,7 +149,8 @@ static void mul(const rows *r)
         const float *a = r->in[0] + t * r->stride[0], *b = r->in[1] + t * r->stride[1];
         float *y = r->y + t * r->width;
         for (int64_t g = 0; g * dim < r->width; g++)
-            for (int64_t e = g * dim; e < (g + 1) * dim; e++) y[e] = TOLD("y", b[g] * a[e], AT(T, t * r->width + e));
+            for (int64_t e = g * dim; e < (g + 1) * dim; e++)
+                y[e] = TOLD("y", b[g] * a[e], AT(T, t * r->width + e));
     }
 }
 
@@ -171,7 +173,7 @@ static void mul(const rows *r)
     }
 ELEMENTWISE(sub, a - b)
 ELEMENTWISE(lerp_by, a + TOLD("bb", b *TOLD("by", c + r->par[e])))
-ELEMENTWISE(lerp_fixed, a + TOLD("bw", b *r->par[e]))
+ELEMENTWISE(lerp_fixed, a + TOLD("bw", b * r->par[e]))
 ELEMENTWISE(weigh, a * r->par[e])
 ELEMENTWISE(blend, a *TOLD("by", 1.0f + TOLD("some", TOLD("more", b - 1.0f) * r->par[e])))
 /* 1 - a² from the logarithm: a itself is too coarse near 1. */
@@ -213,7 +215,8 @@ static void bonus(const rows *r)
             for (int64_t e = 0; e < dim; e++)
                 sum += TOLD("bcw", TOLD("bc", b[e] * c[e], AT(K, e)) * r->par[g * dim + e], AT(K, e));
             TRACE("sum", &sum, AT(T, 0));
-            for (int64_t e = 0; e < values; e++) y[e] = TOLD("y", a[e] + TOLD("sv", sum * v[e], AT(V, e)), AT(V, e));
+            for (int64_t e = 0; e < values; e++)
+                y[e] = TOLD("y", a[e] + TOLD("sv", sum * v[e], AT(V, e)), AT(V, e));
         }
 }
 
@@ -227,8 +230,9 @@ static void lru_rate(const rows *r)
         for (int64_t t = 0; t < r->count; t++)
             for (int64_t e = 0; e < n; e++) {
                 TRACE_TOKEN(t * r->width + at + e);
-                r->y[t * r->width + at + e] = TOLD("y", TOLD("a8", -8.0f * r->in[0][t * r->stride[0] + at + e]) *
-                                                            TOLD("r", fminf(TOLD("s", by[e]), 1e30f)));
+                r->y[t * r->width + at + e] =
+                    TOLD("y", TOLD("a8", -8.0f * r->in[0][t * r->stride[0] + at + e]) *
+                                  TOLD("r", fminf(TOLD("s", by[e]), 1e30f)));
             }
     }
 }

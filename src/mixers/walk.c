@@ -140,7 +140,8 @@ static void show(const hop__walk *w, int number)
     bool one = op->kind == HOP_OP_CONSTANT;
     int64_t from = one ? 0 : span_of(w, op->y).from;
     const float *rows = one ? w->b[op->y] : hop__out(w, op, 0, from);
-    w->watch->buffer(w->watch->ctx, w->c->layer, number, rows, w->position + from, one ? 1 : w->tokens - from);
+    w->watch->buffer(w->watch->ctx, w->c->layer, number, rows, w->position + from,
+                     one ? 1 : w->tokens - from);
 }
 
 void hop__run(const hop__walk *w, int from, int to)

@@ -177,8 +177,8 @@ static hop_status read_tensors(hop_safetensors *s, size_t size, hop_error *err)
     for (const hop_json *entry = root->child; entry; entry = entry->next) {
         bool metadata = strcmp(entry->key, METADATA) == 0;
         if (metadata) s->metadata = entry;
-        hop_status status = metadata ? check_metadata(entry, err)
-                                     : read_tensor(&s->tensors[s->count], entry, size, err);
+        hop_status status =
+            metadata ? check_metadata(entry, err) : read_tensor(&s->tensors[s->count], entry, size, err);
         if (status != HOP_OK) return status;
         s->count += !metadata;
     }

@@ -235,15 +235,18 @@ static void charge_head(head *h)
     int64_t dim = h->q->width;
     double scale = fabs(hop__rounded(h->op->scale));
     score_sums s = sum_scores(h);
-    hop__attended a = {.q = largest(h->q), .score = scale * s.mag * 1.01, .seen = h->seen, .round = h->w->message};
+    hop__attended a = {
+        .q = largest(h->q), .score = scale * s.mag * 1.01, .seen = h->seen, .round = h->w->message};
     for (int p = 0; p < h->w->facts.classes; p++)
         if (h->k[p]) a.k = ival_most(a.k, largest(h->k[p])), a.v = ival_most(a.v, largest(h->v[p]));
     h->loss = hop__attention_charge(h->op, &a);
     if (!h->loss.fits) h->w->m->overflow = true;
     /* Twice the error of a score: the kernels' and, scores being made here as well, ours; and scores that are cut. */
-    double error = 2 * (ival_most(h->loss.score.rel, HOP_DOT_ERROR((double)dim)) + 4 * HOP_UNIT_ROUNDOFF) * s.mag;
+    double error =
+        2 * (ival_most(h->loss.score.rel, HOP_DOT_ERROR((double)dim)) + 4 * HOP_UNIT_ROUNDOFF) * s.mag;
     error += hop__cut_error(h->w->bits, s.mag);
-    h->slack = 2 * HOP__ABOVE * (scale * (error + s.box) + h->loss.score.abs + (double)dim * (scale + 1) * 0x1p-146);
+    h->slack =
+        2 * HOP__ABOVE * (scale * (error + s.box) + h->loss.score.abs + (double)dim * (scale + 1) * 0x1p-146);
 }
 
 /* Weights that are cut, divided by their sum, and cut again, c at most each: (1 + c)² / (1 - c) is below 1 +
@@ -439,8 +442,9 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
                         ival_hull(hull, hop__set_range(x->in[2][p], c / width / group * width + c % width));
             if (hull.lo == 0 && hull.hi == 0) continue;
             y[a]->mid[c] = ival_mid(hull);
-            y[a]->rad[c] = ival_up(ival_rad(hull) + (loss.mean.rel * ival_mag(hull) + loss.mean.abs) * HOP__ABOVE +
-                                   cut_weights(w, ival_mag(hull)));
+            y[a]->rad[c] =
+                ival_up(ival_rad(hull) + (loss.mean.rel * ival_mag(hull) + loss.mean.abs) * HOP__ABOVE +
+                        cut_weights(w, ival_mag(hull)));
         }
         hop__set_tidy(w->m, y[a]);
     }

@@ -4,9 +4,9 @@
 #include <hopbound/kernels.h>
 
 #define UNIT   HOP_UNIT_ROUNDOFF
-#define DOUBLE 0x1p-52  /* the same of double, with room for a few */
-#define BELOW  0x1p-149 /* what is lost below the normal numbers, at the most */
-#define FAINT  0x1p-118 /* exponentials below 2^-120 may be 0 */
+#define DOUBLE 0x1p-52       /* the same of double, with room for a few */
+#define BELOW  0x1p-149      /* what is lost below the normal numbers, at the most */
+#define FAINT  0x1p-118      /* exponentials below 2^-120 may be 0 */
 #define SOME   (1 + 0x1p-20) /* what a few roundings of float32 make of what was lost before them */
 
 hop__num hop__num_given(ival range, int grid)
@@ -86,7 +86,8 @@ static hop__num ratio(hop__num a, hop__num b, hop__num back)
     hop__num y = times(a, b);
     double most = ival_up(y.mag / back.mag);
     if (!(back.mag >= 1)) return y;
-    y.mag = most, y.range = (ival){ival_most(y.range.lo, -most), ival_least(y.range.hi, most)}, y.low = -INFINITY;
+    y.mag = most, y.range = (ival){ival_most(y.range.lo, -most), ival_least(y.range.hi, most)},
+    y.low = -INFINITY;
     return y;
 }
 
@@ -109,14 +110,15 @@ static hop__num sum(hop__num a, double n, double some, double unit)
 {
     if (is_zero(&a)) return a;
     ival all = {ival_least(0, n * a.range.lo), ival_most(0, n * a.range.hi)};
-    return (hop__num){.range = {a.range.lo >= 0 ? 0 : ival_down(all.lo), a.range.hi <= 0 ? 0 : ival_up(all.hi)},
-                      .mag = ival_up(n * a.mag),
-                      .rel = more(a.rel, expm1(some * unit) * HOP__ABOVE),
-                      .abs = n * a.abs * (1 + a.rel + 2 * some * unit) * SOME,
-                      .low = -INFINITY,
-                      .top = n * a.top * (1 + 2 * some * unit),
-                      .own = a.own && (a.range.lo >= 0 || a.range.hi <= 0),
-                      .grid = a.grid};
+    return (hop__num){
+        .range = {a.range.lo >= 0 ? 0 : ival_down(all.lo), a.range.hi <= 0 ? 0 : ival_up(all.hi)},
+        .mag = ival_up(n * a.mag),
+        .rel = more(a.rel, expm1(some * unit) * HOP__ABOVE),
+        .abs = n * a.abs * (1 + a.rel + 2 * some * unit) * SOME,
+        .low = -INFINITY,
+        .top = n * a.top * (1 + 2 * some * unit),
+        .own = a.own && (a.range.lo >= 0 || a.range.hi <= 0),
+        .grid = a.grid};
 }
 
 static hop__num squared(hop__num a, bool wide)
@@ -124,7 +126,8 @@ static hop__num squared(hop__num a, bool wide)
     hop__num y = times(a, a);
     y.range = ival_square(a.range);
     if (y.range.lo < 0) y.range.lo = 0;
-    if (wide) y.rel = more(more(a.rel, a.rel), DOUBLE), y.abs = (2 * a.mag * (1 + a.rel) + a.abs) * a.abs * SOME;
+    if (wide)
+        y.rel = more(more(a.rel, a.rel), DOUBLE), y.abs = (2 * a.mag * (1 + a.rel) + a.abs) * a.abs * SOME;
     return y;
 }
 
@@ -132,7 +135,8 @@ static hop__num squared(hop__num a, bool wide)
  * 1.83 times what they are together. */
 static hop__num chain(hop__num e, double n)
 {
-    double most = ival_most(1, pow(ival_most(1, e.range.hi), n) * HOP__ABOVE * (e.range.hi > 1 ? 1 : HOP__BELOW));
+    double most =
+        ival_most(1, pow(ival_most(1, e.range.hi), n) * HOP__ABOVE * (e.range.hi > 1 ? 1 : HOP__BELOW));
     bool one = e.one && n * e.rel <= HOP_EXP_ONE; /* 1 + lo is 1, token after token */
     if (is(&e, 1)) return e;
     return (hop__num){.range = {ival_most(0, ival_down(pow(e.range.lo, n) * HOP__BELOW)), most},
@@ -164,7 +168,8 @@ static hop__num fade(hop__reading *r, hop__num e, hop__num s, hop__num new)
                   .rel = ival_most(more(s.rel, r->carry + r->drift), r->add),
                   .low = -INFINITY,
                   .grid = HOP__NO_GRID};
-    y.abs = (e.abs * s.mag * (1 + s.rel) + s.abs * (e.mag * (1 + e.rel) + e.abs) + new.abs + 3 * BELOW) * SOME;
+    y.abs =
+        (e.abs * s.mag * (1 + s.rel) + s.abs * (e.mag * (1 + e.rel) + e.abs) + new.abs + 3 * BELOW) * SOME;
     y.top = (1.9 * e.top * s.top + new.top) * (1 + 8 * UNIT); /* |hi| + |lo| */
     if (is_zero(&s)) y = new;
     return y;
@@ -177,7 +182,8 @@ static hop__num solved(const hop__reading *r, hop__num a, hop__num b, hop__num c
     double k = r->size[HOP_AXIS_K], n = r->size[HOP_AXIS_J], x = ival_up(a.mag + k * b.mag);
     if (is_zero(&b) && is_zero(&c)) return a;
     hop__num y = {.range = {-x, x}, .mag = x, .low = -INFINITY, .grid = HOP__NO_GRID};
-    y.rel = more(ival_most(a.rel, ival_most(b.rel, more(c.rel, UNIT))), expm1((k + n + 2) * UNIT) * HOP__ABOVE);
+    y.rel =
+        more(ival_most(a.rel, ival_most(b.rel, more(c.rel, UNIT))), expm1((k + n + 2) * UNIT) * HOP__ABOVE);
     y.abs = (a.abs + k * b.abs + n * (c.abs * x + BELOW)) * (1 + 2 * (k + n + 2) * UNIT);
     y.top = (x + n * c.top * x * (1 + y.rel)) * (1 + y.rel) + y.abs;
     return y;
@@ -193,7 +199,10 @@ static hop__num exponential(hop__num x, bool wide)
     return (hop__num){.range = {exp(x.range.lo) * HOP__BELOW, ival_up(exp(x.range.hi) * HOP__ABOVE)},
                       .mag = ival_up(exp(x.range.hi) * HOP__ABOVE),
                       .rel = one ? far * 1.01 : more(wide ? UNIT : HOP_EXP_ERROR, expm1(off) * HOP__ABOVE),
-                      .abs = one ? 0 : wide ? BELOW : x.range.lo > -80 ? 0 : FAINT,
+                      .abs = one                ? 0
+                             : wide             ? BELOW
+                             : x.range.lo > -80 ? 0
+                                                : FAINT,
                       .one = one,
                       .low = -INFINITY,
                       .top = exp(x.range.hi + off) * HOP__ABOVE * (1 + 2 * HOP_EXP_ERROR),
@@ -205,7 +214,8 @@ static hop__num exponential(hop__num x, bool wide)
 static hop__num decay(hop__num x, bool wide)
 {
     hop__num e = exponential(x, wide);
-    if (x.range.hi <= 0) e.mag = ival_least(e.mag, 1), e.range.hi = ival_least(e.range.hi, 1), e.top = ival_least(e.top, 1);
+    if (x.range.hi <= 0)
+        e.mag = ival_least(e.mag, 1), e.range.hi = ival_least(e.range.hi, 1), e.top = ival_least(e.top, 1);
     return e;
 }
 
@@ -252,7 +262,8 @@ static double log_sigmoid(double x)
 
 static hop__num log_of_sigmoid(hop__num a)
 {
-    ival range = {ival_down(log_sigmoid(a.range.lo) * HOP__ABOVE), ival_up(log_sigmoid(a.range.hi) * HOP__BELOW)};
+    ival range = {ival_down(log_sigmoid(a.range.lo) * HOP__ABOVE),
+                  ival_up(log_sigmoid(a.range.hi) * HOP__BELOW)};
     hop__num y = hop__num_given(range, HOP__NO_GRID);
     y.rel = 8 * DOUBLE;
     return y;
@@ -272,7 +283,8 @@ static hop__num under(hop__num a, hop__num m, double unit)
 {
     hop__num y = plus(a, negated(m), unit);
     bool given = a.rel == 0 && a.abs == 0 && m.rel == 0 && m.abs == 0;
-    y.range.hi = ival_least(y.range.hi, ival_up(2 * UNIT * m.mag)), y.range.lo = ival_least(y.range.lo, y.range.hi);
+    y.range.hi = ival_least(y.range.hi, ival_up(2 * UNIT * m.mag)),
+    y.range.lo = ival_least(y.range.lo, y.range.hi);
     if (given) y.own = true, y.mag = ival_mag(y.range);
     return y;
 }
@@ -280,7 +292,8 @@ static hop__num under(hop__num a, hop__num m, double unit)
 /* What is off by a part of itself still is: where x is beyond b, what is formed is b, or nearly as large. */
 static hop__num held(hop__num a, hop__num b)
 {
-    a.range = (ival){ival_most(-b.mag, ival_least(a.range.lo, b.mag)), ival_least(b.mag, ival_most(a.range.hi, -b.mag))};
+    a.range = (ival){ival_most(-b.mag, ival_least(a.range.lo, b.mag)),
+                     ival_least(b.mag, ival_most(a.range.hi, -b.mag))};
     if (a.own) a.mag = ival_mag(a.range);
     a.top = ival_least(a.top, b.top), a.low = ival_most(a.low, -b.top);
     return a;
@@ -320,7 +333,8 @@ static hop__num larger(hop__num a, hop__num b)
 static hop__num mild(hop__num a)
 {
     a.range.lo = ival_most(a.range.lo, 0x1p-33);
-    a.range.hi = ival_most(a.range.hi, a.range.lo), a.low = ival_most(a.low, 0x1p-32); /* what is formed is looked at */
+    a.range.hi = ival_most(a.range.hi, a.range.lo),
+    a.low = ival_most(a.low, 0x1p-32); /* what is formed is looked at */
     return a;
 }
 
@@ -384,7 +398,8 @@ static hop__num line(hop__reading *r, int i)
     case HOP_PRIM_RUNMAX: return running_max(r, a, b, c);
     case HOP_PRIM_FAR:
     case HOP_PRIM_FARB: return chain(a, n);
-    case HOP_PRIM_DEC: return p->b[i] < 0 ? hull(chain(a, n), point(0)) : hull(times(chain(a, n), b), point(0));
+    case HOP_PRIM_DEC:
+        return p->b[i] < 0 ? hull(chain(a, n), point(0)) : hull(times(chain(a, n), b), point(0));
     case HOP_PRIM_TOTAL: return total(a, n);
     case HOP_PRIM_PLAIN: return plain(a, b);
     default: r->fits = false; return none; /* not a primitive of recurrences */

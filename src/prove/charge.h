@@ -18,8 +18,8 @@ typedef struct hop__num {
     double rel, abs; /* what is formed is x, give or take rel X + abs .. */
     double top, low; /* .. at most `top` in absolute value, and not below `low` */
     bool own;        /* X is |x|: nothing was added up */
-    bool one;        /* a decay so near to 1 that adding 0 to what it decays leaves that as it is: see charge.c */
-    int grid;        /* x is a multiple of 2^grid */
+    bool one; /* a decay so near to 1 that adding 0 to what it decays leaves that as it is: see charge.c */
+    int grid; /* x is a multiple of 2^grid */
 } hop__num;
 
 /* A number that is given, as it is. */
@@ -42,16 +42,16 @@ struct hop__reading;
 /* A recurrence over tokens: what decides how much its forms lose. */
 typedef struct hop__recurrence {
     const hop_arith *form[HOP__MOST_FORMS]; /* its programs, the step form first; NULL ends */
-    hop__given given[HOP__MOST_GIVEN]; /* all but S and m */
+    hop__given given[HOP__MOST_GIVEN];      /* all but S and m */
     int count;
     double keys, values; /* numbers of a key and of a value */
     double tokens;       /* rows of the recurrence until it is read */
     double active;       /* of these, such as write or turn anything that is read */
     double turned;       /* what tokens may enlarge a state by, all together; 1: none does */
     double amp;          /* what an error in the state may grow to on its way */
-    double round;        /* relative rounding of a state's numbers where they cross, or are cut to fewer bits .. */
-    double crossings;    /* .. and what all such roundings make together, in relative terms */
-    int bits;            /* 0: none but float32's */
+    double round; /* relative rounding of a state's numbers where they cross, or are cut to fewer bits .. */
+    double crossings; /* .. and what all such roundings make together, in relative terms */
+    int bits;         /* 0: none but float32's */
     /* Is shown each form as it was read, where everything fits; NULL: nobody looks. */
     void (*look)(void *ctx, const struct hop__reading *x);
     void *ctx;

@@ -15,10 +15,12 @@ static hop__num up_to(double mag)
 
 /* What all its programs may be given. What is rounded to fewer bits is at most twice what it was; a partial softmax
  * that has crossed was enlarged by `grown`. */
-static hop__reading read_attention(const hop_arith *p, const hop_op *op, const hop__attended *a, int64_t tokens, double grown)
+static hop__reading read_attention(const hop_arith *p, const hop_op *op, const hop__attended *a,
+                                   int64_t tokens, double grown)
 {
     hop__reading r = {.p = p, .tokens = (double)tokens, .terms = (double)tokens, .round = a->round};
-    double scale = hop__rounded(op->scale), n = (double)tokens, sum = 1.01 * n * grown, moved = hop__crossing(a->round, a->score);
+    double scale = hop__rounded(op->scale), n = (double)tokens, sum = 1.01 * n * grown,
+           moved = hop__crossing(a->round, a->score);
     hop__reading_know(&r, "z", (ival){1, INFINITY}, INFINITY); /* the largest score's weight is e^0 */
     hop__reading_know(&r, "moved", (ival){-moved, moved}, HOP_UNIT_ROUNDOFF); /* of two numbers as they are */
     r.size[HOP_AXIS_T] = 1, r.size[HOP_AXIS_J] = n;
@@ -26,7 +28,8 @@ static hop__reading read_attention(const hop_arith *p, const hop_op *op, const h
     give(&r, "q", up_to(a->q)), give(&r, "k", up_to(a->k)), give(&r, "v", up_to(a->v));
     give(&r, "scale", hop__num_given(ival_point(scale), HOP__NO_GRID));
     give(&r, "t", up_to(a->score)), give(&r, "m", up_to(a->score)), give(&r, "m0", up_to(a->score));
-    give(&r, "m1", up_to(a->score + moved)), give(&r, "ma", up_to(a->score + moved)), give(&r, "mb", up_to(a->score + moved));
+    give(&r, "m1", up_to(a->score + moved)), give(&r, "ma", up_to(a->score + moved)),
+        give(&r, "mb", up_to(a->score + moved));
     give(&r, "z0", hop__num_given((ival){0, sum}, HOP__NO_GRID)), give(&r, "y0", up_to(sum * a->v));
     give(&r, "z", hop__num_given((ival){1, sum}, HOP__NO_GRID)), give(&r, "y", up_to(sum * a->v));
     give(&r, "wr", hop__num_given((ival){0, 2}, HOP__NO_GRID)), give(&r, "pr", up_to(4));
@@ -41,7 +44,8 @@ static const hop__num *line(const hop__reading *r, const char *name)
     return &r->v[hop_arith_find(r->p, name)];
 }
 
-static hop__reading read_form(hop_arith *p, hop_arith_attend which, const hop_op *op, const hop__attended *a, double grown)
+static hop__reading read_form(hop_arith *p, hop_arith_attend which, const hop_op *op, const hop__attended *a,
+                              double grown)
 {
     hop_arith_open(p, hop_attention_program(which));
     return read_attention(p, op, a, which == HOP_ARITH_SUMMARIES ? op->block : a->seen, grown);
@@ -57,14 +61,16 @@ static double rescalings(int64_t n)
  * by, which rise by 88 altogether where weights are any; and at a rescaling an exp and a product. */
 double hop__attention_error(int64_t n)
 {
-    return 1.1 * (((double)n + 88) * HOP_UNIT_ROUNDOFF + rescalings(n) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF));
+    return 1.1 *
+           (((double)n + 88) * HOP_UNIT_ROUNDOFF + rescalings(n) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF));
 }
 
 /* What is lost at a rescaling below the normal numbers, over a sum that is at least `least`. */
 static double faint(const hop_op *op, const hop__attended *a, double grown, double least, bool *fits)
 {
     hop_arith p, f;
-    hop__reading block = read_form(&p, HOP_ARITH_ATTEND, op, a, 1), fold = read_form(&f, HOP_ARITH_FOLD, op, a, grown);
+    hop__reading block = read_form(&p, HOP_ARITH_ATTEND, op, a, 1),
+                 fold = read_form(&f, HOP_ARITH_FOLD, op, a, grown);
     *fits = *fits && block.fits && fold.fits;
     return (line(&block, "o")->abs + fold.v[f.reads].abs / least) * HOP__ABOVE;
 }

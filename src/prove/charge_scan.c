@@ -44,7 +44,8 @@ static bool bind(hop__reading *x, const hop__recurrence *r, hop__num state)
 }
 
 /* A form over units of `tokens` tokens. */
-static bool read_form(hop__reading *x, const hop__recurrence *r, const hop_arith *p, double tokens, hop__num state)
+static bool read_form(hop__reading *x, const hop__recurrence *r, const hop_arith *p, double tokens,
+                      hop__num state)
 {
     *x = (hop__reading){.p = p, .tokens = r->tokens, .round = r->round};
     x->size[HOP_AXIS_T] = x->size[HOP_AXIS_J] = tokens;
@@ -72,7 +73,8 @@ static hop__num largest_state(const hop__recurrence *r, const hop_arith *step)
 static bool on_grids(const hop__reading *x)
 {
     for (int i = 0; i < x->p->count; i++)
-        if (x->v[i].grid == HOP__NO_GRID || (x->v[i].grid != HOP__ANY_GRID && x->v[i].grid <= -140)) return false;
+        if (x->v[i].grid == HOP__NO_GRID || (x->v[i].grid != HOP__ANY_GRID && x->v[i].grid <= -140))
+            return false;
     return true;
 }
 
@@ -82,7 +84,8 @@ static double faint_crossing(const hop__recurrence *r)
     return hop__crossing(r->round, 0) + (r->bits > 0 ? 0x1p-148 : 0);
 }
 
-static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arith *p, bool token, hop__num state)
+static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arith *p, bool token,
+                        hop__num state)
 {
     hop__reading whole, few;
     double unit = token ? 1 : HOP_ARITH_CHUNK;
@@ -91,13 +94,15 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
         return;
     }
     c->fits = c->fits && whole.fits && few.fits;
-    double carry = few.keeps == whole.keeps ? few.carry : whole.carry, units = r->tokens / (token ? 1 : FEW + 1);
+    double carry = few.keeps == whole.keeps ? few.carry : whole.carry,
+           units = r->tokens / (token ? 1 : FEW + 1);
     if (p->line[p->next]->prim == HOP_PRIM_ADD) carry += HOP_UNIT_ROUNDOFF;
     double passes = whole.keeps ? r->active * carry + units * few.drift * HOP__ABOVE : units * carry;
     double add = ival_most(whole.add, whole.v[p->next].rel); /* where several parts are added, of the worst */
     /* Where corrections turn, a term with j of them has j errors beside its own: (1 + c) e^c - 1 in all, c the log of
      * `turned`, and not (1 + c)(e^c - 1), which is half of that at small c. */
-    double all = (add + whole.v[p->reads].rel + passes + r->crossings) * ((r->turned > 1 ? 2 : 1) + log(r->turned));
+    double all =
+        (add + whole.v[p->reads].rel + passes + r->crossings) * ((r->turned > 1 ? 2 : 1) + log(r->turned));
     c->rel = ival_most(c->rel, expm1(all) * 1.01);
     /* The same with what the state is off by then. */
     double off = (whole.v[p->next].abs + faint_crossing(r)) * r->tokens * r->amp * 2;

@@ -13,7 +13,8 @@ static int64_t count_of(const hop__elements *e, int line)
     return n;
 }
 
-bool hop__elements_open(hop__memory *m, hop__elements *e, const hop_program *program, int64_t keys, int64_t values)
+bool hop__elements_open(hop__memory *m, hop__elements *e, const hop_program *program, int64_t keys,
+                        int64_t values)
 {
     int64_t all = 0;
     *e = (hop__elements){.size = {1, 1, keys, values}};
@@ -134,7 +135,8 @@ const ival *hop__elements_run(hop__elements *e)
             *y = sum(a, e->size[l->axis], *b);
             continue;
         }
-        int64_t n = count_of(e, i), na = p->a[i] >= 0 && p->axes[p->a[i]] ? 1 : 0, nb = p->b[i] >= 0 && p->axes[p->b[i]] ? 1 : 0;
+        int64_t n = count_of(e, i), na = p->a[i] >= 0 && p->axes[p->a[i]] ? 1 : 0,
+                nb = p->b[i] >= 0 && p->axes[p->b[i]] ? 1 : 0;
         for (int64_t k = 0; k < n; k++) y[k] = element(l, a[k * na], b[k * nb]);
     }
     return e->value[p->reads];

@@ -15,7 +15,8 @@ typedef struct hop__elements {
 } hop__elements;
 
 /* False: m says why. */
-bool hop__elements_open(hop__memory *m, hop__elements *e, const hop_program *program, int64_t keys, int64_t values);
+bool hop__elements_open(hop__memory *m, hop__elements *e, const hop_program *program, int64_t keys,
+                        int64_t values);
 /* The numbers of an input, which stay the caller's; a name that the program does not know is passed over. */
 void hop__elements_give(hop__elements *e, const char *name, const ival *x);
 /* All lines; returns the result's numbers. What may leave float32's range is [-infinity, infinity]. */

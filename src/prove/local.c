@@ -10,7 +10,6 @@
 #define ACT_ERROR 0x1p-18
 #define FAINT     0x1p-118 /* exponentials below 2^-120 may be 0 */
 
-
 /* ---- activations --------------------------------------------------------------------------- */
 
 ival hop__exp_bounds(ival x)
@@ -87,7 +86,8 @@ ival hop__function_bounds(hop_prim f, ival x)
     case HOP_PRIM_SILU:
         if (x.lo == 0 && x.hi == 0) return x; /* 0 over 1 + 1 */
         /* e^x may be 0 below 2^-120, and it is multiplied by x: |x| e^x is at most 2^-113 there. */
-        return ival_widen(hop__about(valley(silu, x, -1.2784645427610738, -0.27846454276107380), ACT_ERROR), 0x1p-113);
+        return ival_widen(hop__about(valley(silu, x, -1.2784645427610738, -0.27846454276107380), ACT_ERROR),
+                          0x1p-113);
     case HOP_PRIM_TANH: return between(hop__about(rising(tanh, x), ACT_ERROR), -1, 1);
     case HOP_PRIM_SOFTPLUS: return between(hop__about(rising(softplus, x), ACT_ERROR), 0, INFINITY);
     case HOP_PRIM_ELU1: return between(hop__about(rising(elu1, x), ACT_ERROR), 0, INFINITY);
@@ -109,7 +109,8 @@ hop__set *hop__set_act(hop__memory *m, const hop__set *x, hop_act kind, double b
 {
     const ival by[2] = {ival_point(hop__rounded(before)), ival_point(hop__rounded(scale))};
     hop__elements program;
-    if (!hop__elements_open(m, &program, hop_op_program(&(hop_op){.kind = HOP_OP_ACT, .act = kind}, 0), 1, 1)) return NULL;
+    if (!hop__elements_open(m, &program, hop_op_program(&(hop_op){.kind = HOP_OP_ACT, .act = kind}, 0), 1, 1))
+        return NULL;
     hop__elements_give(&program, "before", by);
     hop__elements_give(&program, "scale", by + 1);
     return hop__set_map(m, x, (hop__blocks){x->width, 1, 1, act_block, &program});
@@ -272,7 +273,8 @@ static ival *past_of(hop__walk *w, int a, hop__set *const *x)
         for (int p = 0; p < w->facts.classes; p++)
             if (hop__sees(&w->facts, a, p, false)) past[c] = ival_hull(past[c], hop__set_range(x[p], c));
     for (int64_t c = 0; past && c < x[a]->width; c++)
-        if (ival_mag(past[c]) != 0) past[c] = ival_widen(past[c], hop__crossing(w->message, ival_mag(past[c])));
+        if (ival_mag(past[c]) != 0)
+            past[c] = ival_widen(past[c], hop__crossing(w->message, ival_mag(past[c])));
     return past;
 }
 

@@ -92,7 +92,8 @@ static double choose_lines(column *k, const hop__term *z, int64_t r, double *cli
         k->on[u] = live <= dead;
         k->middle[u] = 0.5 * ival_least(dead, live);
         error += fabs(k->gain[u]) * k->middle[u] * HOP__ABOVE;
-        if (a.lo != a.hi) *clip = ival_least(*clip, a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : -ival_least(dead, live));
+        if (a.lo != a.hi)
+            *clip = ival_least(*clip, a.lo > 0 ? a.lo : a.hi < 0 ? -a.hi : -ival_least(dead, live));
         if (!(a.hi >= a.lo)) error = INFINITY;
     }
     return error;
@@ -253,7 +254,8 @@ static double clip_over(const mlp *p, const column *k, int64_t input, ival v)
     for (int64_t u = 0; u < k->units; u++) {
         double w = p->up[k->unit[u] * p->d + input],
                a = p->z->mid[k->unit[u]] + w * (v.lo - p->x->mid[input]),
-               b = p->z->mid[k->unit[u]] + w * (v.hi - p->x->mid[input]), lo = ival_least(a, b), hi = ival_most(a, b);
+               b = p->z->mid[k->unit[u]] + w * (v.hi - p->x->mid[input]), lo = ival_least(a, b),
+               hi = ival_most(a, b);
         if (lo != hi) least = ival_least(least, lo > 0 ? lo : hi < 0 ? -hi : -ival_least(hi, -lo));
     }
     return least;

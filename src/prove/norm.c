@@ -71,9 +71,9 @@ typedef struct norm_arg {
     const float *w, *bias; /* [dim] for each block, or the same for all */
     int64_t dim;
     double eps;
-    const hop__swing *swing; /* of what is normed; NULL: it does not */
-    bool l2, centred, each;  /* each: every block has its own weights */
-    ival *room;              /* [3 dim] */
+    const hop__swing *swing;  /* of what is normed; NULL: it does not */
+    bool l2, centred, each;   /* each: every block has its own weights */
+    ival *room;               /* [3 dim] */
     hop_arith *centre, *norm; /* programs: the mean is taken off (NULL: it is not); what follows */
 } norm_arg;
 
@@ -145,8 +145,7 @@ static ival eps_of(const norm_arg *a, int64_t c)
 {
     double by = a->swing ? a->swing->by[c / a->swing->dim] : 0;
     if (by == 0) return ival_point(a->eps);
-    return (ival){a->eps / ((1 + by) * (1 + by)) * HOP__BELOW,
-                  a->eps / ((1 - by) * (1 - by)) * HOP__ABOVE};
+    return (ival){a->eps / ((1 + by) * (1 + by)) * HOP__BELOW, a->eps / ((1 - by) * (1 - by)) * HOP__ABOVE};
 }
 
 /* The same with the squares of other heads, which have factors of their own: out [dim] gets (g/f)² of those
@@ -241,7 +240,8 @@ static int64_t only_head(const ival *range, const norm_arg *a, int64_t group)
 
 /* What a norm multiplies the numbers of a group by, whatever the row: false when that varies widely, or when
  * the sum of squares may leave float32's range. `range` [dim]: of the group's columns. */
-static bool common_factor(const ival *range, const norm_arg *a, int64_t group, ival *factor, hop__charge *lost)
+static bool common_factor(const ival *range, const norm_arg *a, int64_t group, ival *factor,
+                          hop__charge *lost)
 {
     int64_t of = a->swing ? only_head(range, a, group) : 0;
     if (of == -1) return false;
@@ -344,8 +344,11 @@ hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const 
                         const float *bias, double eps)
 {
     if (norm == HOP_NORM_NONE) return hop__set_columns(m, x, 0, x->width);
-    norm_arg a = {
-        .w = weight, .bias = bias, .dim = x->width, .eps = hop__rounded(eps), .centred = norm == HOP_NORM_LAYER};
+    norm_arg a = {.w = weight,
+                  .bias = bias,
+                  .dim = x->width,
+                  .eps = hop__rounded(eps),
+                  .centred = norm == HOP_NORM_LAYER};
     return normed(m, x, 1, a, false);
 }
 

@@ -41,8 +41,8 @@ hop_status hop_prove_bounds(hop_proof *p, hop_bounds_said *said, const hop_model
                                                           : NULL;
     *said = (hop_bounds_said){.proved = false};
     if (o->bits && (task->kind != HOP_TASK_FUNCCOMP || o->bits < 3))
-        snprintf(p->why, sizeof p->why, "%s with %d bits is decided by enumeration only", hop_task_name(task->kind),
-                 o->bits);
+        snprintf(p->why, sizeof p->why, "%s with %d bits is decided by enumeration only",
+                 hop_task_name(task->kind), o->bits);
     else if (!fn)
         snprintf(p->why, sizeof p->why, "nothing is known of the task %s but by enumeration",
                  hop_task_name(task->kind));

@@ -59,7 +59,8 @@ static double logit_slack(hop__memory *m, const hop__set *x, const float *head, 
             double w = head[v * x->width + c];
             if (w == 0) continue;
             mag += fabs(w) * x->mag[c];
-            box += fabs(w) * (x->rad[c] + 0x1p-149); /* the middle is rounded to a float, which may be subnormal */
+            box += fabs(w) *
+                   (x->rad[c] + 0x1p-149); /* the middle is rounded to a float, which may be subnormal */
             int low = hop__low_bit(w);
             if (x->grid[c] == HOP__NO_GRID || low == HOP__NO_GRID)
                 grid = HOP__NO_GRID;

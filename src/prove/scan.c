@@ -174,8 +174,9 @@ static void give(hop__recurrence *r, const char *name, hop__num num)
 static hop__recurrence how_made(hop__walk *w, const hop__inputs *x)
 {
     static const char *const names[HOP_OP_INPUTS] = {
-        [HOP_SCAN_Q] = "q", [HOP_SCAN_K] = "k", [HOP_SCAN_V] = "v", [HOP_SCAN_G] = "g", [HOP_SCAN_BETA] = "beta",
-        [HOP_SCAN_A] = "a", [HOP_SCAN_B] = "b", [HOP_SCAN_I] = "i", [HOP_SCAN_F] = "f"};
+        [HOP_SCAN_Q] = "q", [HOP_SCAN_K] = "k",       [HOP_SCAN_V] = "v",
+        [HOP_SCAN_G] = "g", [HOP_SCAN_BETA] = "beta", [HOP_SCAN_A] = "a",
+        [HOP_SCAN_B] = "b", [HOP_SCAN_I] = "i",       [HOP_SCAN_F] = "f"};
     static const hop_arith_scan scans[] = {[HOP_CORE_DECAY] = HOP_ARITH_DECAY,
                                            [HOP_CORE_DELTA] = HOP_ARITH_DELTA,
                                            [HOP_CORE_DPLR] = HOP_ARITH_DPLR,
@@ -188,7 +189,8 @@ static hop__recurrence how_made(hop__walk *w, const hop__inputs *x)
         hop__num num = numbers_of(w, x->in[i]);
         bool one = i == HOP_SCAN_V && op->core == HOP_CORE_MLSTM, none = op->steps > 1;
         if (one) num = hop__num_given(ival_hull(num.range, ival_point(1)), num.grid); /* the normaliser's */
-        if (none) num = hop__num_given(ival_hull(num.range, ival_point(0)), num.grid); /* of the other steps */
+        if (none)
+            num = hop__num_given(ival_hull(num.range, ival_point(0)), num.grid); /* of the other steps */
         give(&r, names[i], num);
     }
     const double scale = hop__rounded(op->scale);
@@ -238,14 +240,16 @@ static bool mlstm_class(scan *c, int a)
         grouped(m, c->x->in[HOP_SCAN_K][a], c->op->kv_heads, keys, c->share, c->x->in[HOP_SCAN_I][a], 1);
     if (!both) return false;
     c->k[a] = hop__set_map(m, both, (hop__blocks){heads, keys + 1, keys, input_gate_block, &keys});
-    hop__set *g = hop__set_act(m, c->x->in[HOP_SCAN_F][a], HOP_ACT_LOGSIGMOID, 1, 1), *one = hop__set_new(m, 1);
+    hop__set *g = hop__set_act(m, c->x->in[HOP_SCAN_F][a], HOP_ACT_LOGSIGMOID, 1, 1),
+             *one = hop__set_new(m, 1);
     if (g) c->f[a] = decays(m, g);
     if (m->status != HOP_OK) return false;
     double log_decay = 0;
     for (int64_t h = 0; h < heads; h++) log_decay = ival_most(log_decay, g->mag[h]);
     for (int64_t h = 0; h < heads; h++) {
         double i = ival_most(0, hop__set_range(c->x->in[HOP_SCAN_I][a], h).hi);
-        i += hop__cut_error(w->bits, i) + hop__crossing(w->message, i); /* m is a part of the state: rounded up */
+        i += hop__cut_error(w->bits, i) +
+             hop__crossing(w->message, i); /* m is a part of the state: rounded up */
         c->gate = ival_most(c->gate, exp(i) * 1.001);
         c->s.stabiliser = ival_most(c->s.stabiliser, ival_most(i, (double)w->facts.length * log_decay));
     }
@@ -289,8 +293,10 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
 {
     const hop_op *op = x->op;
     hop__sets o = {0};
-    scan c = {.w = w, .x = x, .op = op, .share = op->heads / op->kv_heads, .steps = op->steps > 1 ? op->steps : 1};
-    c.s = (hop__shape){.w = w, .heads = op->heads, .keys = op->key_dim, .values = op->value_dim, .q_heads = op->kv_heads};
+    scan c = {
+        .w = w, .x = x, .op = op, .share = op->heads / op->kv_heads, .steps = op->steps > 1 ? op->steps : 1};
+    c.s = (hop__shape){
+        .w = w, .heads = op->heads, .keys = op->key_dim, .values = op->value_dim, .q_heads = op->kv_heads};
     c.s.scale = hop__rounded(op->scale), c.s.steps = (double)c.steps, c.s.made = how_made(w, x);
     c.s.q = x->in[HOP_SCAN_Q], c.s.k = c.k, c.s.v = c.v, c.s.bonus = x->par[0];
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++)
@@ -356,7 +362,8 @@ static hop__recurrence selective_made(hop__walk *w, const hop__inputs *x)
     give(&r, "A", hop__num_given(rates, HOP__NO_GRID));
     give(&r, "B", numbers_of(w, x->in[HOP_SELECTIVE_B]));
     give(&r, "C", numbers_of(w, x->in[HOP_SELECTIVE_C]));
-    give(&r, "D", x->par[1] ? weights_of(x->par[1], x->op->width) : hop__num_given(ival_point(0), HOP__ANY_GRID));
+    give(&r, "D",
+         x->par[1] ? weights_of(x->par[1], x->op->width) : hop__num_given(ival_point(0), HOP__ANY_GRID));
     return r;
 }
 

@@ -121,7 +121,8 @@ static relative relative_together(const sparse_row *r, const hop__set *x, const 
     for (int64_t n = 0; n < r->count; n++) {
         int64_t c = r->col[n];
         if (j->first[c] >= 0) continue;
-        rest += fabs(r->w[n]) * product_error(x->rel[c], each) * fabs(x->mid[c]), fixed += r->w[n] * x->mid[c];
+        rest += fabs(r->w[n]) * product_error(x->rel[c], each) * fabs(x->mid[c]),
+            fixed += r->w[n] * x->mid[c];
     }
     for (int64_t i = 0; i < j->rows; i++) j->sum[i] = rest, j->value[i] = fixed;
     for (int t = 0; t < x->terms; t++) {
@@ -246,7 +247,8 @@ static double put_errors(hop__set *y, int64_t i, const sparse_row *r, const hop_
     return own + off.most;
 }
 
-static hop__set *linear_rows(hop__memory *m, const hop__set *x, const hop__matrix *w, double *lost, bool tells)
+static hop__set *linear_rows(hop__memory *m, const hop__set *x, const hop__matrix *w, double *lost,
+                             bool tells)
 {
     hop__set *y = hop__set_new(m, w->out);
     sparse_row r = {.col = hop__take(m, w->in, sizeof(int64_t)), .w = hop__take(m, w->in, sizeof(double))};

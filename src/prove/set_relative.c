@@ -20,9 +20,9 @@ bool hop__set_is_alone(const hop__set *s, int64_t c, int *t)
 
 /* Two tables, looked at together: which rows of both are the case at once. */
 typedef struct pair {
-    int x, y;                  /* terms, -1: none */
-    int64_t rows;              /* 0: too many */
-    const int32_t *rx, *ry;    /* [rows]; NULL: it has none */
+    int x, y;               /* terms, -1: none */
+    int64_t rows;           /* 0: too many */
+    const int32_t *rx, *ry; /* [rows]; NULL: it has none */
 } pair;
 
 static bool look_at_pair(hop__memory *m, pair *p, const hop__set *x, const hop__set *y, int tx, int ty)

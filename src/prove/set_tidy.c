@@ -124,7 +124,8 @@ void hop__set_measure(hop__memory *m, hop__set *s)
     }
     double *most = s->terms ? hop__take(m, s->width, sizeof *most) : NULL;
     for (int t = 0; most && t < s->terms; t++) measure_term(s, &s->term[t], most);
-    double up = 1 + ival_most(0x1p-48, (s->terms + 8) * 0x1p-52); /* a sum over terms, of numbers not below 0 */
+    double up =
+        1 + ival_most(0x1p-48, (s->terms + 8) * 0x1p-52); /* a sum over terms, of numbers not below 0 */
     for (int64_t c = 0; c < s->width; c++) {
         s->mag[c] = s->mag[c] * (1 + s->rel[c]) + s->rad[c];
         if (s->mag[c] != 0) s->mag[c] = ival_up(s->mag[c] * up);

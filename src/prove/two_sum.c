@@ -236,7 +236,8 @@ static double lead(proof *p, int64_t head, int64_t c, int64_t match)
         else
             best = ival_most(best, scale * s);
     }
-    double dim = (double)op->key_dim, error = (ival_most(p->loss.score.rel, HOP_DOT_ERROR(dim)) + 4 * HOP_UNIT_ROUNDOFF) * mag;
+    double dim = (double)op->key_dim,
+           error = (ival_most(p->loss.score.rel, HOP_DOT_ERROR(dim)) + 4 * HOP_UNIT_ROUNDOFF) * mag;
     return right - best - 2 * HOP__ABOVE * (fabs(scale) * (error + box) + p->loss.score.abs);
 }
 
@@ -335,8 +336,7 @@ static double follow(const proof *p, hop__memory *m, int64_t c, int64_t r, doubl
     if (!x) return -INFINITY;
     hop__set_fix(m, x, NUMBER, c);
     l.buffer[p->op->y][0] = heads_return(p, m, match, r, mass);
-    if (w.observer && m->status == HOP_OK && !m->overflow)
-        w.observer->buffer(w.observer->ctx, &l, p->number);
+    if (w.observer && m->status == HOP_OK && !m->overflow) w.observer->buffer(w.observer->ctx, &l, p->number);
     for (int i = p->number + 1; m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
     if (m->status != HOP_OK) return -INFINITY;
     x = hop__set_add(m, x, l.buffer[HOP_Y][0]);

@@ -258,8 +258,7 @@ bool hop__walk_layers(hop__walk *w, hop__set **x, hop__memory memory[2], hop_mar
         if (w->observer && !w->m->overflow) w->observer->stream(w->observer->ctx, w, x);
         const hop__set *own = x[w->answering];
         for (int64_t c = 0; c < own->width; c++)
-            w->margin.code_error =
-                ival_most(w->margin.code_error, own->rad[c] + own->rel[c] * own->mag[c]);
+            w->margin.code_error = ival_most(w->margin.code_error, own->rad[c] + own->rel[c] * own->mag[c]);
         margins[(*count)++] = w->margin;
         if (w->m->overflow)
             hop__blame(w, "layer %lld, MLP: a number may leave the range of float32", (long long)w->layer);

@@ -46,9 +46,9 @@ typedef struct hop__walk {
     double message; /* relative rounding of what crosses between classes; 0: nothing is rounded there */
     int bits; /* every result is rounded to so many significant bits, states token by token; 0: float32 */
     int64_t layer;
-    int answering;              /* the class whose margins are reported */
-    hop_margin margin;          /* of the current layer */
-    char why[240];              /* what was lost first on the answering class's way; "" so far nothing */
+    int answering;             /* the class whose margins are reported */
+    hop_margin margin;         /* of the current layer */
+    char why[240];             /* what was lost first on the answering class's way; "" so far nothing */
     hop_hint hints[HOP_HINTS]; /* queries of the answering class for which no token led */
     int hint_count;
 } hop__walk;

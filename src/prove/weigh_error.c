@@ -98,7 +98,8 @@ double hop__near_error(const hop__reader *r)
 {
     const hop__shape *s = r->s;
     const hop__class *c = &s->w->facts.class[r->a];
-    double n = (double)(c->start + c->count), cross = rounded_states(s->w, n) * (1 + s->stabiliser), units = 0;
+    double n = (double)(c->start + c->count), cross = rounded_states(s->w, n) * (1 + s->stabiliser),
+           units = 0;
     if (!decays_are_one(s, n) || r->turned > 1 || s->bonus || s->steps > 1 || !s->k || !r->q) return INFINITY;
     for (int i = 0; i < HOP__MOST_FORMS && s->made.form[i]; i++)
         units = ival_most(units, hop__product_units(s->made.form[i]));

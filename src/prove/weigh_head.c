@@ -69,11 +69,11 @@ typedef struct reading {
     hop__tally t;
     hop__charge made;
     hop__sight sight;
-    bool sees, some; /* something is followed; but not by all queries */
-    double mid, off; /* the weight of what is followed, and what it may be off */
-    double larger;   /* everything else, relative to a weight that swings */
-    double near, aside; /* see hop__near_error and hop__followed_weights */
-    double bonus;    /* what the own token's weight may be multiplied with */
+    bool sees, some;      /* something is followed; but not by all queries */
+    double mid, off;      /* the weight of what is followed, and what it may be off */
+    double larger;        /* everything else, relative to a weight that swings */
+    double near, aside;   /* see hop__near_error and hop__followed_weights */
+    double bonus;         /* what the own token's weight may be multiplied with */
     double *lost, *apart; /* [values] */
 } reading;
 

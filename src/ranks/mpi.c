@@ -24,7 +24,7 @@ typedef struct flight {
 } flight;
 
 typedef struct mpi {
-    hop_transport base; /* first: a hop_transport * is one of these */
+    hop_transport base;  /* first: a hop_transport * is one of these */
     hop_transport *self; /* for players of this rank */
     flight *flights;
     int count, room;

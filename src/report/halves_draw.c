@@ -45,7 +45,8 @@ static void draw_legend(hop_text *out, const hop_ladder_page *page, double y)
     char model[200];
     hop__svg_line(out, "hair", LEFT, y + 0.5, WIDTH - LEFT, y + 0.5);
     static const char *const lines[] = {
-        ("F: full attention. L: a linear layer of any kind; a raised number: so many in a row. /{n}: tokens of the "
+        ("F: full attention. L: a linear layer of any kind; a raised number: so many in a row. /{n}: tokens "
+         "of the "
          "prompt."),
         "Above the line: built, and proved on every input from the weights in the file.",
         "Below: impossible for any weights of these widths, here or from the /{n} given on.",

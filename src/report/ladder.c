@@ -6,27 +6,24 @@
 
 /* In the order of the page. A section is a file; it prints nothing where the page has no data for it. */
 static hop__section *const sections[] = {
-    hop__walk_section,
-    hop__falls_section,
-    hop__learnt_section,
-    hop__map_section,
-    hop__stairs_section,
-    hop__details_section,
+    hop__walk_section, hop__falls_section,  hop__learnt_section,
+    hop__map_section,  hop__stairs_section, hop__details_section,
 };
 
 static void add_head(hop_text *out)
 {
-    hop_text_add(out, "<header>\n<p class=\"brow\">hopbound: the ladder</p>\n"
-                      "<h1>How many hops can an architecture make in one forward pass, and how many "
-                      "full-attention layers does that "
-                      "take?</h1>\n"
-                      "<p class=\"half v-proved\"><b>Above each line:</b> networks whose weights are written "
-                      "down, each proved to "
-                      "answer every input rightly.</p>\n"
-                      "<p class=\"half v-refuted\"><b>Below it:</b> layer plans with fewer full layers, at the "
-                      "same width and precision: "
-                      "impossible for any weights at the same length or, where the row says so, from a longer "
-                      "one on.</p>\n");
+    hop_text_add(out,
+                 "<header>\n<p class=\"brow\">hopbound: the ladder</p>\n"
+                 "<h1>How many hops can an architecture make in one forward pass, and how many "
+                 "full-attention layers does that "
+                 "take?</h1>\n"
+                 "<p class=\"half v-proved\"><b>Above each line:</b> networks whose weights are written "
+                 "down, each proved to "
+                 "answer every input rightly.</p>\n"
+                 "<p class=\"half v-refuted\"><b>Below it:</b> layer plans with fewer full layers, at the "
+                 "same width and precision: "
+                 "impossible for any weights at the same length or, where the row says so, from a longer "
+                 "one on.</p>\n");
 }
 
 /* For those that are not proved as they should be, why. */
@@ -62,8 +59,9 @@ static void add_meaning(hop_text *out, const hop_ladder_page *page)
         "longer, answers "
         "every input of these sizes, trained or not. All weights, that is, of networks that are ");
     hop__escape(out, page->model, 0);
-    hop_text_add(out, ". Where a plan or a model is called <i>possible</i> and is not built here, weights are "
-                      "known that do it where ");
+    hop_text_add(out,
+                 ". Where a plan or a model is called <i>possible</i> and is not built here, weights are "
+                 "known that do it where ");
     hop__escape(out, page->idealised, 0);
     hop_text_add(
         out,

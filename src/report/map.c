@@ -212,7 +212,8 @@ static void add_verdict(hop_text *out, const hop_map_model *x, int h)
         hop__html_rich(out, hop__number_digits(x->from[h]).rich);
         hop_text_add(out, ", ");
     }
-    hop_text_printf(out, "%s, %s</small>", x->theorem[h], x->machine_checked[h] ? "machine-checked" : "on paper");
+    hop_text_printf(out, "%s, %s</small>", x->theorem[h],
+                    x->machine_checked[h] ? "machine-checked" : "on paper");
 }
 
 static void add_models(hop_text *out, const hop_map *m)

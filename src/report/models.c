@@ -54,7 +54,8 @@ static void draw(hop_text *out, const hop_models_answer *m)
     double height = TOP + LINE * (double)m->models.count + 6;
     hop__svg_open(out, RIGHT + 16, height, "Models on an axis of lengths", false);
     draw_axis(out, height, m->n);
-    for (int64_t i = 0; i < m->models.count; i++) draw_model(out, &m->models.at[i], TOP + 8 + LINE * (double)i);
+    for (int64_t i = 0; i < m->models.count; i++)
+        draw_model(out, &m->models.at[i], TOP + 8 + LINE * (double)i);
     hop__svg_close(out);
 }
 
@@ -68,7 +69,8 @@ static void cell_text(hop_text *out, const char *label, const char *text)
 static void cell_mib(hop_text *out, const char *label, int64_t bytes)
 {
     hop__html_cell(out, label,
-                   bytes == HOP_NO_COUNT ? HOP__DASH : hop__number_real((double)bytes / 1048576, HOP__NEAREST).rich);
+                   bytes == HOP_NO_COUNT ? HOP__DASH
+                                         : hop__number_real((double)bytes / 1048576, HOP__NEAREST).rich);
 }
 
 static void cell_count(hop_text *out, const char *label, int64_t v)
@@ -116,10 +118,11 @@ static void table(hop_text *out, const hop_models_answer *m)
                  {"from n", true},
                  {"states hold tables up to", true},
                  {"tables outgrow states at", true}};
-    hop__html_table_open(out,
-                         "<b>Table 1.</b> Every model at the same length. A star: at sizes that take more ids "
-                         "than the model's vocabulary has, so that no such prompt can be put to it.",
-                         true);
+    hop__html_table_open(
+        out,
+        "<b>Table 1.</b> Every model at the same length. A star: at sizes that take more ids "
+        "than the model's vocabulary has, so that no such prompt can be put to it.",
+        true);
     hop_text_add(out, "<thead>\n<tr>\n");
     for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
         hop__html_head(out, heads[i].name, heads[i].number);
@@ -135,7 +138,8 @@ static void table(hop_text *out, const hop_models_answer *m)
         cell_mib(out, "states, MiB", r->state_bytes);
         cell_count(out, "hops possible", r->hops_possible);
         cell_unable(out, r);
-        cell_length(out, "from n", r->impossible_from_n, r->impossible_log10_n, r->impossible_beyond_vocabulary);
+        cell_length(out, "from n", r->impossible_from_n, r->impossible_log10_n,
+                    r->impossible_beyond_vocabulary);
         cell_count(out, "states hold tables up to", r->tables_held_up_to);
         cell_length(out, "tables outgrow states at", r->tables_outgrow_states_at, r->tables_outgrow_log10_n,
                     r->tables_outgrow_beyond_vocabulary);
@@ -148,10 +152,9 @@ static void table(hop_text *out, const hop_models_answer *m)
 hop_status hop_report_models(hop_text *out, const hop_models_answer *m)
 {
     hop__html_open(out, "Models side by side \u2013 hopbound");
-    hop_text_add(out,
-                 "<main>\n<header>\n<p class=\"brow\">hopbound</p>\n<h1>Models side by side</h1>\n"
-                 "<p class=\"lede\">What their layers keep, how many hops are known to be possible, and "
-                 "from which length on some are not.</p>\n");
+    hop_text_add(out, "<main>\n<header>\n<p class=\"brow\">hopbound</p>\n<h1>Models side by side</h1>\n"
+                      "<p class=\"lede\">What their layers keep, how many hops are known to be possible, and "
+                      "from which length on some are not.</p>\n");
     hop_text_printf(out, "<p class=\"sum\">%s models at %s tokens.</p>\n</header>\n",
                     hop__number_count(m->models.count).rich, hop__number_count(m->n).rich);
     hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
@@ -159,7 +162,8 @@ hop_status hop_report_models(hop_text *out, const hop_models_answer *m)
     hop_text_add(
         out, "</div>\n<figcaption><b>Figure 1.</b> Tokens, on a logarithmic axis. Filled: as long as the "
              "states of the linear layers together may hold a table of the prompt's length; beyond, a hop "
-             "over such a table needs a full layer, for any weights (P2). Ring: the model's context length. Dashed: "
+             "over such a table needs a full layer, for any weights (P2). Ring: the model's context length. "
+             "Dashed: "
              "the length of the table below. Mark: from here on some number of hops is proved "
              "impossible; an arrow at the end of a line: it is, beyond the axis.</figcaption>\n"
              "</figure>\n");

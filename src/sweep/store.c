@@ -227,7 +227,7 @@ static hop_status claim(database *s, int64_t id, bool *again, hop_error *err)
 }
 
 static hop_status store_find(hop_store *base, const hop_recipe *r, const char *text, hop_store_row *run,
-                           hop_error *err)
+                             hop_error *err)
 {
     database *s = (database *)base;
     sqlite3_stmt *q = NULL;

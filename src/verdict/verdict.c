@@ -74,7 +74,8 @@ static const char *const rests_on_bounds[] = {
 };
 static const char *const covers_game[] = {
     "every input of these sizes",
-    "the game of one player a function, one for z_0 and one for w: what crosses rounded to so many bits, or to more",
+    "the game of one player a function, one for z_0 and one for w: what crosses rounded to so many bits, or "
+    "to more",
     "float32, every order of summation, with or without fused multiply-add",
     "whole sequences, chunks of up to 32 tokens, token by token, up to 128 segments at 32 bits",
     "every instruction set of the kernels, any number of threads",

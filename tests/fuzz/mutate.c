@@ -9,12 +9,66 @@
 
 /* What readers stumble over: ends of ranges, words of the formats, what opens and closes. */
 static const char *const WORDS[] = {
-    "0", "-1", "-0", "1e999", "1e-999", "0.5", "127", "128", "255", "256", "32767", "65536", "2147483647",
-    "2147483648", "-2147483649", "4294967296", "9007199254740993", "9223372036854775807",
-    "9223372036854775808", "-9223372036854775808", "18446744073709551616", "null", "true", "false", "NaN",
-    "{}", "[]", "[", "]", "{", "}", "\"", "\\", ",", ":", "\n", "\\u0000", "\\ud800", "\xff", "\xc2\x9b", "[[[[[[[[",
-    "\"\"", "\"F32\"", "\"F64\"", "\"U8\"", "\"BF16\"", "\"BOOL\"", "[0, 0]", "[0,4611686018427387904,4]", "shape",
-    "dtype", "data_offsets", "__metadata__", "tokens", "targets", "position", "prompts", "cuts", "trace", "prefix",
+    "0",
+    "-1",
+    "-0",
+    "1e999",
+    "1e-999",
+    "0.5",
+    "127",
+    "128",
+    "255",
+    "256",
+    "32767",
+    "65536",
+    "2147483647",
+    "2147483648",
+    "-2147483649",
+    "4294967296",
+    "9007199254740993",
+    "9223372036854775807",
+    "9223372036854775808",
+    "-9223372036854775808",
+    "18446744073709551616",
+    "null",
+    "true",
+    "false",
+    "NaN",
+    "{}",
+    "[]",
+    "[",
+    "]",
+    "{",
+    "}",
+    "\"",
+    "\\",
+    ",",
+    ":",
+    "\n",
+    "\\u0000",
+    "\\ud800",
+    "\xff",
+    "\xc2\x9b",
+    "[[[[[[[[",
+    "\"\"",
+    "\"F32\"",
+    "\"F64\"",
+    "\"U8\"",
+    "\"BF16\"",
+    "\"BOOL\"",
+    "[0, 0]",
+    "[0,4611686018427387904,4]",
+    "shape",
+    "dtype",
+    "data_offsets",
+    "__metadata__",
+    "tokens",
+    "targets",
+    "position",
+    "prompts",
+    "cuts",
+    "trace",
+    "prefix",
 };
 #define WORD_COUNT (sizeof WORDS / sizeof WORDS[0])
 
@@ -61,8 +115,9 @@ static void put_word(input *x, hop_rng *r)
     if (below(r, 4)) { /* from here on, the next number or string */
         while (at < x->size && !strchr("0123456789\"", x->data[at] ? x->data[at] : 'x')) at++;
         bool quoted = at < x->size && x->data[at] == '"';
-        while (at + length < x->size && (quoted ? length == 0 || x->data[at + length] != '"'
-                                                : strchr("0123456789.e+-", x->data[at + length] ? x->data[at + length] : 'x') != NULL))
+        while (at + length < x->size &&
+               (quoted ? length == 0 || x->data[at + length] != '"'
+                       : strchr("0123456789.e+-", x->data[at + length] ? x->data[at + length] : 'x') != NULL))
             length++;
         if (quoted && at + length < x->size) length++;
     }

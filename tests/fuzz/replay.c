@@ -93,7 +93,8 @@ static bool replay_mutants(uint64_t first, uint64_t count)
         feed(first, count, now);
         exit(0);
     }
-    bool ok = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    bool ok =
+        child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
     if (!ok) save(*now);
     munmap((void *)now, sizeof *now);
     return ok;

@@ -85,10 +85,10 @@ typedef struct hop_line {
 
 #define HOP_PROGRAM_PARTS 8
 typedef struct hop_program {
-    const char *op, *form;                     /* "delta", "chunk" */
-    bool unit_is_token;                        /* the step form: T is one token */
-    const hop_line *part[HOP_PROGRAM_PARTS];   /* lists one after the other; NULL ends */
-    const char *reads;                         /* the quantity that the operation puts out */
+    const char *op, *form;                   /* "delta", "chunk" */
+    bool unit_is_token;                      /* the step form: T is one token */
+    const hop_line *part[HOP_PROGRAM_PARTS]; /* lists one after the other; NULL ends */
+    const char *reads;                       /* the quantity that the operation puts out */
 } hop_program;
 
 /* A program with its names looked up: line i's operands are lines a[i], b[i], c[i] < i, -1: none. */

@@ -8,13 +8,13 @@
 extern "C" {
 #endif
 
-#define HOP_DAMAGE_CHANGE(X, R)                          \
-    X(R, tensor, text, "", "tensor", "its name")         \
-    X(R, index, count, "", "index", "of the weight")     \
-    X(R, from, real, "", "from", "what it was")          \
+#define HOP_DAMAGE_CHANGE(X, R)                      \
+    X(R, tensor, text, "", "tensor", "its name")     \
+    X(R, index, count, "", "index", "of the weight") \
+    X(R, from, real, "", "from", "what it was")      \
     X(R, to, real, "", "to", "what it is")
-#define HOP_DAMAGE_ANSWER(X, R)                                            \
-    X(R, changed, many(hop_damage_change), "", "", "weights, in order")    \
+#define HOP_DAMAGE_ANSWER(X, R)                                         \
+    X(R, changed, many(hop_damage_change), "", "", "weights, in order") \
     X(R, dir, text, "", "", "where the damaged network is")
 HOP_RECORD(hop_damage_change, HOP_DAMAGE_CHANGE)
 HOP_RECORD(hop_damage_answer, HOP_DAMAGE_ANSWER)

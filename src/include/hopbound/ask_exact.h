@@ -10,23 +10,23 @@
 extern "C" {
 #endif
 
-#define HOP_EXACT_CELL(X, R)                                                                                       \
-    X(R, state_bits, count, "bits", "state", "of the linear layers; null: before and after differ")                \
-    X(R, message_bits, count, "bits", "message", "that a token hears from each earlier player")                    \
-    X(R, before_bits, count, "bits", "before", "state bits before the full layer")                                 \
-    X(R, after_bits, count, "bits", "after", "state bits after it")                                                \
-    X(R, verdict, word(hop_cell_verdict), "", "verdict", "is there a protocol?")                                   \
-    X(R, by, text, "", "by", "the formula that says so, or why it is undecided")                                   \
-    X(R, seconds, real, "seconds", "seconds", "that it took")                                                      \
-    X(R, p2, word(hop_answer), "", "P2", "what the theorem says")                                                  \
-    X(R, p4, word(hop_answer), "", "P4", "what the theorem says")                                                  \
-    X(R, p5, word(hop_answer), "", "P5", "what the theorem says")                                                  \
+#define HOP_EXACT_CELL(X, R)                                                                        \
+    X(R, state_bits, count, "bits", "state", "of the linear layers; null: before and after differ") \
+    X(R, message_bits, count, "bits", "message", "that a token hears from each earlier player")     \
+    X(R, before_bits, count, "bits", "before", "state bits before the full layer")                  \
+    X(R, after_bits, count, "bits", "after", "state bits after it")                                 \
+    X(R, verdict, word(hop_cell_verdict), "", "verdict", "is there a protocol?")                    \
+    X(R, by, text, "", "by", "the formula that says so, or why it is undecided")                    \
+    X(R, seconds, real, "seconds", "seconds", "that it took")                                       \
+    X(R, p2, word(hop_answer), "", "P2", "what the theorem says")                                   \
+    X(R, p4, word(hop_answer), "", "P4", "what the theorem says")                                   \
+    X(R, p5, word(hop_answer), "", "P5", "what the theorem says")                                   \
     X(R, refutes_a_theorem, flag, "", "", "a protocol where a theorem says impossible")
-#define HOP_EXACT_THRESHOLD(X, R)                                                                   \
-    X(R, message_bits, count, "bits", "", "for so many")                                            \
-    X(R, possible_from, count, "bits", "", "the fewest state bits asked for that are possible")     \
-    X(R, impossible_to, count, "bits", "", "the most that are impossible")                          \
-    X(R, undecided, count, "", "", "cells")                                                         \
+#define HOP_EXACT_THRESHOLD(X, R)                                                               \
+    X(R, message_bits, count, "bits", "", "for so many")                                        \
+    X(R, possible_from, count, "bits", "", "the fewest state bits asked for that are possible") \
+    X(R, impossible_to, count, "bits", "", "the most that are impossible")                      \
+    X(R, undecided, count, "", "", "cells")                                                     \
     X(R, theorems_silent_from, count, "bits", "", "the fewest state bits that no theorem excludes")
 #define HOP_EXACT_ANSWER(X, R)                                                             \
     X(R, hops, count, "hops", "", "as asked for")                                          \

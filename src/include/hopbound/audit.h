@@ -12,11 +12,11 @@ extern "C" {
 #endif
 
 typedef struct hop_audit_options {
-    int64_t n, bits;                                  /* n: 0: the model's own length; p */
+    int64_t n, bits;                                    /* n: 0: the model's own length; p */
     const char *state_dtype, *conv_dtype, *cache_dtype; /* NULL: what the file says, or is usual */
-    const hop_hf_families *families;                  /* beside the rows that are built in; NULL: none */
-    bool plan_only;                                   /* no theorems */
-    int searched;                                     /* as in hop_question */
+    const hop_hf_families *families;                    /* beside the rows that are built in; NULL: none */
+    bool plan_only;                                     /* no theorems */
+    int searched;                                       /* as in hop_question */
     const hop_progress *progress;
 } hop_audit_options;
 
@@ -63,8 +63,9 @@ void hop_audit_free(hop_audit *u);
 /* Bytes that a layer keeps after n tokens; -1: not known. Saturates. */
 int64_t hop_audit_layer_bytes(const hop_audit *u, const hop_audit_layer *l, int64_t n);
 int64_t hop_audit_total_bytes(const hop_audit *u, int64_t n); /* the same of all layers */
-int64_t hop_audit_all_states(const hop_audit *u);             /* of that, what does not grow with n: all states */
-int64_t hop_audit_state_bytes(const hop_audit *u);            /* one recurrent layer; -1: there is none, or they differ */
+int64_t hop_audit_all_states(const hop_audit *u); /* of that, what does not grow with n: all states */
+int64_t hop_audit_state_bytes(
+    const hop_audit *u);                         /* one recurrent layer; -1: there is none, or they differ */
 int64_t hop_audit_row_bytes(const hop_audit *u); /* what one more token adds, all layers; -1: not known */
 
 /* ---- what the theorems see, and say ---------------------------------------------------------- */
@@ -100,16 +101,16 @@ typedef struct hop_audit_seen {
     int64_t bits;                /* p */
     int64_t full, linear, other; /* layers that the theorems see as such */
     hop_reach reach;             /* whatever the widths */
-    int able;                    /* hops that are possible at the model's own widths; see hop_audit_uncovered */
-    char *able_why;              /* owned */
-    int by_states;               /* more hops, some of them by states that hold tables (P10); 0: no more */
-    char *by_states_why;         /* owned */
-    int64_t held;                /* up to this n the states hold the table of a hop; 0: not known to */
-    char *narrow_why;            /* owned; why not reach.able at these widths; NULL: it is */
-    int asked;                   /* hops that `bounds` is about; 0: more than a question may have */
-    hop_bounds *bounds;          /* NULL then */
-    double unable_ids; /* entries of the table that shows reach.unable; 0: nothing is impossible */
-    hop_bounds *fewer; /* as many hops as full layers, where no layer carries before the first; or NULL */
+    int able;            /* hops that are possible at the model's own widths; see hop_audit_uncovered */
+    char *able_why;      /* owned */
+    int by_states;       /* more hops, some of them by states that hold tables (P10); 0: no more */
+    char *by_states_why; /* owned */
+    int64_t held;        /* up to this n the states hold the table of a hop; 0: not known to */
+    char *narrow_why;    /* owned; why not reach.able at these widths; NULL: it is */
+    int asked;           /* hops that `bounds` is about; 0: more than a question may have */
+    hop_bounds *bounds;  /* NULL then */
+    double unable_ids;   /* entries of the table that shows reach.unable; 0: nothing is impossible */
+    hop_bounds *fewer;   /* as many hops as full layers, where no layer carries before the first; or NULL */
 } hop_audit_seen;
 
 /* A window, a convolution and a recurrence are linear layers to the theorems, with what they carry from one

@@ -109,8 +109,8 @@ void hop_keep_free(hop_keep *k);
 
 /* ---- records: what an answer is made of ---------------------------------------------------- */
 
-#define HOP_NO_COUNT INT64_MIN /* a count that is not known, or does not exist: null */
-#define HOP_NO_FLAG  (-1)      /* the same of `maybe` */
+#define HOP_NO_COUNT INT64_MIN         /* a count that is not known, or does not exist: null */
+#define HOP_NO_FLAG  (-1)              /* the same of `maybe` */
 int64_t hop_known(int64_t v, bool is); /* v, or HOP_NO_COUNT */
 
 typedef struct hop_counts {
@@ -124,23 +124,23 @@ typedef struct hop_texts {
 
 /* The type of a line, what it is in C, and what it is in JSON. Besides: word(E), an enum E whose names are the
  * list E##_words; one(R), a record or null; many(R), a list of them. */
-#define HOP_TYPE_LIST(X)                                                          \
-    X(flag, bool, "true or false")                                                \
-    X(maybe, signed char, "true, false or null")                                  \
-    X(count, int64_t, "an integer")                                               \
-    X(real, double, "a number")                                                   \
-    X(text, const char *, "a text")                                               \
+#define HOP_TYPE_LIST(X)                                                           \
+    X(flag, bool, "true or false")                                                 \
+    X(maybe, signed char, "true, false or null")                                   \
+    X(count, int64_t, "an integer")                                                \
+    X(real, double, "a number")                                                    \
+    X(text, const char *, "a text")                                                \
     X(digits, const char *, "an integer; a text where it has more than 18 digits") \
-    X(counts, hop_counts, "a list of integers")                                   \
-    X(texts, hop_texts, "a list of texts")                                        \
-    X(digit_list, hop_texts, "a list of integers, texts beyond 18 digits")        \
+    X(counts, hop_counts, "a list of integers")                                    \
+    X(texts, hop_texts, "a list of texts")                                         \
+    X(digit_list, hop_texts, "a list of integers, texts beyond 18 digits")         \
     X(json, const char *, "JSON of its own")
 
 typedef enum hop_type {
 #define HOP_TYPE_ENUM(name, c, json) HOP_TYPE_##name,
     HOP_TYPE_LIST(HOP_TYPE_ENUM)
 #undef HOP_TYPE_ENUM
-    HOP_TYPE_word,
+        HOP_TYPE_word,
     HOP_TYPE_one,
     HOP_TYPE_many
 } hop_type;
@@ -183,31 +183,31 @@ typedef const char *hop_c_json;
         const r *at;   \
         int64_t count; \
     }
-#define HOP_TYPE_word(e) HOP_TYPE_word
-#define HOP_TYPE_one(r)  HOP_TYPE_one
-#define HOP_TYPE_many(r) HOP_TYPE_many
-#define HOP_OF_flag       NULL, NULL
-#define HOP_OF_maybe      NULL, NULL
-#define HOP_OF_count      NULL, NULL
-#define HOP_OF_real       NULL, NULL
-#define HOP_OF_text       NULL, NULL
-#define HOP_OF_digits     NULL, NULL
-#define HOP_OF_counts     NULL, NULL
-#define HOP_OF_texts      NULL, NULL
-#define HOP_OF_digit_list NULL, NULL
-#define HOP_OF_json       NULL, NULL
-#define HOP_OF_word(e)    NULL, e##_words
-#define HOP_OF_one(r)     &r##_record, NULL
-#define HOP_OF_many(r)    &r##_record, NULL
+#define HOP_TYPE_word(e)                                 HOP_TYPE_word
+#define HOP_TYPE_one(r)                                  HOP_TYPE_one
+#define HOP_TYPE_many(r)                                 HOP_TYPE_many
+#define HOP_OF_flag                                      NULL, NULL
+#define HOP_OF_maybe                                     NULL, NULL
+#define HOP_OF_count                                     NULL, NULL
+#define HOP_OF_real                                      NULL, NULL
+#define HOP_OF_text                                      NULL, NULL
+#define HOP_OF_digits                                    NULL, NULL
+#define HOP_OF_counts                                    NULL, NULL
+#define HOP_OF_texts                                     NULL, NULL
+#define HOP_OF_digit_list                                NULL, NULL
+#define HOP_OF_json                                      NULL, NULL
+#define HOP_OF_word(e)                                   NULL, e##_words
+#define HOP_OF_one(r)                                    &r##_record, NULL
+#define HOP_OF_many(r)                                   &r##_record, NULL
 #define HOP_FIELD_MEMBER(R, name, type, unit, head, doc) hop_c_##type name;
 #define HOP_FIELD_ROW(R, name, type, unit, head, doc) \
     {#name, HOP_TYPE_##type, offsetof(R, name), unit, head, doc, HOP_OF_##type},
-#define HOP_RECORD(R, LIST)            \
-    typedef struct R {                 \
-        LIST(HOP_FIELD_MEMBER, R)      \
-    } R;                               \
+#define HOP_RECORD(R, LIST)       \
+    typedef struct R {            \
+        LIST(HOP_FIELD_MEMBER, R) \
+    } R;                          \
     extern const hop_record R##_record;
-#define HOP_RECORD_TABLE(R, LIST, doc)                                              \
+#define HOP_RECORD_TABLE(R, LIST, doc)                                            \
     static const hop_field R##_fields[] = {LIST(HOP_FIELD_ROW, R){.name = NULL}}; \
     const hop_record R##_record = {#R, doc, sizeof(R), R##_fields};
 
@@ -223,7 +223,8 @@ bool hop_record_rows(hop_text *out, const hop_record *r, const void *data, const
 void hop_field_cell(hop_text *out, const hop_field *f, const void *data);
 /* The list of members as docs/JSON.md has it: rows of a Markdown table, members of lists as `a[].b`. */
 void hop_record_doc(hop_text *out, const hop_record *r);
-void hop_record_schema(hop_json_writer *w, const hop_record *r); /* the same for programs: a list of objects */
+void hop_record_schema(hop_json_writer *w,
+                       const hop_record *r); /* the same for programs: a list of objects */
 
 /* ---- numbers as people read them ------------------------------------------------------------ */
 

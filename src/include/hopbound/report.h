@@ -132,7 +132,7 @@ typedef struct hop_map_model {
     double state_bits; /* of all its recurrent layers and windows */
     char verdict[HOP_MAP_HOPS][16], theorem[HOP_MAP_HOPS][8], from[HOP_MAP_HOPS][32];
     bool machine_checked[HOP_MAP_HOPS]; /* what is impossible, or is from `from` on */
-    double log10_from[HOP_MAP_HOPS]; /* infinity: at no length */
+    double log10_from[HOP_MAP_HOPS];    /* infinity: at no length */
 } hop_map_model;
 
 /* rows: [hops - 1][linear][dims][bits][full layers 0 .. HOP_MAP_HOPS + 1]; those above hops + 1 are unused.
@@ -217,7 +217,8 @@ typedef struct hop_ladder_page {
     const char *no_stairs; /* why there are none; NULL: they were not asked for */
     const char *version, *isa;
     const char *command; /* what made it */
-    const char *model, *idealised; /* clauses: the networks that "any weights" is about, and what is left aside
+    const char *model,
+        *idealised; /* clauses: the networks that "any weights" is about, and what is left aside
                                       where weights are said to be known */
 } hop_ladder_page;
 
@@ -228,45 +229,51 @@ hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page);
 /* ---- models side by side --------------------------------------------------------------------- */
 
 /* One model at a common length. Lengths that may be long are texts. */
-#define HOP_MODEL_ROW(X, R)                                                                                        \
-    X(R, model, text, "", "model", "the file's name, or its directory's")                                          \
-    X(R, path, text, "", "", "of the file")                                                                        \
-    X(R, model_type, text, "", "", "as the file has it")                                                           \
-    X(R, plan, text, "", "plan", "a letter a layer, groups that repeat in parentheses")                            \
-    X(R, layers, count, "", "layers", "that one forward pass goes through")                                        \
-    X(R, full_layers, count, "", "full", "that the theorems see as full attention at that length")                 \
-    X(R, linear_layers, count, "", "", "as linear")                                                                \
-    X(R, context, count, "tokens", "", "the longest sequence; null: the file does not say")                        \
-    X(R, n, count, "tokens", "", "the length at which bytes and hops are counted, the same of every model")        \
-    X(R, kv_bytes, count, "bytes", "KV", "that attention keeps; null: not known")                                  \
-    X(R, state_bytes, count, "bytes", "states", "of all states")                                                   \
-    X(R, hops_possible, count, "hops", "hops possible", "at that length; null: no theorem says how many")          \
-    X(R, hops_not_counted, text, "", "", "why none does: layers share their weights, or pick or compress tokens and no others make a hop") \
-    X(R, hops_possible_at_own_sizes, count, "hops", "", "a network of this program: the hops of its own task, where they are possible at that task's sizes") \
-    X(R, hops_impossible, count, "hops", "hops impossible", "so many are, for any weights, from the next length on") \
-    X(R, impossible_from_n, text, "tokens", "impossible from", "the length")                                       \
-    X(R, impossible_log10_n, real, "", "", "its logarithm")                                                        \
-    X(R, impossible_by, text, "", "by", "the theorem that says so")                                                \
-    X(R, machine_checked, maybe, "", "", "by a theorem that Coq has checked, else on paper")                       \
-    X(R, tables_held_up_to, count, "tokens", "states hold tables up to", "this n the states are known to hold the table of a hop (P10)") \
-    X(R, tables_outgrow_states_at, text, "tokens", "tables outgrow states at", "from this n on no table of the prompt's length fits all states (P2)") \
-    X(R, tables_outgrow_log10_n, real, "", "", "its logarithm")                                                    \
-    X(R, vocabulary, count, "", "", "ids that a token may have")                                                   \
-    X(R, impossible_beyond_vocabulary, maybe, "", "", "do the sizes from that n on take more ids, so that no such prompt can be put to it?") \
+#define HOP_MODEL_ROW(X, R)                                                                                 \
+    X(R, model, text, "", "model", "the file's name, or its directory's")                                   \
+    X(R, path, text, "", "", "of the file")                                                                 \
+    X(R, model_type, text, "", "", "as the file has it")                                                    \
+    X(R, plan, text, "", "plan", "a letter a layer, groups that repeat in parentheses")                     \
+    X(R, layers, count, "", "layers", "that one forward pass goes through")                                 \
+    X(R, full_layers, count, "", "full", "that the theorems see as full attention at that length")          \
+    X(R, linear_layers, count, "", "", "as linear")                                                         \
+    X(R, context, count, "tokens", "", "the longest sequence; null: the file does not say")                 \
+    X(R, n, count, "tokens", "", "the length at which bytes and hops are counted, the same of every model") \
+    X(R, kv_bytes, count, "bytes", "KV", "that attention keeps; null: not known")                           \
+    X(R, state_bytes, count, "bytes", "states", "of all states")                                            \
+    X(R, hops_possible, count, "hops", "hops possible", "at that length; null: no theorem says how many")   \
+    X(R, hops_not_counted, text, "", "",                                                                    \
+      "why none does: layers share their weights, or pick or compress tokens and no others make a hop")     \
+    X(R, hops_possible_at_own_sizes, count, "hops", "",                                                     \
+      "a network of this program: the hops of its own task, where they are possible at that task's sizes")  \
+    X(R, hops_impossible, count, "hops", "hops impossible",                                                 \
+      "so many are, for any weights, from the next length on")                                              \
+    X(R, impossible_from_n, text, "tokens", "impossible from", "the length")                                \
+    X(R, impossible_log10_n, real, "", "", "its logarithm")                                                 \
+    X(R, impossible_by, text, "", "by", "the theorem that says so")                                         \
+    X(R, machine_checked, maybe, "", "", "by a theorem that Coq has checked, else on paper")                \
+    X(R, tables_held_up_to, count, "tokens", "states hold tables up to",                                    \
+      "this n the states are known to hold the table of a hop (P10)")                                       \
+    X(R, tables_outgrow_states_at, text, "tokens", "tables outgrow states at",                              \
+      "from this n on no table of the prompt's length fits all states (P2)")                                \
+    X(R, tables_outgrow_log10_n, real, "", "", "its logarithm")                                             \
+    X(R, vocabulary, count, "", "", "ids that a token may have")                                            \
+    X(R, impossible_beyond_vocabulary, maybe, "", "",                                                       \
+      "do the sizes from that n on take more ids, so that no such prompt can be put to it?")                \
     X(R, tables_outgrow_beyond_vocabulary, maybe, "", "", "the same of tables that outgrow the states")
 HOP_RECORD(hop_model_row, HOP_MODEL_ROW)
 
-#define HOP_MODEL_REFUSED(X, R)                    \
+#define HOP_MODEL_REFUSED(X, R)                       \
     X(R, path, text, "", "", "a file of a directory") \
     X(R, why, text, "", "", "why it is no model")
 HOP_RECORD(hop_model_refused, HOP_MODEL_REFUSED)
 
-#define HOP_MODELS_ANSWER(X, R)                                                                                    \
-    X(R, n, count, "tokens", "", "the length at which bytes and hops are counted")                                 \
-    X(R, models, many(hop_model_row), "", "", "as they were named; those of a directory by name")                  \
-    X(R, refused, many(hop_model_refused), "", "", "files that were not read")                                     \
-    X(R, remark, text, "", "", "what an audit of one model would say beyond the table")                            \
-    X(R, model, text, "", "", "impossible is said of any weights of networks that are so")                         \
+#define HOP_MODELS_ANSWER(X, R)                                                                   \
+    X(R, n, count, "tokens", "", "the length at which bytes and hops are counted")                \
+    X(R, models, many(hop_model_row), "", "", "as they were named; those of a directory by name") \
+    X(R, refused, many(hop_model_refused), "", "", "files that were not read")                    \
+    X(R, remark, text, "", "", "what an audit of one model would say beyond the table")           \
+    X(R, model, text, "", "", "impossible is said of any weights of networks that are so")        \
     X(R, idealised, text, "", "", "possible is said of weights that are known where this holds")
 HOP_RECORD(hop_models_answer, HOP_MODELS_ANSWER)
 

@@ -18,7 +18,7 @@ typedef struct hop_request {
     hop_opt_value seed, threads;
 } hop_request;
 
-extern const hop_opt hop_request_options[]; /* seed, threads: of every verb */
+extern const hop_opt hop_request_options[];                       /* seed, threads: of every verb */
 const char *hop_request_operand(const hop_request *q, int index); /* NULL: not given */
 
 /* An answer: the struct that the verb's record describes, and all it points to. Freed by hop_response_free, which
@@ -59,9 +59,10 @@ hop_status hop_sizes_read(const hop_size_args *s, hop_task_kind kind, const hop_
 bool hop_sizes_given(const hop_size_args *s); /* or the task itself */
 /* The same for a network that carries the task it was made for. `known` is false when neither it nor the options say
  * any. */
-hop_status hop_sizes_of_network(const hop_size_args *s, const hop_model *m, const char *dir, hop_task *out, bool *known,
-                                hop_error *err);
-void hop_sizes_say(hop_text *out, const hop_task *t); /* "hops 3, m 16, fan 8,8"; "khop, n 32, alphabet 4, hops 2" */
+hop_status hop_sizes_of_network(const hop_size_args *s, const hop_model *m, const char *dir, hop_task *out,
+                                bool *known, hop_error *err);
+void hop_sizes_say(hop_text *out,
+                   const hop_task *t); /* "hops 3, m 16, fan 8,8"; "khop, n 32, alphabet 4, hops 2" */
 
 /* hop_model_save, but never over what a training has learnt. */
 hop_status hop_save_network(const hop_model *m, const char *dir, hop_error *err);
@@ -83,9 +84,10 @@ typedef struct hop_verb {
     const hop_record *answer;
     const hop_record *other; /* what it answers instead where `other_when` says; NULL: always the one */
     const char *other_when;
-    bool of_files; /* the answer tells of files that were written: a quiet front says nothing */
-    const char *rows;   /* the answer's list that --format csv and markdown print; NULL: none */
-    const char *rows_flag; /* the option, a flag, with which it is there; NULL: always, or where `answer` has it */
+    bool of_files;    /* the answer tells of files that were written: a quiet front says nothing */
+    const char *rows; /* the answer's list that --format csv and markdown print; NULL: none */
+    const char
+        *rows_flag; /* the option, a flag, with which it is there; NULL: always, or where `answer` has it */
     size_t request_size; /* of the question, which begins with a hop_request */
     /* Fills the (empty) answer. HOP_EUSAGE: the question is wrong. On failure the answer is freed by the caller. */
     hop_status (*ask)(hop_response *out, const void *request, hop_error *err);
