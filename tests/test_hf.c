@@ -27,20 +27,21 @@ static void refused(const char *text, hop_status status, const char *why)
 
 /* ---- tests/data/plans.json ---------------------------------------------------------------------------- */
 
-#define NUMBERS(X)                                                                                          \
-    X(heads, attention.heads)                                                                               \
-    X(kv_heads, attention.kv_heads) X(qk_dim, attention.qk_dim) X(v_dim, attention.v_dim)                   \
-        X(cache, attention.cache_elems) X(reply, attention.reply_dim) X(conv_before, attention.conv_before) \
-            X(conv_after, attention.conv_after) X(sliding_heads, sliding.heads)                             \
-                X(sliding_conv_before, sliding.conv_before) X(recurrent, linear.recurrent_elems)            \
-                    X(conv, linear.conv_elems) X(window, window) X(layers, count) X(loops, loops)           \
-                        X(tied, tied) X(hidden, hidden) X(context, context)                                 \
-                            X(context_assumed, context_assumed) X(ids, vocabulary) X(topk, index_topk)
-#define TEXTS(X)                                                                          \
-    X(pattern, pattern)                                                                   \
-    X(source, source) X(attention, attention.kind) X(linear, linear.kind) X(dtype, dtype) \
-        X(state_dtype, linear.state_dtype) X(declared_by, linear.declared_by)
-#define LAYERS(X) X(windows, window) X(sparse, sparse) X(chunked, chunked) X(borrows, borrows_cache)
+/* clang-format off */
+#define NUMBERS(X)                                                                          \
+    X(heads, attention.heads) X(kv_heads, attention.kv_heads) X(qk_dim, attention.qk_dim)   \
+    X(v_dim, attention.v_dim) X(cache, attention.cache_elems) X(reply, attention.reply_dim) \
+    X(conv_before, attention.conv_before) X(conv_after, attention.conv_after)               \
+    X(sliding_heads, sliding.heads) X(sliding_conv_before, sliding.conv_before)             \
+    X(recurrent, linear.recurrent_elems) X(conv, linear.conv_elems) X(window, window)       \
+    X(layers, count) X(loops, loops) X(tied, tied) X(hidden, hidden) X(context, context)    \
+    X(context_assumed, context_assumed) X(ids, vocabulary) X(topk, index_topk)
+#define TEXTS(X)                                                                              \
+    X(pattern, pattern) X(source, source) X(attention, attention.kind) X(linear, linear.kind) \
+    X(dtype, dtype) X(state_dtype, linear.state_dtype) X(declared_by, linear.declared_by)
+#define LAYERS(X)                                                                      \
+    X(windows, window) X(sparse, sparse) X(chunked, chunked) X(borrows, borrows_cache)
+/* clang-format on */
 
 /* Every layer's number. */
 static bool same_layers(const hop_hf_plan *p, const hop_json *wanted)

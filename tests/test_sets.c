@@ -259,8 +259,9 @@ static void what_is_relative_stays_so_beside_zeros(void **state)
     for (int64_t c = 0; c < FILLED; c++)
         assert_true(sum->rel[c] > 0 && sum->rel[c] < 1.02 * rel && sum->rad[c] < 0x1p-15);
     EACH_CASE(a, b)
-    for (int64_t c = 0; c < FILLED; c++) for (int i = -1; i < 2; i++)
-        expect(sum, a, b, c, truth(a % HEADS * WIDTH + c, a, b) * (1 + i * rel), 1e-3);
+    for (int64_t c = 0; c < FILLED; c++)
+        for (int i = -1; i < 2; i++)
+            expect(sum, a, b, c, truth(a % HEADS * WIDTH + c, a, b) * (1 + i * rel), 1e-3);
     static float w[WIDTH * ALL];
     for (int64_t c = 0; c < ALL; c++) w[c % WIDTH * ALL + c] = 1;
     hop__set *all = heads(&m);
@@ -270,8 +271,10 @@ static void what_is_relative_stays_so_beside_zeros(void **state)
     hop__matrix map = {.w = w, .out = WIDTH, .in = ALL, .row_step = ALL, .col_step = 1};
     hop__set *once = hop__set_linear(&m, all, map);
     EACH_CASE(a, b)
-    for (int64_t c = 0; c < FILLED; c++) for (int i = -1; i < 2; i++)
-        expect(once, a, b, c, truth(a % HEADS * WIDTH + c, a, b) * (1 + i * rel), 1); /* too many to be one */
+    for (int64_t c = 0; c < FILLED; c++)
+        for (int i = -1; i < 2; i++)
+            expect(once, a, b, c, truth(a % HEADS * WIDTH + c, a, b) * (1 + i * rel),
+                   1); /* too many to be one */
 
     hop__set *x = head(&m, 0), *minus = head(&m, 0);
     for (int64_t c = 0; c < FILLED; c++) x->rel[c] = rel;

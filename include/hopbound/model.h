@@ -22,14 +22,14 @@ extern "C" {
 #define HOP_TENSOR_MAX_RANK  8
 #define HOP_SAFETENSORS_HEAD 100000000 /* the format's own limit on the header, bytes */
 
-#define HOP_DTYPE_LIST(X)                                                                             \
-    X(F64, 64)                                                                                        \
-    X(F32, 32)                                                                                        \
-    X(F16, 16)                                                                                        \
-    X(BF16, 16)                                                                                       \
-    X(I64, 64)                                                                                        \
-    X(I32, 32) X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) \
-        X(F8_E4M3, 8)
+#define HOP_DTYPE_LIST(X) \
+    X(F64, 64)            \
+    X(F32, 32)            \
+    X(F16, 16)            \
+    X(BF16, 16)           \
+    X(I64, 64)            \
+    X(I32, 32)            \
+    X(I16, 16) X(I8, 8) X(U64, 64) X(U32, 32) X(U16, 16) X(U8, 8) X(BOOL, 8) X(F8_E5M2, 8) X(F8_E4M3, 8)
 
 typedef enum hop_dtype {
 #define HOP_DTYPE_ENUM(name, bits) HOP_DTYPE_##name,

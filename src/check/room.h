@@ -19,20 +19,12 @@
 
 /* ---- networks ------------------------------------------------------------------------------------ */
 
-#define HOP__OPTION_LIST(X)                                                                                  \
-    X(value_dim)                                                                                             \
-    X(conv)                                                                                                  \
-    X(gate)                                                                                                  \
-    X(norm)                                                                                                  \
-    X(norm_groups)                                                                                           \
-    X(rope)                                                                                                  \
-    X(normalise)                                                                                             \
-    X(feature)                                                                                               \
-    X(window)                                                                                                \
-    X(block)                                                                                                 \
-    X(topk)                                                                                                  \
-    X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) X(rank) X(steps) X(negative) X(rope_dim) \
-        X(qk_norm) X(latent)
+/* clang-format off */
+#define HOP__OPTION_LIST(X)                                                                       \
+    X(value_dim) X(conv) X(gate) X(norm) X(norm_groups) X(rope) X(normalise) X(feature) X(window) \
+    X(block) X(topk) X(summary) X(expand) X(inner) X(state_dim) X(groups) X(dt_rank) X(rank)      \
+    X(steps) X(negative) X(rope_dim) X(qk_norm) X(latent)
+/* clang-format on */
 
 typedef enum hop__option {
 #define HOP__OPTION_ENUM(name) HOP__##name,
