@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "cli.h"
 
 static const char *const FORMATS[] = {"text", "json", "csv", "markdown", NULL};
@@ -11,12 +12,15 @@ static const char *const FORMATS[] = {"text", "json", "csv", "markdown", NULL};
 #define AT(member) offsetof(program_args, member)
 static const hop_opt PROGRAM_OPTIONS[] = {
     {"json", 0, HOP_OPT_FLAG, AT(json), .help = "print exactly one JSON object"},
-    {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
-     .help = "text for people; json as --json; the rows of the answer as csv or markdown"},
     {"quiet", 'q', HOP_OPT_FLAG, AT(quiet), .help = "no progress and no notes on standard error; `build` says nothing"},
     {"isa", 0, HOP_OPT_CHOICE, AT(isa), "NAME", .choices = ISA_NAMES, .initial_help = "the best this machine has",
      .help = "which kernels to use"},
     {"help", 'h', HOP_OPT_FLAG, AT(help), .help = "explain this verb"},
+    {0},
+};
+static const hop_opt FORMAT_OPTIONS[] = {
+    {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
+     .help = "text for people; json as --json; the rows of the answer as csv or markdown"},
     {0},
 };
 /* clang-format on */
@@ -39,6 +43,9 @@ verb answered_verb(const hop_verb *v, void (*show)(hop_text *out, const hop_resp
     for (; v->groups[count].opts; count++) groups[count] = v->groups[count];
     groups[count++] = (hop_opt_group){"Common options", hop_request_options, 0, NULL};
     groups[count++] = (hop_opt_group){"Output", PROGRAM_OPTIONS, program_at(v), NULL};
+    const hop_opt_group *own; /* what is written has formats of its own */
+    if (!hop_opt_find(v->groups, "format", 6, &own))
+        groups[count++] = (hop_opt_group){"Format", FORMAT_OPTIONS, program_at(v), NULL};
     return (verb){.name = v->name,
                   .summary = v->summary,
                   .operand = v->operand,
@@ -60,6 +67,7 @@ static int print_answer_as(const verb *v, const program_args *p, const hop_respo
 {
     const common_args a = {.verb = v, .json = {.flag = p->json.flag || p->format.choice == FORMAT_JSON}};
     hop_text out = {0};
+    if (!r->record) return EXIT_DONE; /* it is written */
     if (a.json.flag) {
         hop_json_writer w = {0};
         hop_record_json(&w, r->record, r->data);
@@ -84,14 +92,30 @@ static int fail_answer(const verb *v, const hop_error *err)
     return fail_error(&a, err);
 }
 
+/* Lines show themselves how far it is. */
+static bool print_lines(void *muted, const char *text, size_t length)
+{
+    bool *done = muted;
+    if (!text) return fflush(stdout) == 0;
+    if (!*done && isatty(STDOUT_FILENO)) terminal_mute();
+    *done = true;
+    errno = 0;
+    return fwrite(text, 1, length, stdout) == length;
+}
+
 static int ask(const verb *v, hop_request *q, const program_args *p)
 {
     hop_response r = {0};
     hop_error err = {0};
+    bool muted = false;
+    const hop_front front = {.json = p->json.flag, .lines = print_lines, .ctx = &muted};
     q->progress = terminal_start(v->name, p->quiet.flag);
+    q->front = &front;
     hop_status s = v->asks->ask(&r, q, &err);
     int code = s == HOP_OK ? print_answer_as(v, p, &r) : fail_answer(v, &err);
     if (code == EXIT_DONE && s == HOP_OK) code = (int)r.exit;
+    if (s == HOP_OK && r.note && !p->quiet.flag)
+        fail(&(const common_args){.verb = v}, EXIT_DONE, "note: %s", r.note);
     if (s == HOP_OK && r.complaint) fail(&(const common_args){.verb = v}, (exit_code)code, "%s", r.complaint);
     hop_response_free(&r);
     terminal_clear();

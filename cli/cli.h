@@ -105,7 +105,7 @@ const verb *const *all_verbs(size_t *count);
  * show_NAME says for people what it answered; PAGE: the same, and page_NAME says it in Markdown, for a model's card. */
 #define VERB_LIST(RUN, ASK, PAGE) \
     RUN(ladder)                   \
-    RUN(task)                     \
+    ASK(task)                     \
     ASK(build)                    \
     RUN(run)                      \
     ASK(prove)                    \

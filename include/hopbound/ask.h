@@ -29,6 +29,16 @@ typedef enum hop_exit {
     HOP_EXIT_UNDECIDED = 30,      /* within the budget */
 } hop_exit;
 
+/* What a front has besides the question. All of it may be zero: nothing is there. */
+typedef struct hop_front {
+    hop_progress progress;
+    bool json; /* it reads JSON; false: people do, wherever a verb writes lines of its own */
+    /* Takes lines that are too many to be held: instances, predictions. False, with errno, when it cannot; NULL text: that
+     * was all. */
+    bool (*lines)(void *ctx, const char *text, size_t length);
+    void *ctx;
+} hop_front;
+
 /* Every verb as JSON: {"bound": {"summary": .., "takes": [{"name", "kind", "default", "help", ..}], "answers": [{"name",
  * "type", "unit", "doc", ..}], ..}, ..}, from which a front can be made. */
 void hop_verbs_json(hop_text *out);
@@ -37,6 +47,9 @@ void hop_verbs_json(hop_text *out);
  * `exit` may be NULL. HOP_EUSAGE: the question is wrong; HOP_EUNKNOWN: no such verb; else what went wrong. */
 hop_status hop_ask(const char *verb, const char *question, const hop_progress *progress, hop_text *out,
                    hop_exit *exit, hop_error *err);
+/* The same of a front that has more than progress. */
+hop_status hop_ask_from(const hop_front *front, const char *verb, const char *question, hop_text *out,
+                        hop_exit *exit, hop_error *err);
 #ifdef __cplusplus
 }
 #endif

@@ -106,20 +106,38 @@ static hop_status answer(const hop_verb *v, const hop_request *q, hop_text *out,
 {
     hop_response r = {0};
     hop_status s = v->ask(&r, q, err);
-    if (s == HOP_OK) {
+    if (s == HOP_OK && r.record) {
         hop_json_writer w = {.text = *out};
         hop_record_json(&w, r.record, r.data);
         *out = w.text;
-        if (code) *code = r.exit;
-        if (out->failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     }
+    if (s == HOP_OK && !r.record && out->len && out->s[out->len - 1] == '\n') out->s[--out->len] = 0;
+    if (s == HOP_OK && code) *code = r.exit;
+    if (s == HOP_OK && out->failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     hop_response_free(&r);
     return s;
+}
+
+bool hop__into_answer(void *out, const char *text, size_t length)
+{
+    if (text) hop_text_addn(out, text, length);
+    return true; /* what did not fit is remembered there */
 }
 
 hop_status hop_ask(const char *verb, const char *question, const hop_progress *progress, hop_text *out,
                    hop_exit *code, hop_error *err)
 {
+    hop_front front = {0};
+    if (progress) front.progress = *progress;
+    return hop_ask_from(&front, verb, question, out, code, err);
+}
+
+hop_status hop_ask_from(const hop_front *given, const char *verb, const char *question, hop_text *out,
+                        hop_exit *code, hop_error *err)
+{
+    hop_front front = *given;
+    front.json = true;
+    if (!front.lines) front.lines = hop__into_answer, front.ctx = out;
     const hop_verb *v = hop_verb_find(verb);
     hop_json_doc doc = {0};
     hop_keep k = {0};
@@ -130,7 +148,8 @@ hop_status hop_ask(const char *verb, const char *question, const hop_progress *p
                      : hop_fail(err, HOP_ENOMEM, "out of memory");
     if (s == HOP_OK) s = read_question(v, doc.root, q, &k, err);
     if (s == HOP_OK) {
-        if (progress) q->progress = *progress;
+        q->progress = front.progress;
+        q->front = &front;
         s = answer(v, q, out, code, err);
     }
     hop_json_free(&doc);
@@ -202,9 +221,10 @@ void hop_verb_doc(hop_text *out, const hop_verb *v)
 {
     hop_text_printf(out, "\n## %s\n\n", v->name);
     hop_record_doc(out, v->answer);
-    if (!v->other) return;
-    hop_text_printf(out, "\n%s, instead:\n\n", v->other_when);
-    hop_record_doc(out, v->other);
+    for (const hop_other *o = v->others; o && o->record; o++) {
+        hop_text_printf(out, "\n%s, instead:\n\n", o->when);
+        hop_record_doc(out, o->record);
+    }
 }
 
 /* ---- inside the room ----------------------------------------------------------------------- */

@@ -98,6 +98,7 @@ static hop_status ask_audit(hop_response *out, const void *request, hop_error *e
 }
 
 /* clang-format off */
+static const hop_other OTHERS[] = {{&hop_models_answer_record, "Of several models, of a directory, and with `--table` or `--report`"}, {0}};
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     {0},
@@ -136,8 +137,7 @@ const hop_verb hop__verb_audit = {
     .groups = GROUPS,
     .examples = EXAMPLES,
     .answer = &hop_audit_answer_record,
-    .other = &hop_models_answer_record,
-    .other_when = "Of several models, of a directory, and with `--table` or `--report`",
+    .others = OTHERS,
     .rows = "models",
     .rows_flag = "table",
     .request_size = sizeof(audit_args),

@@ -181,6 +181,7 @@ static hop_status ask_bound(hop_response *out, const void *request, hop_error *e
 }
 
 /* clang-format off */
+static const hop_other OTHERS[] = {{&hop_solve_answer_record, "With `--solve`"}, {0}};
 static const hop_opt_group GROUPS[] = {
     ARCH_GROUP(bound_args, arch),
     {.title = "Question", .opts = OPTIONS},
@@ -221,8 +222,7 @@ const hop_verb hop__verb_bound = {
     .groups = GROUPS,
     .examples = EXAMPLES,
     .answer = &hop_bound_answer_record,
-    .other = &hop_solve_answer_record,
-    .other_when = "With `--solve`",
+    .others = OTHERS,
     .rows = "results",
     .request_size = sizeof(bound_args),
     .ask = ask_bound,

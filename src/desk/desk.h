@@ -7,6 +7,7 @@
 #define HOP_VERB_LIST(X) \
     X(build)             \
     X(prove)             \
+    X(task)              \
     X(damage)            \
     X(refute)            \
     X(bound)             \
@@ -22,6 +23,22 @@
 hop_status hop__asked(hop_error *err, const char *before, const char *after);
 /* log10 of a length as it is printed, "38215" or "10^22.10"; NaN: there is none. */
 double hop__length_log10(const char *text);
+
+/* Lines that a verb writes on its way: to a file, which appears only when complete, or, for NULL and "-", to the front. */
+typedef struct hop_lines {
+    const char *path; /* NULL: the front */
+    hop_output file;
+    const hop_front *front;
+    int error; /* errno of the first failure there */
+} hop_lines;
+
+/* HOP_EUSAGE: "-", where nothing but the answer goes to the front. */
+hop_status hop__lines_open(hop_lines *s, const char *path, const hop_request *q, hop_error *err);
+bool hop__lines_write(hop_lines *s, hop_text *t); /* empties `t`; false when there is no sense in going on */
+/* Commits when `keep`, else leaves no trace. */
+hop_status hop__lines_close(hop_lines *s, bool keep, hop_error *err);
+/* The lines of a front that takes none: they are its answer, a text. */
+bool hop__into_answer(void *out, const char *text, size_t length);
 
 /* As many threads as --threads says; hop_pool_free takes them back. */
 hop_status hop__pool(hop_pool **pool, const hop_request *q, hop_error *err);

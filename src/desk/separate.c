@@ -192,6 +192,7 @@ static hop_status ask_separate(hop_response *out, const void *request, hop_error
 }
 
 /* clang-format off */
+static const hop_other OTHERS[] = {{&hop_separate_table_record, "With `--table`"}, {0}};
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     {0},
@@ -218,8 +219,7 @@ const hop_verb hop__verb_separate = {
     .groups = GROUPS,
     .examples = EXAMPLES,
     .answer = &hop_separate_answer_record,
-    .other = &hop_separate_table_record,
-    .other_when = "With `--table`",
+    .others = OTHERS,
     .rows = "rows",
     .request_size = sizeof(separate_args),
     .ask = ask_separate,

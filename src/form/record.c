@@ -113,12 +113,34 @@ static void put_field(hop_json_writer *w, const hop_field *f, const void *at)
     }
 }
 
-void hop_record_json(hop_json_writer *w, const hop_record *r, const void *data)
+/* Up to the member `end`; NULL: all. */
+static void put_members(hop_json_writer *w, const hop_record *r, const void *data, const hop_field *end)
 {
-    hop_json_begin_object(w);
-    for (const hop_field *f = r->fields; f->name; f++) {
+    for (const hop_field *f = r->fields; f != end && f->name; f++) {
         hop_json_key(w, f->name);
         put_field(w, f, (const char *)data + f->at);
     }
+}
+
+void hop_record_json(hop_json_writer *w, const hop_record *r, const void *data)
+{
+    hop_json_begin_object(w);
+    put_members(w, r, data, NULL);
+    hop_json_end_object(w);
+}
+
+void hop_record_json_begin(hop_json_writer *w, const hop_record *r, const void *data)
+{
+    const hop_field *last = r->fields;
+    while (last[1].name) last++;
+    hop_json_begin_object(w);
+    put_members(w, r, data, last);
+    hop_json_key(w, last->name);
+    hop_json_begin_array(w);
+}
+
+void hop_record_json_end(hop_json_writer *w)
+{
+    hop_json_end_array(w);
     hop_json_end_object(w);
 }

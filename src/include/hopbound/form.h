@@ -216,6 +216,10 @@ typedef const char *hop_c_json;
 typedef enum hop_format { HOP_FORMAT_CSV, HOP_FORMAT_MARKDOWN } hop_format;
 
 void hop_record_json(hop_json_writer *w, const hop_record *r, const void *data); /* an object */
+/* The same of a record whose last member is a list that is too long to be held: all before its items, which the caller
+ * writes, and all behind. */
+void hop_record_json_begin(hop_json_writer *w, const hop_record *r, const void *data);
+void hop_record_json_end(hop_json_writer *w);
 /* The rows of a record's list called `name`, else of its first one, a line each: CSV with every field that is no
  * record, Markdown with those that have a head. False: it has no list. */
 bool hop_record_rows(hop_text *out, const hop_record *r, const void *data, const char *name, hop_format f);

@@ -15,6 +15,7 @@ extern "C" {
 typedef struct hop_request {
     hop_texts operands;
     hop_progress progress;
+    const hop_front *front; /* never NULL */
     hop_opt_value seed, threads;
 } hop_request;
 
@@ -24,10 +25,11 @@ const char *hop_request_operand(const hop_request *q, int index); /* NULL: not g
 /* An answer: the struct that the verb's record describes, and all it points to. Freed by hop_response_free, which
  * is fine with an empty one. */
 typedef struct hop_response {
-    const hop_record *record;
+    const hop_record *record; /* NULL: the answer was written to the front's lines */
     const void *data;
     hop_exit exit;
     const char *complaint; /* a line for standard error beside the answer; NULL: none */
+    const char *note;      /* the same, of less weight: a quiet front leaves it out */
     hop_keep memory;
 } hop_response;
 void hop_response_free(hop_response *r);
@@ -73,6 +75,11 @@ typedef struct hop_example {
     const char *command, *says;
 } hop_example;
 
+typedef struct hop_other {
+    const hop_record *record;
+    const char *when; /* "With `--table`" */
+} hop_other;
+
 typedef struct hop_verb {
     const char *name, *summary;
     const char *operand, *operand_help; /* "DIR"; NULL: the verb takes none; "[NAME]": it may be missing;
@@ -82,8 +89,8 @@ typedef struct hop_verb {
     const hop_opt_group *groups;        /* ended by one without a table */
     const hop_example *examples;        /* ended by one without a command */
     const hop_record *answer;
-    const hop_record *other; /* what it answers instead where `other_when` says; NULL: always the one */
-    const char *other_when;
+    const hop_other
+        *others;      /* what it answers instead, ended by one without a record; NULL: always the one */
     bool of_files;    /* the answer tells of files that were written: a quiet front says nothing */
     const char *rows; /* the answer's list that --format csv and markdown print; NULL: none */
     const char
