@@ -16,7 +16,7 @@ enum { LAYERS = 3, HEADS = 4, TOKENS = 128, BATCH = 64, VOCAB = 64, SPAN = 4096 
 struct hop_bench_step {
     hop_pool *pool;
     hop_model *model;
-    hop_laid *laid;
+    hop_packed *laid;
     hop_grad **grad; /* a worker's */
     float **logits;  /* [TOKENS, VOCAB] */
     float *block[BATCH], *first, *second;
@@ -54,7 +54,7 @@ static hop_status make(hop_bench_step *b, const char *mixer, int64_t d, hop_erro
     hop_config_free(&c);
     if (s != HOP_OK) return s;
     hop_model_init_weights(b->model, 0, NULL);
-    if ((s = hop_laid_new(&b->laid, b->model, err)) != HOP_OK) return s;
+    if ((s = hop_packed_new(&b->laid, b->model, err)) != HOP_OK) return s;
     b->floats = hop_layout_floats(hop_model_layout(b->model));
     b->workers = hop_pool_threads(b->pool);
     b->groups = b->workers < BATCH ? b->workers : BATCH;
@@ -98,7 +98,7 @@ void hop_bench_step_free(hop_bench_step *b)
     for (int i = 0; i < b->workers && b->logits; i++) hop_free(b->logits[i]);
     for (int i = 0; i < b->groups; i++) hop_free(b->block[i]);
     hop_free(b->grad), hop_free(b->logits), hop_free(b->first), hop_free(b->second);
-    hop_laid_free(b->laid);
+    hop_packed_free(b->laid);
     hop_model_free(b->model);
     hop_free(b);
 }
@@ -158,7 +158,7 @@ double hop_bench_step_run(hop_bench_step *b)
 {
     double start = hop_now();
     b->step++;
-    hop_laid_update(b->laid, b->pool);
+    hop_packed_update(b->laid, b->pool);
     hop_pool_run(b->pool, b->groups, group_job, b);
     hop_pool_run(b->pool, (b->floats + SPAN - 1) / SPAN, step_job, b);
     return hop_now() - start;

@@ -21,7 +21,7 @@ static const hop_opt OPTIONS[] = {
     {"count", 'n', HOP_OPT_INT, AT(count), "N", NULL, 0, (int64_t)1 << 40,
      .initial_help = "200, fewer of long ones", .help = "instances to run on every rung"},
     {"precision", 0, HOP_OPT_INT, AT(precision), "BITS", "8", 1, 23,
-     .help = "run them a second time with everything cut to that many significant bits"},
+     .help = "run them a second time with everything rounded to that many significant bits"},
     {"brief", 0, HOP_OPT_FLAG, AT(brief), .help = "only the full networks: no hybrids, no others, and the page without its other sections"},
     {"train", 0, HOP_OPT_FLAG, AT(train),
      .help = "train the plans above and below the line, too, for one hop and two: about 20 minutes on two cores; stopped, "
@@ -37,8 +37,8 @@ static const hop_opt OPTIONS[] = {
 
 static hop_status make_sections(ladder *l, hop_error *err)
 {
-    hop_status s = ladder_walk_make(l, err);
-    if (s == HOP_OK) s = ladder_stairs_make(l, err);
+    hop_status s = ladder_demonstration_make(l, err);
+    if (s == HOP_OK) s = ladder_thresholds_make(l, err);
     return s == HOP_OK ? ladder_map_make(l, err) : s;
 }
 
@@ -62,9 +62,9 @@ static int cmd_ladder(common_args *common)
     if (code == EXIT_DONE) code = ladder_show(l);
     if (code == EXIT_DONE) code = ladder_train_check(l);
     if (code == EXIT_DONE) code = codes[l->worst];
-    ladder_walk_free(l);
+    ladder_demonstration_free(l);
     ladder_map_free(l);
-    ladder_stairs_free(l);
+    ladder_thresholds_free(l);
     hop_pool_free(l->pool);
     free(l);
     return code;

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #define BATCH_TOKENS ((int64_t)1 << 22) /* a batch of long instances ends earlier */
-#define ALL_BITS     24                 /* float32's own precision: nothing is cut */
+#define ALL_BITS     24                 /* float32's own precision: nothing is rounded */
 
 typedef struct run_args {
     common_args common;
@@ -29,7 +29,7 @@ static const hop_opt OPTIONS[] = {
      .help = "write index, prediction, answer and correct of every instance, an object a line; predictions "
              "and targets where there are several, chain where there is one"},
     {"precision", 0, HOP_OPT_INT, AT(precision), "BITS", "24", 1, ALL_BITS,
-     .help = "cut tables, activations and attention weights to BITS significant bits; 24 is all of float32"},
+     .help = "round tables, activations and attention weights to BITS significant bits; 24 is all of float32"},
     {"checkpoint", 0, HOP_OPT_TEXT, AT(checkpoint), "FILE", .use = HOP_OPT_WRITES,
      .help = "for networks of thousands of layers: when it is stopped, keep there how far it came, and go on "
              "from there the next time; instances go one after another, those after the first in FILE.1, .."},
@@ -399,7 +399,7 @@ static const example EXAMPLES[] = {
     {"hopbound run net --count 1000",
      "Accuracy on a thousand sampled instances."},
     {"hopbound run net --count 1000 --precision 8",
-     "The same with everything cut to bfloat16's precision."},
+     "The same with everything rounded to bfloat16's precision."},
     {"hopbound run net --input test.jsonl --predictions out.jsonl",
      "Answers to a file of instances, in its order."},
     {"hopbound run net --message-bits 16",

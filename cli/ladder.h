@@ -4,14 +4,14 @@
 
 #include "cli.h"
 
-#define MOST_RUNGS  16
-#define MOST_OTHERS 32 /* a rung */
-#define MOST_FALLS  4  /* a rung */
-#define MOST_MODELS 24
-#define STAIRWAYS   2
-#define MOST_LEARNT 64
-#define LEARNT_DIR  "learnt"
-#define STAIRS_DIR  "exact" /* proofs, below the directory that is written */
+#define MOST_RUNGS       16
+#define MOST_OTHERS      32 /* a rung */
+#define MOST_FAILURES    4  /* a rung */
+#define MOST_MODELS      24
+#define THRESHOLD_TABLES 2
+#define MOST_LEARNT      64
+#define LEARNT_DIR       "learnt"
+#define THRESHOLD_DIR    "exact" /* proofs, below the directory that is written */
 
 typedef struct ladder_args {
     common_args common;
@@ -19,13 +19,13 @@ typedef struct ladder_args {
 } ladder_args;
 
 /* What the page's other sections show, and what belongs to it. */
-typedef struct ladder_walk {
-    hop_walk page;
-    hop_walk_step steps[3];
+typedef struct ladder_demonstration {
+    hop_demonstration page;
+    hop_demonstration_step steps[3];
     int32_t *tokens;
     int *players;
     int64_t *indices;
-} ladder_walk;
+} ladder_demonstration;
 
 typedef struct ladder_map {
     hop_map page;
@@ -33,25 +33,25 @@ typedef struct ladder_map {
     hop_map_model models[MOST_MODELS];
 } ladder_map;
 
-typedef struct ladder_stairs {
-    hop_stairs page[STAIRWAYS];
-    hop_stair *cells[STAIRWAYS];
+typedef struct ladder_thresholds {
+    hop_thresholds page[THRESHOLD_TABLES];
+    hop_stair *cells[THRESHOLD_TABLES];
     int count;
     char solver[64], missing[400]; /* missing: why there are none */
-} ladder_stairs;
+} ladder_thresholds;
 
 typedef struct ladder {
     const ladder_args *args;
     hop_pool *pool;
-    hop_rung rungs[MOST_RUNGS];
-    hop_rung_layer layers[MOST_RUNGS * (MOST_RUNGS + 1)];
-    hop_rung others[MOST_RUNGS * MOST_OTHERS];
-    hop_fall falls[MOST_RUNGS * MOST_FALLS];
-    int64_t rung_count, layer_count, other_count, fall_count;
+    hop_ladder_row rungs[MOST_RUNGS];
+    hop_ladder_margin layers[MOST_RUNGS * (MOST_RUNGS + 1)];
+    hop_ladder_row others[MOST_RUNGS * MOST_OTHERS];
+    hop_failure_trace failures[MOST_RUNGS * MOST_FAILURES];
+    int64_t rung_count, layer_count, other_count, failure_count;
     hop_verdict worst;
-    ladder_walk walk;
+    ladder_demonstration demonstration;
     ladder_map map;
-    ladder_stairs stairs;
+    ladder_thresholds thresholds;
     hop_learnt learnt[MOST_LEARNT];
     int64_t learnt_count;
 } ladder;
@@ -67,7 +67,7 @@ hop_status ladder_known(ladder *l, const hop_separation *s, hop_error *err);
 /* ladder_below.c: networks of the plans that cannot work, and the prompts that each confuses, for the rows of
  * the task's rung; and a short look for the same in a network that does work. */
 hop_status ladder_below(ladder *l, const hop_task *t, hop_error *err);
-hop_status ladder_look(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, hop_error *err);
+hop_status ladder_look(ladder *l, hop_ladder_row *r, const hop_model *m, const hop_task *t, hop_error *err);
 /* Sizes for a rung: those given; else the shortest at which both halves speak; else ones that run. */
 hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err);
 
@@ -76,24 +76,24 @@ hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err);
 typedef struct ladder_job {
     const char *kind, *mixer, *name;
     int64_t count; /* instances */
-    bool cut;      /* run them with fewer bits too */
+    bool rounded;  /* run them with fewer bits too */
     bool messages; /* prove it under the game's arithmetic, too */
     bool margins;
     bool look; /* for an input that it answers wrongly */
 } ladder_job;
 /* Instances to run: what --count says, or `most`, fewer of long ones. */
 int64_t ladder_count(const ladder *l, int64_t tokens, int64_t most);
-hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_job *job, hop_error *err);
+hop_status ladder_row(ladder *l, hop_ladder_row *r, const hop_task *t, const ladder_job *job, hop_error *err);
 
 /* ---- the page's other sections: a file each ------------------------------------------------------ */
 
-hop_status ladder_walk_make(ladder *l, hop_error *err);
-void ladder_walk_free(ladder *l);
+hop_status ladder_demonstration_make(ladder *l, hop_error *err);
+void ladder_demonstration_free(ladder *l);
 hop_status ladder_map_make(ladder *l, hop_error *err);
 void ladder_map_free(ladder *l);
 hop_status ladder_models(hop_map_model *out, int64_t *count, hop_error *err); /* [MOST_MODELS] */
-hop_status ladder_stairs_make(ladder *l, hop_error *err);
-void ladder_stairs_free(ladder *l);
+hop_status ladder_thresholds_make(ladder *l, hop_error *err);
+void ladder_thresholds_free(ladder *l);
 
 /* ---- ladder_train.c: what gradient descent finds ------------------------------------------------- */
 

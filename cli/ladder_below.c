@@ -17,7 +17,7 @@ static hop_refute_options options(const ladder *l, double budget)
                                 .progress = &l->args->common.progress};
 }
 
-hop_status ladder_look(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t, hop_error *err)
+hop_status ladder_look(ladder *l, hop_ladder_row *r, const hop_model *m, const hop_task *t, hop_error *err)
 {
     hop_refutation found;
     hop_refute_options o = options(l, LOOK_ABOVE);
@@ -36,7 +36,7 @@ hop_status ladder_look(ladder *l, hop_rung *r, const hop_model *m, const hop_tas
 }
 
 /* The network above the line, and DIR/below-L-number, what is left of it, read back. */
-static hop_status build(const hop_task *t, const hop_rung *r, const char *dir, hop_model **whole,
+static hop_status build(const hop_task *t, const hop_ladder_row *r, const char *dir, hop_model **whole,
                         hop_model **out, hop_error *err)
 {
     hop_model *part = NULL;
@@ -48,7 +48,7 @@ static hop_status build(const hop_task *t, const hop_rung *r, const char *dir, h
     return s == HOP_OK ? hop_model_open(out, dir, err) : s;
 }
 
-static void keep_place(hop_fall *f, const hop_witness *w, const hop_task *t)
+static void keep_place(hop_failure_trace *f, const hop_witness *w, const hop_task *t)
 {
     int64_t p = 0, index;
     while (p + 1 < w->length && w->prompt[0].tokens[p] == w->prompt[1].tokens[p]) p++;
@@ -65,12 +65,12 @@ static void keep_place(hop_fall *f, const hop_witness *w, const hop_task *t)
     }
 }
 
-static int keep_layers(hop_fall_layer *out, const hop_witness_layer *list, int64_t count)
+static int keep_layers(hop_failure_layer *out, const hop_witness_layer *list, int64_t count)
 {
     int kept = 0;
-    for (int64_t i = 0; i < count && kept < HOP_FALL_LAYERS; i++) {
-        hop_fall_layer *x = &out[kept++];
-        *x = (hop_fall_layer){.own = list[i].own, .stream = list[i].stream};
+    for (int64_t i = 0; i < count && kept < HOP_FAILURE_LAYERS; i++) {
+        hop_failure_layer *x = &out[kept++];
+        *x = (hop_failure_layer){.own = list[i].own, .stream = list[i].stream};
         x->state = list[i].state;
         x->last_token = list[i].last_token;
         snprintf(x->mixer, sizeof x->mixer, "%s", list[i].mixer);
@@ -78,9 +78,10 @@ static int keep_layers(hop_fall_layer *out, const hop_witness_layer *list, int64
     return kept;
 }
 
-static void keep(hop_fall *f, hop_rung *r, const hop_witness *w, const hop_task *t, const char *file)
+static void keep(hop_failure_trace *f, hop_ladder_row *r, const hop_witness *w, const hop_task *t,
+                 const char *file)
 {
-    *f = (hop_fall){.hops = r->hops};
+    *f = (hop_failure_trace){.hops = r->hops};
     snprintf(f->pattern, sizeof f->pattern, "%s", r->pattern);
     snprintf(f->file, sizeof f->file, "%.250s", file);
     keep_place(f, w, t);
@@ -93,8 +94,8 @@ static void keep(hop_fall *f, hop_rung *r, const hop_witness *w, const hop_task 
 }
 
 /* The same prompts in the network that works. */
-static hop_status keep_above(hop_fall *f, const hop_witness *w, const hop_model *whole, const hop_task *t,
-                             hop_pool *pool, hop_error *err)
+static hop_status keep_above(hop_failure_trace *f, const hop_witness *w, const hop_model *whole,
+                             const hop_task *t, hop_pool *pool, hop_error *err)
 {
     hop_witness_layer *list;
     int64_t count;
@@ -109,7 +110,7 @@ static hop_status keep_above(hop_fall *f, const hop_witness *w, const hop_model 
     return HOP_OK;
 }
 
-static hop_status fall(ladder *l, hop_rung *r, const hop_task *t, int number, hop_error *err)
+static hop_status fall(ladder *l, hop_ladder_row *r, const hop_task *t, int number, hop_error *err)
 {
     char name[64], dir[4096], file[4096];
     hop_model *whole = NULL, *m = NULL;
@@ -122,7 +123,7 @@ static hop_status fall(ladder *l, hop_rung *r, const hop_task *t, int number, ho
     if (s == HOP_OK) s = hop_refute(&found, m, t, &o, err);
     if (s == HOP_OK && found.interrupted) s = hop_fail(err, HOP_ESTOPPED, "stopped");
     if (s == HOP_OK && found.verdict == HOP_REFUTE_FOUND && found.witness.prompts == 2) {
-        hop_fall *f = &l->falls[l->fall_count++];
+        hop_failure_trace *f = &l->failures[l->failure_count++];
         keep(f, r, &found.witness, t, file);
         s = hop_witness_save(&found.witness, dir, t, file, err);
         if (s == HOP_OK) s = keep_above(f, &found.witness, whole, t, l->pool, err);
@@ -138,7 +139,7 @@ hop_status ladder_below(ladder *l, const hop_task *t, hop_error *err)
     hop_status s = HOP_OK;
     int number = 0;
     for (int64_t i = 0; s == HOP_OK && i < l->other_count; i++) {
-        hop_rung *r = &l->others[i];
+        hop_ladder_row *r = &l->others[i];
         bool buildable = strcmp(r->kind, "extremal hybrid") != 0; /* it has thousands of layers and more */
         if (r->hops == t->funccomp.hops && !r->built && buildable) s = fall(l, r, t, ++number, err);
     }

@@ -28,17 +28,18 @@ hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err)
     return hop_separation_at(s, progress, err);
 }
 
-static hop_rung *next_row(ladder *l, const hop_separation *s, const char *kind)
+static hop_ladder_row *next_row(ladder *l, const hop_separation *s, const char *kind)
 {
-    hop_rung *r = &l->others[l->other_count++];
-    *r = (hop_rung){.hops = s->hops, .m = s->m, .tokens = s->n, .head_dim = s->dim, .message_bits = s->bits};
+    hop_ladder_row *r = &l->others[l->other_count++];
+    *r = (hop_ladder_row){
+        .hops = s->hops, .m = s->m, .tokens = s->n, .head_dim = s->dim, .message_bits = s->bits};
     snprintf(r->kind, sizeof r->kind, "%s", kind);
     memcpy(r->sizes, l->rungs[l->rung_count - 1].sizes, sizeof r->sizes);
     return r;
 }
 
 /* "P4: needs ..; has ..", or from which length on, or that nothing is known. */
-static void say(hop_rung *r, const hop_separation_row *x, int64_t state_bits)
+static void say(hop_ladder_row *r, const hop_separation_row *x, int64_t state_bits)
 {
     bool impossible = x->answer == HOP_ANSWER_IMPOSSIBLE, later = !impossible && x->speaks_from[0];
     snprintf(r->verdict, sizeof r->verdict, "%s", impossible ? "impossible" : later ? "from_n" : "silent");
@@ -93,7 +94,7 @@ static const hop_bound *first_to_speak(const hop_bounds *b, const char *only)
  * counted: it asks no more of them than that they are at most so many. */
 static hop_status extremal(ladder *l, const hop_separation *s, hop_error *err)
 {
-    hop_rung *r = next_row(l, s, "extremal hybrid");
+    hop_ladder_row *r = next_row(l, s, "extremal hybrid");
     int hops = s->hops;
     bool counted = hops <= MOST_GAPS;
     hop_arch_layer layers[2 * MOST_RUNGS + 1] = {{0}};
@@ -141,14 +142,14 @@ hop_status ladder_known(ladder *l, const hop_separation *s, hop_error *err)
 /* ---- mixers with larger states ------------------------------------------------------------------ */
 
 typedef struct own_work {
-    hop_rung *rows[MOST_OTHERS];
+    hop_ladder_row *rows[MOST_OTHERS];
     const hop_separation *rung;
 } own_work;
 
 static void find_own(void *ctx, int64_t task, int worker)
 {
     const own_work *w = ctx;
-    hop_rung *r = w->rows[task];
+    hop_ladder_row *r = w->rows[task];
     hop_separation s = {.hops = w->rung->hops, .bits = w->rung->bits, .linear = w->rung->linear};
     (void)worker;
     hop_separation_of_mixer(&s, r->mixer);
@@ -164,7 +165,7 @@ hop_status ladder_own_lengths(ladder *l, const hop_separation *s, int64_t from, 
     if (s->rows[HOP_ROW_GAPS].answer != HOP_ANSWER_IMPOSSIBLE)
         return HOP_OK; /* the rung itself needs longer n */
     for (int64_t i = from; i < l->other_count; i++) {
-        hop_rung *r = &l->others[i];
+        hop_ladder_row *r = &l->others[i];
         if (r->built && r->mixer[0] && r->state_bits > (double)s->state_bits) w.rows[count++] = r;
     }
     hop_pool_run(l->pool, count, find_own, &w);

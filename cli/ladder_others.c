@@ -8,7 +8,7 @@
 #define SMALL_M   8
 #define SMALL_FAN 4
 
-static hop_rung *next_other(ladder *l)
+static hop_ladder_row *next_other(ladder *l)
 {
     return &l->others[l->other_count++];
 }
@@ -18,7 +18,7 @@ static hop_status add_built(ladder *l, const hop_task *t, const char *kind, cons
                             hop_error *err)
 {
     char name[48];
-    hop_rung *r = next_other(l);
+    hop_ladder_row *r = next_other(l);
     snprintf(name, sizeof name, mixer ? "%s-%s" : "%s", kind, mixer);
     const ladder_job job = {.kind = kind,
                             .mixer = mixer,
@@ -35,7 +35,7 @@ static hop_status add_built(ladder *l, const hop_task *t, const char *kind, cons
 }
 
 /* What theorem P2 demands of a stack without full layers, beside what this one has. */
-static void compare_with_p2(hop_rung *r, const hop_task *t)
+static void compare_with_p2(hop_ladder_row *r, const hop_task *t)
 {
     double demand = (double)t->vocab * log2((double)t->vocab);
     if (strcmp(r->verdict, "proved") == 0)

@@ -22,20 +22,20 @@ static hop_status build_network(const ladder *l, const hop_task *t, const ladder
     return s == HOP_OK ? hop_model_open(out, dir, err) : s;
 }
 
-static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const ladder_job *job)
+static void describe(hop_ladder_row *r, const hop_model *m, const hop_task *t, const ladder_job *job)
 {
     const hop_config *c = hop_model_config(m);
     hop_text sizes = {0}, pattern = {0};
     hop_sizes_say(&sizes, t);
     hop_pattern_print(&c->pattern, &pattern);
-    *r = (hop_rung){.built = true,
-                    .hops = t->funccomp.hops,
-                    .m = t->funccomp.m,
-                    .tokens = t->length,
-                    .layers = c->pattern.layers,
-                    .d_model = c->d_model,
-                    .head_dim = c->head_dim,
-                    .parameters = hop_model_parameters(m)};
+    *r = (hop_ladder_row){.built = true,
+                          .hops = t->funccomp.hops,
+                          .m = t->funccomp.m,
+                          .tokens = t->length,
+                          .layers = c->pattern.layers,
+                          .d_model = c->d_model,
+                          .head_dim = c->head_dim,
+                          .parameters = hop_model_parameters(m)};
     snprintf(r->kind, sizeof r->kind, job->mixer ? "%s, %s" : "%s", job->kind, job->mixer);
     if (job->mixer) snprintf(r->mixer, sizeof r->mixer, "%s", job->mixer);
     for (int64_t i = 0; i < c->pattern.layers; i++) {
@@ -55,16 +55,16 @@ static void describe(hop_rung *r, const hop_model *m, const hop_task *t, const l
 
 static void keep_margin(ladder *l, int hops, const hop_margin *g)
 {
-    l->layers[l->layer_count++] = (hop_rung_layer){.hops = hops,
-                                                   .layer = g->layer,
-                                                   .addresses = g->addresses,
-                                                   .player = g->player,
-                                                   .score_gap = g->score_gap,
-                                                   .wrong_mass = g->wrong_mass,
-                                                   .clip_margin = g->clip_margin};
+    l->layers[l->layer_count++] = (hop_ladder_margin){.hops = hops,
+                                                      .layer = g->layer,
+                                                      .addresses = g->addresses,
+                                                      .player = g->player,
+                                                      .score_gap = g->score_gap,
+                                                      .wrong_mass = g->wrong_mass,
+                                                      .clip_margin = g->clip_margin};
 }
 
-static void keep_proof(ladder *l, hop_rung *r, const hop_proof *p, bool margins)
+static void keep_proof(ladder *l, hop_ladder_row *r, const hop_proof *p, bool margins)
 {
     snprintf(r->verdict, sizeof r->verdict, "%s", hop_verdict_name(p->verdict));
     snprintf(r->why, sizeof r->why, "%.399s", p->why);
@@ -83,7 +83,7 @@ static void keep_proof(ladder *l, hop_rung *r, const hop_proof *p, bool margins)
 }
 
 /* With P-bit messages first, which covers float32 without them, too; if that is not proved, without. */
-static hop_status prove_network(ladder *l, hop_rung *r, const hop_model *m, const hop_task *t,
+static hop_status prove_network(ladder *l, hop_ladder_row *r, const hop_model *m, const hop_task *t,
                                 const ladder_job *job, hop_error *err)
 {
     hop_prove_options o = {.method = job->messages ? HOP_PROVE_INTERVAL : HOP_PROVE_AUTO,
@@ -133,7 +133,7 @@ static hop_status run_network(ladder *l, const hop_model *m, const hop_task *t, 
     return s;
 }
 
-hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_job *job, hop_error *err)
+hop_status ladder_row(ladder *l, hop_ladder_row *r, const hop_task *t, const ladder_job *job, hop_error *err)
 {
     hop_model *m = NULL;
     double began = hop_now();
@@ -144,10 +144,10 @@ hop_status ladder_row(ladder *l, hop_rung *r, const hop_task *t, const ladder_jo
     }
     r->instances = job->count;
     if (s == HOP_OK) s = run_network(l, m, t, job, 0, &r->correct, err);
-    if (s == HOP_OK && job->cut) {
-        r->cut_instances = job->count;
-        r->cut_bits = (int)l->args->precision.integer;
-        s = run_network(l, m, t, job, r->cut_bits, &r->cut_correct, err);
+    if (s == HOP_OK && job->rounded) {
+        r->rounded_instances = job->count;
+        r->rounded_bits = (int)l->args->precision.integer;
+        s = run_network(l, m, t, job, r->rounded_bits, &r->rounded_correct, err);
     }
     if (s == HOP_OK && job->look) s = ladder_look(l, r, m, t, err);
     hop_model_free(m);
@@ -168,7 +168,7 @@ hop_status ladder_climb(ladder *l, int hops, hop_error *err)
     hop_separation sizes;
     hop_task t = {.kind = HOP_TASK_FUNCCOMP};
     ladder_job job = {
-        .kind = "full", .name = "full", .cut = true, .messages = true, .margins = true, .look = true};
+        .kind = "full", .name = "full", .rounded = true, .messages = true, .margins = true, .look = true};
     hop_status s = ladder_sizes(l, hops, &sizes, err);
     job.count = ladder_count(l, s == HOP_OK ? sizes.n : 1, MANY);
     if (s == HOP_OK) s = hop_funccomp_init(&t.funccomp, hops, sizes.m, sizes.fan + 1, err);

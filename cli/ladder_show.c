@@ -7,7 +7,7 @@
 /* ---- JSON ----------------------------------------------------------------------------------- */
 
 /* What only a network that was built has. */
-static void write_measured(hop_json_writer *w, const hop_rung *r)
+static void write_measured(hop_json_writer *w, const hop_ladder_row *r)
 {
     hop_json_integer(w, "d_model", r->d_model);
     hop_json_integer(w, "parameters", r->parameters);
@@ -19,13 +19,13 @@ static void write_measured(hop_json_writer *w, const hop_rung *r)
     hop_json_number(w, "readout_margin", r->readout_margin);
     hop_json_integer(w, "instances", r->instances);
     hop_json_integer(w, "correct", r->correct);
-    if (r->cut_instances) hop_json_integer(w, "cut_bits", r->cut_bits);
-    if (r->cut_instances) hop_json_integer(w, "cut_correct", r->cut_correct);
+    if (r->rounded_instances) hop_json_integer(w, "cut_bits", r->rounded_bits);
+    if (r->rounded_instances) hop_json_integer(w, "cut_correct", r->rounded_correct);
     if (r->looked) hop_json_integer(w, "looked", r->looked);
     hop_json_number(w, "seconds", r->seconds);
 }
 
-static void write_rung(hop_json_writer *w, const hop_rung *r)
+static void write_row(hop_json_writer *w, const hop_ladder_row *r)
 {
     hop_json_begin_object(w);
     hop_json_integer(w, "hops", r->hops);
@@ -97,8 +97,8 @@ static void write_json(hop_json_writer *w, const ladder *l, const char *report)
     hop_json_begin_object(w);
     hop_json_key(w, "rungs");
     hop_json_begin_array(w);
-    for (int64_t i = 0; i < l->rung_count; i++) write_rung(w, &l->rungs[i]);
-    for (int64_t i = 0; i < l->other_count; i++) write_rung(w, &l->others[i]);
+    for (int64_t i = 0; i < l->rung_count; i++) write_row(w, &l->rungs[i]);
+    for (int64_t i = 0; i < l->other_count; i++) write_row(w, &l->others[i]);
     hop_json_end_array(w);
     if (l->map.page.model_count) write_models(w, &l->map.page);
     if (l->learnt_count) ladder_train_write(w, l);
@@ -111,25 +111,25 @@ static void write_json(hop_json_writer *w, const ladder *l, const char *report)
 
 /* ---- one block a rung ------------------------------------------------------------------------------ */
 
-static bool of_rung(const hop_rung *r, int hops, bool built)
+static bool of_rung(const hop_ladder_row *r, int hops, bool built)
 {
     return r->hops == hops && r->built == built;
 }
 
-static bool is_hybrid(const hop_rung *r)
+static bool is_hybrid(const hop_ladder_row *r)
 {
     return r->mixer[0] != 0;
 }
 
-static void write_built(hop_text *out, const hop_rung *r)
+static void write_built(hop_text *out, const hop_ladder_row *r)
 {
     char extra[96] = "";
     if (r->message_bits) snprintf(extra, sizeof extra, ", also with %d-bit messages", r->message_bits);
     hop_text_printf(out, "  %-22s %-10s on all 10^%.1f inputs%s; run %lld/%lld", r->pattern, r->verdict,
                     r->log10_inputs, extra, (long long)r->correct, (long long)r->instances);
-    if (r->cut_instances)
-        hop_text_printf(out, ", cut to %d bits %lld/%lld", r->cut_bits, (long long)r->cut_correct,
-                        (long long)r->cut_instances);
+    if (r->rounded_instances)
+        hop_text_printf(out, ", cut to %d bits %lld/%lld", r->rounded_bits, (long long)r->rounded_correct,
+                        (long long)r->rounded_instances);
     if (r->looked)
         hop_text_add(out, "; the refuter finds nothing"); /* how far it came depends on the clock */
     if (r->why[0]) hop_text_printf(out, "; %s", r->why);
@@ -137,17 +137,17 @@ static void write_built(hop_text *out, const hop_rung *r)
 }
 
 /* Its state at the messages' precision is no larger than what the rows below are impossible with. */
-static bool as_narrow(const hop_rung *r, const hop_rung *main)
+static bool as_narrow(const hop_ladder_row *r, const hop_ladder_row *main)
 {
     return r->state_bits <= main->state_limit;
 }
 
-static void write_mixers(hop_text *out, const ladder *l, const hop_rung *main, bool narrow)
+static void write_mixers(hop_text *out, const ladder *l, const hop_ladder_row *main, bool narrow)
 {
     int64_t count = 0;
     hop_text names = {0};
     for (int64_t i = 0; i < l->other_count; i++) {
-        const hop_rung *r = &l->others[i];
+        const hop_ladder_row *r = &l->others[i];
         if (r->hops != main->hops || !is_hybrid(r) || strcmp(r->verdict, "proved") != 0 || !r->message_bits)
             continue;
         if (as_narrow(r, main) != narrow) continue;
@@ -169,10 +169,10 @@ static void write_mixers(hop_text *out, const ladder *l, const hop_rung *main, b
     hop_text_free(&names);
 }
 
-static void write_hybrids(hop_text *out, const ladder *l, const hop_rung *main)
+static void write_hybrids(hop_text *out, const ladder *l, const hop_ladder_row *main)
 {
     for (int64_t i = 0; i < l->other_count; i++) {
-        const hop_rung *r = &l->others[i];
+        const hop_ladder_row *r = &l->others[i];
         bool shared = strcmp(r->verdict, "proved") == 0 && r->message_bits;
         if (r->hops == main->hops && is_hybrid(r) && !shared) write_built(out, r);
     }
@@ -180,7 +180,7 @@ static void write_hybrids(hop_text *out, const ladder *l, const hop_rung *main)
     write_mixers(out, l, main, false);
 }
 
-static void write_known(hop_text *out, const hop_rung *r)
+static void write_known(hop_text *out, const hop_ladder_row *r)
 {
     if (strcmp(r->verdict, "impossible") == 0)
         hop_text_printf(out, "  %-22s IMPOSSIBLE %s\n", r->pattern, r->why);
@@ -194,7 +194,7 @@ static void write_known(hop_text *out, const hop_rung *r)
 static void write_table(hop_text *out, const ladder *l)
 {
     for (int64_t i = 0; i < l->rung_count; i++) {
-        const hop_rung *r = &l->rungs[i];
+        const hop_ladder_row *r = &l->rungs[i];
         hop_text_printf(out, "%s%d hop%s at n = %lld tokens (%s), one head of %lld numbers\n", i ? "\n" : "",
                         r->hops, r->hops == 1 ? "" : "s", (long long)r->tokens, r->sizes,
                         (long long)r->head_dim);
@@ -203,7 +203,7 @@ static void write_table(hop_text *out, const ladder *l)
         for (int64_t k = 0; k < l->other_count; k++)
             if (of_rung(&l->others[k], r->hops, false)) write_known(out, &l->others[k]);
         for (int64_t k = 0; k < l->other_count; k++) {
-            const hop_rung *x = &l->others[k];
+            const hop_ladder_row *x = &l->others[k];
             if (!of_rung(x, r->hops, true) || is_hybrid(x)) continue;
             hop_text_printf(out, "  %-22s %-10s %s, n = %lld, %s%s%s\n", x->pattern, x->verdict, x->kind,
                             (long long)x->tokens, x->sizes, x->why[0] ? "; " : "", x->why);
@@ -243,16 +243,16 @@ static hop_status save_page(const ladder *l, draw_fn *draw, const char *name, ch
                             .layer_count = l->layer_count,
                             .others = l->others,
                             .other_count = l->other_count,
-                            .falls = l->falls,
-                            .fall_count = l->fall_count,
-                            .walk = l->walk.page.length ? &l->walk.page : NULL,
+                            .failures = l->failures,
+                            .failure_count = l->failure_count,
+                            .demonstration = l->demonstration.page.length ? &l->demonstration.page : NULL,
                             .map = l->map.page.row_count ? &l->map.page : NULL,
                             .learnt = l->learnt,
                             .learnt_count = l->learnt_count,
-                            .stairs = l->stairs.page,
-                            .stairs_count = l->stairs.count,
-                            .solver = l->stairs.solver,
-                            .no_stairs = l->stairs.missing[0] ? l->stairs.missing : NULL,
+                            .thresholds = l->thresholds.page,
+                            .thresholds_count = l->thresholds.count,
+                            .solver = l->thresholds.solver,
+                            .no_thresholds = l->thresholds.missing[0] ? l->thresholds.missing : NULL,
                             .version = HOP_VERSION,
                             .isa = hop_isa_name(hop_kernels_selected()),
                             .command = command,

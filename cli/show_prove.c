@@ -16,7 +16,7 @@ static void print_inputs(hop_text *out, const hop_prove_answer *p)
 /* A layer at which no token asks for anything: it passes the stream as it is. */
 static bool is_idle(const hop_prove_margin *g)
 {
-    return g->addresses == 0 && g->player < -1;
+    return g->addresses == 0 && g->player == HOP_PLAYER_NONE;
 }
 
 /* Returns the first margin behind the run of idle layers from i on, which is one line. */
@@ -55,7 +55,10 @@ static void explain_clip(hop_text *out, const hop_prove_answer *p)
 /* What the last token looks for there: a table, w, or in other tasks a token. */
 static void print_asks(char out[16], const hop_prove_margin *g, bool tables)
 {
-    const char *says = g->player < -1 ? "-" : !tables ? "token" : g->player >= 0 ? "z_%lld" : "w";
+    const char *says = g->player == HOP_PLAYER_NONE ? "-"
+                       : !tables                    ? "token"
+                       : g->player >= 0             ? "z_%lld"
+                                                    : "w";
     snprintf(out, 16, says, (long long)g->player);
 }
 

@@ -1,12 +1,12 @@
 /* Sets beside the numbers that they are said to contain: what a network computes, buffer by buffer and
  * layer by layer, on some inputs, in every form and with every kernel table, is kept; then the prover
- * walks it, and at every set that it makes each kept number is looked up: not only in the range of its
+ * analyses it, and at every set that it makes each kept number is looked up: not only in the range of its
  * column, but in the row that the input's variables decide. */
 #ifndef HOPBOUND_CONTAINED_H
 #define HOPBOUND_CONTAINED_H
 
 #include "against_truth.h"
-#include "walk.h"
+#include "analysis.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +32,7 @@ typedef struct contained {
     contained_run run[CONTAINED_RUNS];
     int runs, form, isa;
     int64_t at_token; /* stepping: the token at hand */
-    int op;           /* the operation that is being walked */
+    int op;           /* the operation that is being analysed */
     /* what came out */
     int64_t compared, violations, named; /* named: of those compared, quantities of programs */
     char where[240];                     /* the first violation */
@@ -169,7 +169,7 @@ static inline int64_t contained_row(const contained *c, const hop__facts *f, con
     return row;
 }
 
-static inline void contained_violated(contained *c, const hop__walk *w, int op, const contained_run *r,
+static inline void contained_violated(contained *c, const hop__analysis *w, int op, const contained_run *r,
                                       int64_t position, int64_t col, const double x_mid_off[3])
 {
     static const char *const forms[] = {"whole", "by tokens", "a segment a player", "a segment a token"};
@@ -180,9 +180,9 @@ static inline void contained_violated(contained *c, const hop__walk *w, int op, 
              hop_isa_name((hop_isa)r->isa), x_mid_off[0], x_mid_off[1], x_mid_off[2]);
 }
 
-/* A token's numbers against a class's set; swing: of its buffer, may be NULL. */
-static inline void contained_token(contained *c, const hop__walk *w, int op, int class, const hop__set *s,
-                                   const hop__swing *swing, const contained_run *r, int64_t position)
+/* A token's numbers against a class's set; head_gain: of its buffer, may be NULL. */
+static inline void contained_token(contained *c, const hop__analysis *w, int op, int class, const hop__set *s,
+                                   const hop__head_gain *head_gain, const contained_run *r, int64_t position)
 {
     const hop__facts *f = &w->facts;
     const hop__class *k = &f->class[class];
@@ -198,7 +198,7 @@ static inline void contained_token(contained *c, const hop__walk *w, int op, int
                                           : ival_point(hop__term_at(u, rows[t], e)));
         }
         if (s->rel[e] > 0) in = ival_widen(in, s->rel[e] * ival_mag(in));
-        double by = swing && swing->by ? swing->by[e / swing->dim] : 0;
+        double by = head_gain && head_gain->by ? head_gain->by[e / head_gain->dim] : 0;
         in = ival_widen(in, s->rad[e] * (1 + 1e-12));
         if (in.lo < s->least[e]) in.lo = s->least[e];
         if (in.hi > s->most[e]) in.hi = s->most[e];
@@ -211,7 +211,7 @@ static inline void contained_token(contained *c, const hop__walk *w, int op, int
 }
 
 /* Does a set of 2-Sum's speak of the token at this position? */
-static inline bool contained_meant(const contained *c, const hop__walk *w, const contained_run *r,
+static inline bool contained_meant(const contained *c, const hop__analysis *w, const contained_run *r,
                                    int64_t position)
 {
     int64_t mod = c->s->task.twosum.mod, block = w->only.offsets;
@@ -226,26 +226,26 @@ static inline bool contained_meant(const contained *c, const hop__walk *w, const
     return match || w->only.offset < 0;
 }
 
-static inline void contained_sets(contained *c, const hop__walk *w, int op, hop__set *const *x,
-                                  const hop__swing *swing)
+static inline void contained_sets(contained *c, const hop__analysis *w, int op, hop__set *const *x,
+                                  const hop__head_gain *head_gain)
 {
     for (int i = 0; i < c->runs; i++)
         for (int a = 0; a < w->facts.classes; a++) {
             const hop__class *k = &w->facts.class[a];
             for (int64_t p = k->start; p < k->start + k->count && p < c->length; p++)
                 if (contained_meant(c, w, &c->run[i], p))
-                    contained_token(c, w, op, a, x[a], swing ? &swing[a] : NULL, &c->run[i], p);
+                    contained_token(c, w, op, a, x[a], head_gain ? &head_gain[a] : NULL, &c->run[i], p);
         }
 }
 
-static inline void contained_buffer(void *ctx, const hop__layer *l, int op)
+static inline void contained_buffer(void *ctx, const hop__layer_sets *l, int op)
 {
     int y = l->list.op[op].y;
     ((contained *)ctx)->op = op + 1;
-    contained_sets(ctx, l->w, op, l->buffer[y], l->swing ? l->swing[y] : NULL);
+    contained_sets(ctx, l->w, op, l->buffer[y], l->head_gain ? l->head_gain[y] : NULL);
 }
 
-static inline void contained_stream(void *ctx, const hop__walk *w, hop__set *const *x)
+static inline void contained_stream(void *ctx, const hop__analysis *w, hop__set *const *x)
 {
     contained_sets(ctx, w, HOP_LIST_OPS, x, NULL);
 }

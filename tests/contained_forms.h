@@ -206,7 +206,8 @@ static inline void forms_run(contained *c, const forms_head *h, const hop__readi
 }
 
 /* Of every few passes one: the quantities do not depend on the kernels but for the operation's inputs. */
-static inline void contained_form(void *ctx, const hop__walk *w, int a, int64_t head, const hop__reading *x)
+static inline void contained_form(void *ctx, const hop__analysis *w, int a, int64_t head,
+                                  const hop__reading *x)
 {
     contained *c = ctx;
     hop_list list;
@@ -234,7 +235,7 @@ static inline void contained_form(void *ctx, const hop__walk *w, int a, int64_t 
     }
 }
 
-/* Walks the network beside what was kept. Returns whether it is proved. */
+/* Analyses the network beside what was kept. Returns whether it is proved. */
 static inline bool contained_walk(contained *c)
 {
     hop_proof p;

@@ -7,7 +7,7 @@
 #include <hopbound/kernels.h>
 
 #include "charge.h"
-#include "walk.h"
+#include "analysis.h"
 
 enum { TIMES = 4000, MOST = 64 };
 
@@ -632,7 +632,7 @@ enum { TOKENS = 1 << 12 };
 static void expect_recurrence(double g, const float *kv, double q, const char *what)
 {
     hop__memory m = {0};
-    hop__recurrence r = {.keys = 1, .values = 1, .tokens = TOKENS, .turned = 1, .amp = 1};
+    hop__recurrence r = {.keys = 1, .values = 1, .tokens = TOKENS, .growth = 1, .amp = 1};
     assert_true(hop__recurrence_open(&m, &r, hop_scan_programs(HOP_ARITH_DECAY, HOP_GATE_TOKEN, false)));
     double most = 0;
     r.active = 0;
@@ -693,7 +693,7 @@ static void what_is_read_of_many_keys_is_off_by_what_it_is_charged(void **state)
 {
     enum { KEYS = 64 };
     hop__memory m = {0};
-    hop__recurrence r = {.keys = KEYS, .values = 1, .tokens = 1, .active = 1, .turned = 1, .amp = 1};
+    hop__recurrence r = {.keys = KEYS, .values = 1, .tokens = 1, .active = 1, .growth = 1, .amp = 1};
     const struct {
         const char *name;
         double lo;

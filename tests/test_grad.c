@@ -324,7 +324,7 @@ static void the_same_pass_has_the_same_bits(void **state)
 }
 
 /* Gradients and the last stream of two passes over a network wide enough for panels; `l` may be NULL. */
-static void wide_pass(const hop_model *m, const hop_laid *l, int64_t from, float *stream, float *dblock)
+static void wide_pass(const hop_model *m, const hop_packed *l, int64_t from, float *stream, float *dblock)
 {
     const int64_t d = hop_model_config(m)->d_model;
     int32_t tokens[ROWS];
@@ -345,11 +345,11 @@ static void wide_pass(const hop_model *m, const hop_laid *l, int64_t from, float
     hop_grad_free(g);
 }
 
-static void check_laid(const char *mixer, hop_mlp mlp, int64_t from)
+static void check_packed(const char *mixer, hop_mlp mlp, int64_t from)
 {
     hop_config c;
     hop_model *m;
-    hop_laid *l;
+    hop_packed *l;
     hop_error err = {0};
     char pattern[64];
     snprintf(pattern, sizeof pattern, "%s^2", mixer);
@@ -362,10 +362,10 @@ static void check_laid(const char *mixer, hop_mlp mlp, int64_t from)
     hop_model_init_weights(m, 3, NULL);
     const size_t floats = (size_t)hop_layout_floats(hop_model_layout(m)), rows = (size_t)ROWS * 64;
     float *block[2], *stream[2];
-    assert_int_equal(hop_laid_new(&l, m, NULL), HOP_OK);
-    hop_laid_update(l, NULL); /* of weights that change: it must not be these that count */
+    assert_int_equal(hop_packed_new(&l, m, NULL), HOP_OK);
+    hop_packed_update(l, NULL); /* of weights that change: it must not be these that count */
     for (size_t i = 0; i < floats; i++) hop_model_block(m)[i] *= 1.25f;
-    hop_laid_update(l, NULL);
+    hop_packed_update(l, NULL);
     for (int i = 0; i < 2; i++) {
         block[i] = hop_alloc(sizeof(float) * floats), stream[i] = hop_alloc(sizeof(float) * rows);
         wide_pass(m, i ? l : NULL, from, stream[i], block[i]);
@@ -374,7 +374,7 @@ static void check_laid(const char *mixer, hop_mlp mlp, int64_t from)
         memcmp(block[0], block[1], sizeof(float) * floats) != 0)
         fail_msg("%s, mlp %d, from %d: other bits", mixer, mlp, (int)from);
     for (int i = 0; i < 2; i++) hop_free(block[i]), hop_free(stream[i]);
-    hop_laid_free(l);
+    hop_packed_free(l);
     hop_model_free(m);
 }
 
@@ -382,12 +382,12 @@ static void weights_laid_out_for_products_change_no_bit(void **state)
 {
     (void)state;
     for (int i = 0; hop_mixer_at(i); i++) {
-        check_laid(hop_mixer_at(i)->name, HOP_MLP_GELU, 0);
-        check_laid(hop_mixer_at(i)->name, HOP_MLP_SWIGLU, COUNT - 2);
+        check_packed(hop_mixer_at(i)->name, HOP_MLP_GELU, 0);
+        check_packed(hop_mixer_at(i)->name, HOP_MLP_SWIGLU, COUNT - 2);
     }
-    check_laid("full", HOP_MLP_RELU, 0);
-    check_laid("gdn", HOP_MLP_NONE, 0);
-    check_laid("full", HOP_MLP_NONE, COUNT - 1);
+    check_packed("full", HOP_MLP_RELU, 0);
+    check_packed("gdn", HOP_MLP_NONE, 0);
+    check_packed("full", HOP_MLP_NONE, COUNT - 1);
 }
 
 static void what_cannot_be_trained_is_refused_in_one_line(void **state)

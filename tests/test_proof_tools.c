@@ -3,7 +3,7 @@
 
 #include <hopbound/base.h>
 
-#include "walk.h"
+#include "analysis.h"
 
 static void interval_operations_contain_the_exact_results(void **state)
 {
@@ -43,7 +43,7 @@ static void activations_are_inside_their_bounds(void **state)
             hop__set *s = hop__set_new(&m, 1);
             assert_non_null(s);
             s->mid[0] = x;
-            hop__set_tidy(&m, s);
+            hop__set_canonical(&m, s);
             hop__set *made = hop__set_act(&m, s, acts[k], 1, 1);
             assert_non_null(made);
             ival range = hop__set_range(made, 0);

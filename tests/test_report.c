@@ -13,8 +13,8 @@
 #define MAX_RUNGS 8
 
 typedef struct sample {
-    hop_rung rungs[MAX_RUNGS];
-    hop_rung_layer layers[MAX_RUNGS * (MAX_RUNGS + 1)];
+    hop_ladder_row rungs[MAX_RUNGS];
+    hop_ladder_margin layers[MAX_RUNGS * (MAX_RUNGS + 1)];
     hop_ladder_page page;
 } sample;
 
@@ -24,23 +24,24 @@ static sample *sample_new(int rungs)
     assert_non_null(s);
     int64_t layers = 0;
     for (int hops = 1; hops <= rungs; hops++) {
-        hop_rung *r = &s->rungs[hops - 1];
-        *r = (hop_rung){.built = true,
-                        .hops = hops,
-                        .m = 16,
-                        .tokens = 1000 + hops,
-                        .layers = hops + 1,
-                        .full_layers = hops + 1};
+        hop_ladder_row *r = &s->rungs[hops - 1];
+        *r = (hop_ladder_row){.built = true,
+                              .hops = hops,
+                              .m = 16,
+                              .tokens = 1000 + hops,
+                              .layers = hops + 1,
+                              .full_layers = hops + 1};
         snprintf(r->sizes, sizeof r->sizes, "m=16, fan %d", hops);
         snprintf(r->kind, sizeof r->kind, "full");
         snprintf(r->pattern, sizeof r->pattern, "full^%d", hops + 1);
         snprintf(r->verdict, sizeof r->verdict, "proved");
         r->d_model = 15, r->head_dim = 11, r->parameters = 2070;
         r->log10_inputs = 20.4707, r->score_gap = 9.437, r->wrong_mass = 3.231e-4, r->clip_margin = 0.9951;
-        r->readout_margin = 7.99, r->instances = r->correct = 1000, r->cut_instances = r->cut_correct = 500;
-        r->cut_bits = 8, r->seconds = 0.25;
+        r->readout_margin = 7.99, r->instances = r->correct = 1000,
+        r->rounded_instances = r->rounded_correct = 500;
+        r->rounded_bits = 8, r->seconds = 0.25;
         for (int l = 0; l <= hops; l++)
-            s->layers[layers++] = (hop_rung_layer){hops, l, 16, l, 9.437, 3.231e-4, 0.9951};
+            s->layers[layers++] = (hop_ladder_margin){hops, l, 16, l, 9.437, 3.231e-4, 0.9951};
     }
     s->page = (hop_ladder_page){.rungs = s->rungs,
                                 .rung_count = rungs,
@@ -231,7 +232,7 @@ static void both_halves_are_drawn_with_their_theorems(void **state)
 {
     (void)state;
     sample *s = sample_new(1);
-    hop_rung below[2] = {
+    hop_ladder_row below[2] = {
         {.hops = 1, .tokens = 37, .pattern = "L F L", .verdict = "impossible", .theorem = "P4"},
         {.hops = 1, .tokens = 37, .pattern = "F^2", .verdict = "from_n", .theorem = "P7"}};
     snprintf(below[1].speaks_from, sizeof below[1].speaks_from, "1149185");
@@ -288,11 +289,11 @@ static void a_number_that_is_not_finite_shows_as_a_dash(void **state)
 {
     (void)state;
     sample *s = sample_new(1);
-    hop_rung *r = &s->rungs[0];
+    hop_ladder_row *r = &s->rungs[0];
     r->score_gap = r->readout_margin = NAN;
     r->wrong_mass = r->seconds = INFINITY;
     r->clip_margin = r->log10_inputs = -INFINITY;
-    r->instances = r->cut_instances = 0;
+    r->instances = r->rounded_instances = 0;
     s->layers[0].score_gap = s->layers[0].wrong_mass = s->layers[0].clip_margin = NAN;
     hop_text t = render(&s->page);
     assert_int_equal(count(&t, ">\u2013</td>"), 8 + 3);
@@ -311,7 +312,7 @@ static void text_is_escaped_wherever_a_caller_can_put_it(void **state)
     const char *evil = "<b a=\"1\" c='2'>&amp;";
     const char *safe = "&lt;b a=&quot;1&quot; c=&#39;2&#39;&gt;&amp;amp;";
     sample *s = sample_new(1);
-    hop_rung *r = &s->rungs[0];
+    hop_ladder_row *r = &s->rungs[0];
     snprintf(r->sizes, sizeof r->sizes, "%s", evil);
     snprintf(r->pattern, sizeof r->pattern, "%s", evil);
     snprintf(r->why, sizeof r->why, "%s", evil);
@@ -350,7 +351,7 @@ static void why_a_network_is_not_proved_is_said_in_full(void **state)
 {
     (void)state;
     sample *s = sample_new(2);
-    hop_rung *r = &s->rungs[1];
+    hop_ladder_row *r = &s->rungs[1];
     snprintf(r->verdict, sizeof r->verdict, "refuted");
     memset(r->why, 'w', sizeof r->why - 1);
     hop_text t = render(&s->page);
@@ -441,7 +442,7 @@ static void the_same_numbers_give_the_same_bytes(void **state)
 static void hybrids_share_a_row_and_what_was_not_built_has_its_theorem(void **state)
 {
     (void)state;
-    hop_rung others[4] = {
+    hop_ladder_row others[4] = {
         {.built = true,
          .hops = 2,
          .kind = "hybrid, <gdn>",
@@ -462,7 +463,7 @@ static void hybrids_share_a_row_and_what_was_not_built_has_its_theorem(void **st
          .correct = 7},
         {.hops = 2, .kind = "extremal", .pattern = "L^9", .verdict = "silent", .why = "theorem T2"},
         {.hops = 2, .kind = "fewer", .pattern = "F^2", .verdict = "from_n", .theorem = "P7"}};
-    hop_rung one = {
+    hop_ladder_row one = {
         .built = true, .hops = 2, .layers = 3, .full_layers = 3, .pattern = "full^3", .verdict = "proved"};
     one.state_limit = 208;
     snprintf(others[3].speaks_from, sizeof others[3].speaks_from, "10^36.5");
@@ -504,8 +505,8 @@ static void plans_are_drawn_as_chips_or_written_out(void **state)
                  {"F^(2^3", 0, 0, NULL},
                  {"()^3", 0, 0, NULL}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        hop_rung below = {.hops = 1, .verdict = "impossible", .theorem = "P4"};
-        hop_rung one = {.built = true, .hops = 1, .verdict = "undecided"};
+        hop_ladder_row below = {.hops = 1, .verdict = "impossible", .theorem = "P4"};
+        hop_ladder_row one = {.built = true, .hops = 1, .verdict = "undecided"};
         snprintf(below.pattern, sizeof below.pattern, "%s", cases[i].pattern);
         hop_ladder_page page = {.rungs = &one, .rung_count = 1, .others = &below, .other_count = 1};
         hop_text t = render(&page);
@@ -527,29 +528,29 @@ static void plans_are_drawn_as_chips_or_written_out(void **state)
 static const int32_t walk_tokens[] = {3, 1, 0, 2, 1, 0, 1, 1};
 static const int walk_players[] = {2, 2, 2, 2, 1, 1, 0, -1};
 static const int64_t walk_indices[] = {0, 1, 2, 3, 0, 1, 0, 0};
-static const hop_walk_step walk_steps[] = {{6, -1, -1, 1}, {5, -1, 1, 0}, {2, 1, 0, 0}};
-static const hop_walk walk = {.hops = 2,
-                              .m = 2,
-                              .fan = 2,
-                              .tokens = walk_tokens,
-                              .players = walk_players,
-                              .indices = walk_indices,
-                              .length = 8,
-                              .steps = walk_steps,
-                              .upper = "F^3",
-                              .lower = "L F L",
-                              .theorem = "P4",
-                              .lower_tokens = 4673,
-                              .log10_inputs = 4,
-                              .verdict = "proved",
-                              .right = true,
-                              .dir = "play-2"};
+static const hop_demonstration_step walk_steps[] = {{6, -1, -1, 1}, {5, -1, 1, 0}, {2, 1, 0, 0}};
+static const hop_demonstration walk = {.hops = 2,
+                                       .m = 2,
+                                       .fan = 2,
+                                       .tokens = walk_tokens,
+                                       .players = walk_players,
+                                       .indices = walk_indices,
+                                       .length = 8,
+                                       .steps = walk_steps,
+                                       .upper = "F^3",
+                                       .lower = "L F L",
+                                       .theorem = "P4",
+                                       .lower_tokens = 4673,
+                                       .log10_inputs = 4,
+                                       .verdict = "proved",
+                                       .right = true,
+                                       .dir = "play-2"};
 
 static void an_instance_is_played_to_where_the_smaller_network_lacks_an_entry(void **state)
 {
     (void)state;
     sample *s = sample_new(2);
-    s->page.walk = &walk;
+    s->page.demonstration = &walk;
     hop_text t = render(&s->page);
     assert_int_equal(count(&t, "<li class=\"step\">"), 3 + 3);
     assert_has(
@@ -611,10 +612,10 @@ static void stairs_link_their_proofs_and_their_absence_is_said(void **state)
         {.message = 1, .after = 0, .verdict = "possible"},
         {.message = 0, .after = 1, .verdict = "undecided"},
         {.message = 1, .after = 1, .verdict = "possible"}};
-    const hop_stairs stairs = {
+    const hop_thresholds thresholds = {
         .hops = 2, .m = 2, .fan = 2, .most_message = 1, .most_after = 1, .cells = cells, .cell_count = 4};
     sample *s = sample_new(1);
-    s->page.stairs = &stairs, s->page.stairs_count = 1, s->page.solver = "cadical 1";
+    s->page.thresholds = &thresholds, s->page.thresholds_count = 1, s->page.solver = "cadical 1";
     hop_text t = render(&s->page);
     assert_has(&t, "<td class=\"no said\"><a href=\"exact/a.drat\">no</a><small>P2 P4</small></td>");
     assert_has(&t, "<td class=\"open\">?</td>");
@@ -623,10 +624,10 @@ static void stairs_link_their_proofs_and_their_absence_is_said(void **state)
     assert_lacks(&t, "<script");
     assert_balanced(t.s);
     hop_text_free(&t);
-    s->page.stairs_count = 0, s->page.no_stairs = "no solver <here>";
+    s->page.thresholds_count = 0, s->page.no_thresholds = "no solver <here>";
     t = render(&s->page);
     assert_has(&t, "no solver &lt;here&gt;");
-    assert_lacks(&t, "class=\"stairs\"");
+    assert_lacks(&t, "class=\"thresholds\"");
     hop_text_free(&t);
     free(s);
 }
@@ -635,19 +636,19 @@ static void where_a_network_fails_is_drawn_beside_the_one_that_works(void **stat
 {
     (void)state;
     sample *s = sample_new(2);
-    hop_fall fall = {
+    hop_failure_trace fall = {
         .hops = 2, .value = {17, 4}, .right = {17, 4}, .answer = {9, 9}, .layer_count = 1, .above_count = 2};
     snprintf(fall.pattern, sizeof fall.pattern, "L F <b>");
     snprintf(fall.file, sizeof fall.file, "below/witness.json");
     snprintf(fall.place, sizeof fall.place, "z_2(5)");
     snprintf(fall.above, sizeof fall.above, "deltanet full^2");
-    fall.layers[0] = (hop_fall_layer){.mixer = "deltanet", .own = 2.5, .state = NAN};
+    fall.layers[0] = (hop_failure_layer){.mixer = "deltanet", .own = 2.5, .state = NAN};
     fall.above_layers[0] =
-        (hop_fall_layer){.mixer = "full", .own = 1, .stream = 3, .state = 0.125, .last_token = 0.75};
+        (hop_failure_layer){.mixer = "full", .own = 1, .stream = 3, .state = 0.125, .last_token = 0.75};
     fall.above_layers[1] =
-        (hop_fall_layer){.mixer = "full", .own = INFINITY, .stream = 1e-30, .state = 1e300};
-    s->page.falls = &fall;
-    s->page.fall_count = 1;
+        (hop_failure_layer){.mixer = "full", .own = INFINITY, .stream = 1e-30, .state = 1e300};
+    s->page.failures = &fall;
+    s->page.failure_count = 1;
     hop_text t = render(&s->page);
     assert_has(&t, "Where they fail");
     assert_has(&t, "it is 17 in one and 4 in the other");
@@ -659,7 +660,7 @@ static void where_a_network_fails_is_drawn_beside_the_one_that_works(void **stat
     assert_lacks(&t, "nan");
     assert_balanced(t.s);
     hop_text_free(&t);
-    s->page.fall_count = 0;
+    s->page.failure_count = 0;
     t = render(&s->page);
     assert_lacks(&t, "Where they fail");
     hop_text_free(&t);

@@ -53,7 +53,7 @@ static hop__set *head(hop__memory *m, int64_t h)
         for (int64_t c = 0; c < FILLED; c++)
             *hop__term_cell(t, b, c) = truth(h * WIDTH + c, h, b) - x->mid[c];
     for (int64_t a = 0; a < AS; a++) where[a] = a % HEADS == h;
-    hop__set_tidy(m, x);
+    hop__set_canonical(m, x);
     hop__set *y = hop__set_where(m, x, cases, where);
     assert_non_null(y);
     return y;
@@ -191,7 +191,7 @@ static void sums_of_tables_apart_are_one_table(void **state)
     hop__memory m = {0};
     hop__set *sum = hop__set_new(&m, WIDTH);
     (void)state;
-    hop__set_tidy(&m, sum);
+    hop__set_canonical(&m, sum);
     for (int64_t h = 0; h < HEADS; h++) sum = hop__set_add(&m, sum, head(&m, h));
     static float w[WIDTH * ALL];
     for (int64_t c = 0; c < ALL; c++) w[c % WIDTH * ALL + c] = 1;
@@ -229,8 +229,8 @@ static void sums_keep_what_joining_tables_loses(void **state)
             for (int64_t a = 1; a < VALUES / 2; a++)
                 *hop__term_cell(t, a * (VALUES / 2) + b, 0) = b ? (i ? 0x1p-60 : 1) : 0;
     }
-    hop__set_tidy(&m, x);
-    hop__set_tidy(&m, nothing);
+    hop__set_canonical(&m, x);
+    hop__set_canonical(&m, nothing);
     assert_int_equal(m.status, HOP_OK);
     assert_true(x->terms == 2 && x->term[0].rows == 4 && x->term[1].rows == 4);
     hop__set *sum = hop__set_add(&m, x, nothing);
@@ -248,12 +248,12 @@ static void what_is_relative_stays_so_beside_zeros(void **state)
     hop__memory m = {0};
     hop__set *sum = hop__set_new(&m, WIDTH);
     (void)state;
-    hop__set_tidy(&m, sum);
+    hop__set_canonical(&m, sum);
     for (int64_t h = 0; h < HEADS; h++) {
         hop__set *x = hop__set_joined(&m, head(&m, h)); /* what is read as one table, and what is not as 0 */
         for (int64_t c = 0; c < FILLED; c++) x->rel[c] = rel;
-        hop__set_tidy(&m, x);
-        sum = hop__set_add_relative(&m, sum, hop__set_blurred(&m, x));
+        hop__set_canonical(&m, x);
+        sum = hop__set_add_relative(&m, sum, hop__set_merged(&m, x));
         assert_non_null(sum);
     }
     for (int64_t c = 0; c < FILLED; c++)
@@ -267,7 +267,7 @@ static void what_is_relative_stays_so_beside_zeros(void **state)
     hop__set *all = heads(&m);
     for (int64_t c = 0; c < ALL; c++)
         if (all->mag[c] > 0) all->rel[c] = rel;
-    hop__set_tidy(&m, all);
+    hop__set_canonical(&m, all);
     hop__matrix map = {.w = w, .out = WIDTH, .in = ALL, .row_step = ALL, .col_step = 1};
     hop__set *once = hop__set_linear(&m, all, map);
     EACH_CASE(a, b)
@@ -281,7 +281,7 @@ static void what_is_relative_stays_so_beside_zeros(void **state)
     for (int t = 0; t < minus->terms; t++)
         for (int64_t i = 0; i < minus->term[t].rows * minus->term[t].count; i++) minus->term[t].cell[i] *= -1;
     for (int64_t c = 0; c < WIDTH; c++) minus->mid[c] *= -1;
-    hop__set_unbound(minus), hop__set_tidy(&m, x), hop__set_tidy(&m, minus);
+    hop__set_unbound(minus), hop__set_canonical(&m, x), hop__set_canonical(&m, minus);
     hop__set *nothing = hop__set_add_relative(&m, x, minus);
     for (int64_t c = 0; c < FILLED; c++)
         assert_true(nothing->rel[c] == 0 && nothing->rad[c] >= rel * x->mag[c] / 2);
@@ -294,7 +294,7 @@ static void own_weights_are_of_every_position(void **state)
 {
     enum { KEYS = 128, PLACES = 1 << 20, LOW = 5 };
     hop__memory m = {0};
-    hop__walk w = {.m = &m};
+    hop__analysis w = {.m = &m};
     w.facts.classes = 1, w.facts.length = PLACES, w.facts.class[0].count = PLACES;
     hop__set *q = hop__set_new(&m, KEYS), *k = hop__set_new(&m, KEYS), *v = hop__set_new(&m, 1);
     int32_t *own_row = hop__take(&m, PLACES, sizeof *own_row),
@@ -309,13 +309,14 @@ static void own_weights_are_of_every_position(void **state)
     assert_non_null(two);
     for (int64_t r = 0; r < 2; r++) *hop__term_cell(two, r, KEYS - 1) = 0.25 * (double)(r + 1);
     q->mid[0] = q->mid[KEYS - 1] = v->mid[0] = 1;
-    hop__set_tidy(&m, q), hop__set_tidy(&m, v), hop__set_tidy(&m, k);
+    hop__set_canonical(&m, q), hop__set_canonical(&m, v), hop__set_canonical(&m, k);
     k = m.status == HOP_OK ? hop__set_columns(&m, k, 0, KEYS) : NULL;
     assert_non_null(k);
     assert_int_equal(k->terms, 2);
-    hop__shape s = {.w = &w, .heads = 1, .keys = KEYS, .values = 1, .q_heads = 1, .scale = 1, .steps = 1};
+    hop__reading_shape s = {
+        .w = &w, .heads = 1, .keys = KEYS, .values = 1, .q_heads = 1, .scale = 1, .steps = 1};
     s.q = &q, s.k = &k, s.v = &v;
-    hop__reader r = {.s = &s, .q = q, .k = &k, .v = &v, .turned = 1};
+    hop__reader r = {.s = &s, .q = q, .k = &k, .v = &v, .growth = 1};
     double ratio, own = hop__own_weight(&r, 1, &ratio);
     assert_true(own == -1); /* nothing is said */
     hop__memory_free(&m);

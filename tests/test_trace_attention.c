@@ -4,7 +4,7 @@
 #include "attention_case.h"
 #include "trace_bound.h"
 #include "trace_seen.h"
-#include "walk.h"
+#include "exec.h"
 
 #include <stdio.h>
 

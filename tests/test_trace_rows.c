@@ -22,7 +22,7 @@ typedef struct place {
 typedef struct bench {
     const row_case *c;
     hop_list l;
-    hop__walk w;
+    hop__exec w;
     float *x[ROW_IN], *par[PARAMS], *y;
     int64_t stride[ROW_IN];
     float constant[5]; /* eps, scale, half, before, n */

@@ -6,7 +6,7 @@
 #include <hopbound/kernels.h>
 
 #include "elements.h"
-#include "walk.h"
+#include "analysis.h"
 
 enum { TIMES = 3000, MOST = 64 };
 
@@ -232,7 +232,7 @@ static hop__set *of_numbers(hop__memory *m, const double *x, int64_t n)
     hop__set *s = hop__set_new(m, n);
     assert_non_null(s);
     for (int64_t i = 0; i < n; i++) s->mid[i] = x[i];
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
     return s;
 }
 
@@ -331,7 +331,7 @@ static void numbers_of_few_bits_are_held(void **state)
         int bits = 1 + below(&rng, 23);
         double x =
             below(&rng, 2) ? as_float(hop_rng_normal(&rng) * size_drawn(&rng)) : below(&rng, 4000) - 2000;
-        hop__set *s = hop__set_cut(&m, of_numbers(&m, &x, 1), bits);
+        hop__set *s = hop__set_rounded(&m, of_numbers(&m, &x, 1), bits);
         if (fabs(x) > 0x1p-120) expect(hop__set_range(s, 0), cut(x, bits), "cut");
         hop__memory_free(&m);
     }
@@ -406,7 +406,7 @@ static void one_factor_for_all_rows_holds_each(void **state)
             for (int r = 0; r < ROWS; r++)
                 for (int c = 0; c < WIDTH; c++) *hop__term_cell(u, r, c) = cell[t][r][c];
         }
-        hop__set_tidy(&m, s);
+        hop__set_canonical(&m, s);
         hop__set *y = hop__set_norm(&m, s, HOP_NORM_RMS, w, NULL, 1e-6);
         assert_non_null(y);
         for (int d = 0; d < 16; d++) {
@@ -434,7 +434,7 @@ static void norms_that_may_overflow_are_told(void **state)
             hop__term *u = hop__set_add_term(&m, s, HOP__POS + t, 2, NULL, 2);
             *hop__term_cell(u, 1, t) = 1e15;
         }
-        hop__set_tidy(&m, s);
+        hop__set_canonical(&m, s);
         hop__set_norm(&m, s, HOP_NORM_RMS, w, NULL, 1e-6);
         assert_true(m.overflow);
         hop__memory_free(&m);

@@ -64,7 +64,7 @@ static hop__set *places(hop__memory *m, const double *x, int64_t width, int64_t 
     assert_non_null(t);
     for (int64_t i = 0; i < count * width; i++) t->cell[i] = x[first * width + i];
     for (int64_t c = 0; c < width; c++) s->rad[c] = rad;
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
     return s;
 }
 
@@ -72,7 +72,7 @@ static hop__set *numbers(hop__memory *m, ival x, int64_t width)
 {
     hop__set *s = hop__set_new(m, width);
     for (int64_t c = 0; s && c < width; c++) s->mid[c] = ival_mid(x), s->rad[c] = ival_rad(x);
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
     assert_non_null(s);
     return s;
 }
@@ -104,15 +104,16 @@ static hop__recurrence made_of(hop__memory *m, const head *h)
 }
 
 /* What the last token may read. */
-static hop__set *said(hop__memory *m, hop__walk *w, const head *h)
+static hop__set *said(hop__memory *m, hop__analysis *w, const head *h)
 {
     static float bonus[KEYS];
     const int n = h->tokens - 1;
-    *w = (hop__walk){.m = m, .answering = -1};
+    *w = (hop__analysis){.m = m, .answering = -1};
     w->facts =
         (hop__facts){.classes = 2, .length = h->tokens, .class = {{.count = n}, {.start = n, .count = 1}}};
     hop__sets q, k, v, f, turn, plain, y = {0};
-    hop__shape s = {.w = w, .heads = 1, .keys = KEYS, .values = VALUES, .q_heads = 1, .scale = 1, .steps = 1};
+    hop__reading_shape s = {
+        .w = w, .heads = 1, .keys = KEYS, .values = VALUES, .q_heads = 1, .scale = 1, .steps = 1};
     for (int a = 0; a < 2; a++) {
         int64_t first = a ? n : 0, count = a ? 1 : n;
         double most = 0;
@@ -127,7 +128,7 @@ static hop__set *said(hop__memory *m, hop__walk *w, const head *h)
             for (int64_t t = first; t < first + count; t++)
                 for (int c = 0; c < KEYS; c++)
                     all->rad[c] = fmax(all->rad[c], h->beta * (fabs(h->k[t][c]) + h->rad_k));
-            hop__set_tidy(m, all);
+            hop__set_canonical(m, all);
             if (count > 1 || h->beta < 1) k[a] = all;
         }
     }
@@ -175,7 +176,7 @@ static void what_is_read_lies_in_what_it_is_said_to(void **state)
     (void)state;
     for (int i = 0; i < TIMES; i++) {
         hop__memory m = {0};
-        hop__walk w;
+        hop__analysis w;
         const head h = draw_head(&rng);
         const hop__set *y = said(&m, &w, &h);
         for (int d = 0; y && d < DRAWS; d++) {

@@ -13,10 +13,10 @@
 
 #include "kernel_tables.h"
 #include "scan_case.h"
-#include "walk.h"
+#include "exec.h"
 
 extern const hop__kernels hop__kernels_traced;
-void hop__row_op_traced(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, int64_t count);
+void hop__row_op_traced(const hop__exec *w, const hop_op *op, int64_t s, int64_t from, int64_t count);
 
 enum { ROWS_MOST = 4096, ROW_PARTS = 4, ROW_PROGRAMS = 64, ROW_INPUTS = 16 };
 

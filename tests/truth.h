@@ -14,7 +14,7 @@ static inline double *truth_of(const hop_mixer_ops *ops, const hop_mixer_config 
 {
     char names[HOP_MIXER_MAX_PARAMS][96];
     hop__tensor tensors[HOP_MIXER_MAX_PARAMS];
-    hop__layer mine;
+    hop__truth_layer mine;
     const hop_truth net = {.d = c->d_model,
                            .layer_count = c->layers,
                            .heads = c->heads,
@@ -28,15 +28,15 @@ static inline double *truth_of(const hop_mixer_ops *ops, const hop_mixer_config 
     const hop_rounding none = {0};
     const hop__mixer *mixer = hop__mixer_find(ops->name);
     if (!mixer) fail_msg("the checker does not know %s", ops->name);
-    hop__layer_init(&mine, &net, mixer, c->layer);
+    hop__truth_layer_init(&mine, &net, mixer, c->layer);
     for (int o = 0; o < HOP_OPTION_COUNT; o++) {
         const char *name = hop_option_name((hop_option)o);
         /* The checker reads plain attention: gates, norms and widths of values stay at their defaults. */
         bool read = ops->kind == HOP_MIXER_RECURRENT || strstr("window block topk summary", name);
         if (c->option[o] != HOP_OPTION_UNSET && read)
-            assert_int_equal(hop__layer_set(&mine, name, (double)c->option[o], NULL), HOP_OK);
+            assert_int_equal(hop__truth_layer_set(&mine, name, (double)c->option[o], NULL), HOP_OK);
     }
-    assert_int_equal(hop__layer_ready(&mine, &net, NULL), HOP_OK);
+    assert_int_equal(hop__truth_layer_ready(&mine, &net, NULL), HOP_OK);
     for (int i = 0; i < count; i++) {
         int64_t n = params[i].shape[0] * (params[i].shape[1] ? params[i].shape[1] : 1);
         snprintf(names[i], sizeof names[i], "model.layers.%d.mixer.%s", (int)c->layer, params[i].name);

@@ -174,8 +174,8 @@ typedef struct hop_forward hop_forward;
 
 typedef struct hop_forward_options {
     int64_t max_tokens; /* 0, and more than that: the network's max_positions */
-    int bits;       /* cut tables, activations, attention weights to that many significant bits; 0: do not */
-    hop_pool *pool; /* shares the work inside one sequence; may be NULL */
+    int bits; /* round tables, activations, attention weights to that many significant bits; 0: do not */
+    hop_pool *pool;               /* shares the work inside one sequence; may be NULL */
     const hop_progress *progress; /* deep networks tick layer by layer; may be NULL */
     /* A file that keeps where a pass stands: written now and then and when it is stopped, taken up by the
      * next pass over the same tokens, removed when that is done. NULL: none. The result has the same bits

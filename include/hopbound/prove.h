@@ -1,6 +1,6 @@
 /* hopbound/prove.h - is a network right on every input? Proofs, from the weights alone.
  *
- * The layers' own lists of operations are walked with sets instead of numbers; docs/THEORY.md section 6 says
+ * The layers' own lists of operations are run on sets instead of numbers; docs/THEORY.md section 6 says
  * what is tracked and why the result holds for every input. Nothing is known of how a network was made.
  */
 #ifndef HOPBOUND_PROVE_H
@@ -31,19 +31,19 @@ typedef struct hop_prove_options {
      * softmaxes, states) is rounded to numbers of so many bits, as hop_cuts has it; 0: nothing crosses.
      * Function composition only. */
     int message_bits;
-    /* 1 to 23: what `run` computes when activations are cut to so many significant bits, as
+    /* 1 to 23: what `run` computes when activations are rounded to so many significant bits, as
      * hop_forward_options has it; 0: float32. Not together with message_bits. */
     int bits;
     hop_pool *pool;
     const hop_progress *progress;
     const struct hop__observer
-        *observer; /* for tests, which look into the walk (src/prove/walk.h); else NULL */
+        *observer; /* for tests, which look into the analysis (src/prove/analysis.h); else NULL */
 } hop_prove_options;
 
 /* The smallest margins over all inputs at one layer. What each means: docs/THEORY.md section 6. */
 typedef struct hop_margin {
     int64_t layer;
-    int player;         /* whose token the answering one looks at; -2: nobody's */
+    int player;         /* whose token the answering one looks at; HOP_PLAYER_NONE: nobody's */
     int64_t addresses;  /* different queries that had to be looked at */
     double score_gap;   /* right token's score minus the best wrong one's, at least */
     double wrong_mass;  /* attention on all wrong tokens together, at most */
@@ -68,7 +68,7 @@ typedef struct hop_proof {
     int64_t expected, got;       /* the right answer there, and the network's */
 } hop_proof;
 
-/* What the walk with sets says, and where a bound failed: inputs that are worth trying. */
+/* What the analysis with sets says, and where a bound failed: inputs that are worth trying. */
 #define HOP_HINTS 16
 typedef struct hop_bounds_said {
     bool proved;

@@ -34,6 +34,11 @@ hop_status hop_funccomp_init(hop_funccomp *t, int hops, int64_t m, const int64_t
 
 /* Values that the token at `position` may take: 0 .. result-1. */
 int64_t hop_funccomp_values(const hop_funccomp *t, int64_t position);
+/* Players are numbered by their tables: L, .., 0 hold z_L, .., z_0. */
+enum {
+    HOP_PLAYER_QUERY = -1, /* holds w */
+    HOP_PLAYER_NONE = -2   /* nobody */
+};
 /* Player of a position: L .. 1 for z_L .. z_1, 0 for z_0, -1 for w. `index` (may be NULL): place in its
  * function. */
 int hop_funccomp_player(const hop_funccomp *t, int64_t position, int64_t *index);

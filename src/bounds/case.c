@@ -107,9 +107,9 @@ const char *hop__say_accumulators(hop__case *c)
 
 const char *hop__say_bits(hop__case *c)
 {
-    const char *text = hop__say(c, "M = %s", hop__say_integer(c, &c->shape.reply));
-    for (int e = 0; e <= c->shape.full && e < 3; e++)
-        text = hop__say(c, "%s, A_%d = %s", text, e, hop__say_integer(c, &c->shape.state[e]));
+    const char *text = hop__say(c, "M = %s", hop__say_integer(c, &c->hybrid.reply));
+    for (int e = 0; e <= c->hybrid.full && e < 3; e++)
+        text = hop__say(c, "%s, A_%d = %s", text, e, hop__say_integer(c, &c->hybrid.state[e]));
     return hop__say(c, "%s bits", text);
 }
 
@@ -137,14 +137,15 @@ bool hop__suppose(hop__case *c, hop_bound *b, bool met, const char *text)
 
 bool hop__suppose_known_mixers(hop__case *c, hop_bound *b)
 {
-    return hop__suppose(c, b, c->shape.other == 0, "full and linear layers only, no sparse or unknown mixer");
+    return hop__suppose(c, b, c->hybrid.other == 0,
+                        "full and linear layers only, no sparse or unknown mixer");
 }
 
 bool hop__suppose_nothing_first(hop__case *c, hop_bound *b)
 {
     return hop__suppose(
-        c, b, c->shape.layers[0] == 0,
-        hop__say(c, "no linear layer before the first full one, %s", hop__say_here(c, c->shape.layers[0])));
+        c, b, c->hybrid.layers[0] == 0,
+        hop__say(c, "no linear layer before the first full one, %s", hop__say_here(c, c->hybrid.layers[0])));
 }
 
 /* ---- lengths -------------------------------------------------------------------------------- */

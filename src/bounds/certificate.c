@@ -39,9 +39,9 @@ static void write_line(hop_text *t, const hop__case *c, const hop__proof *p, con
     hop_text_add(t, " fan");
     add_integers(t, sizes + 1, c->hops - 1);
     hop_text_add(t, " M");
-    add_integer(t, &c->shape.reply);
+    add_integer(t, &c->hybrid.reply);
     hop_text_add(t, " A");
-    add_integers(t, c->shape.state, (int)c->shape.full + 1);
+    add_integers(t, c->hybrid.state, (int)c->hybrid.full + 1);
     hop_text_printf(t, " by %s", p->by);
     add_integers(t, p->of, p->count);
     if (p->levels) {
@@ -81,13 +81,13 @@ static const hop_certificate *keep_certificate(hop__case *c, const hop__proof *p
         hop_text_free(line);
         return NULL;
     }
-    int gaps = (int)c->shape.full + 1;
+    int gaps = (int)c->hybrid.full + 1;
     const char *const *all = hop__say_list(c, sizes, c->hops, c->hops);
     *out = (hop_certificate){.by = p->by,
                              .m = all ? all[0] : "",
                              .fan = all ? all + 1 : NULL,
-                             .reply = hop__say_digits(c, &c->shape.reply),
-                             .state = hop__say_list(c, c->shape.state, gaps, gaps),
+                             .reply = hop__say_digits(c, &c->hybrid.reply),
+                             .state = hop__say_list(c, c->hybrid.state, gaps, gaps),
                              .names = hop__say_texts(c, p->names, p->count, NULL, 0),
                              .integers = hop__say_list(c, p->of, p->count, p->count),
                              .lines = p->levels ? say_lines(c, p->levels) : NULL,
@@ -97,7 +97,7 @@ static const hop_certificate *keep_certificate(hop__case *c, const hop__proof *p
 
 bool hop__certify(hop__case *c, hop_bound *b, const hop__proof *p, const fmpz *sizes, int count)
 {
-    if (c->shape.full >= HOP__GAPS) return false; /* its gaps are not kept */
+    if (c->hybrid.full >= HOP__GAPS) return false; /* its gaps are not kept */
     fmpz all[HOP_MAX_HOPS];
     hop_text line = {0};
     for (int l = 0; l < c->hops; l++) {

@@ -263,7 +263,7 @@ static bool find(hop__case *c, hop_bound *b, const hop__count *t, hop__ground *g
 
 void hop__count_speak(hop__case *c, hop_bound *b, const hop__count *t)
 {
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     hop__ground g = {.reply = fmpz_get_d(&s->reply), .tail = exp2(c->hops - t->hops + 1) - 1};
     hop__chosen v = {.reply = &s->reply, .state = s->state, .lines = &g.lines};
     for (int e = 0; e <= s->full; e++) g.state[e] = fmpz_get_d(&s->state[e]);

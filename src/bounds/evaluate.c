@@ -77,7 +77,7 @@ static void case_init(hop__case *c, const hop_question *q, hop__strings *strings
 {
     *c =
         (hop__case){.q = q, .hops = q->hops, .asked = q->n || q->m, .by_sizes = q->m > 0, .strings = strings};
-    hop__shape_init(&c->shape, q->arch);
+    hop__hybrid_init(&c->hybrid, q->arch);
     for (int l = 0; l < q->hops; l++) fmpz_set_si(&c->sizes[l], !q->m ? 0 : l ? q->fan[l - 1] : q->m);
     if (c->by_sizes)
         hop__length(&c->n, c->sizes, c->hops);
@@ -87,7 +87,7 @@ static void case_init(hop__case *c, const hop_question *q, hop__strings *strings
 
 static void case_clear(hop__case *c)
 {
-    hop__shape_clear(&c->shape);
+    hop__hybrid_clear(&c->hybrid);
     for (int l = 0; l < c->hops; l++) fmpz_clear(&c->sizes[l]);
     fmpz_clear(&c->n);
 }
@@ -98,8 +98,8 @@ static void set_ceiling(hop_bounds *b, hop__case *c)
     fmpz_t table;
     fmpz_init(table);
     b->accuracy_ceiling = NAN;
-    if (c->shape.full == 0 && c->shape.other == 0 && hop__asked_table(c, table) && fmpz_fits_si(table)) {
-        b->accuracy_ceiling = hop__accuracy_ceiling(table, &c->shape.total);
+    if (c->hybrid.full == 0 && c->hybrid.other == 0 && hop__asked_table(c, table) && fmpz_fits_si(table)) {
+        b->accuracy_ceiling = hop__accuracy_ceiling(table, &c->hybrid.total);
         b->table = fmpz_get_si(table);
     }
     fmpz_clear(table);

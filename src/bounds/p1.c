@@ -376,8 +376,8 @@ static const char *say_has(hop__case *c)
                                                   (long long)most(a, value_of))
                                        : hop__say(c, "dimension %lld", (long long)most(a, key_of));
     return hop__say(c, "%s (%s, p = %lld); %s (carrying %lld numbers); %s",
-                    hop__say_layers(c, c->shape.full, "full"), heads, (long long)most(a, bits_of),
-                    hop__say_layers(c, c->shape.linear, "linear"), (long long)most(a, carried), width);
+                    hop__say_layers(c, c->hybrid.full, "full"), heads, (long long)most(a, bits_of),
+                    hop__say_layers(c, c->hybrid.linear, "linear"), (long long)most(a, carried), width);
 }
 
 void hop__p1(hop__case *c, hop_bound *b)

@@ -9,7 +9,8 @@
 bool hop__linear_only(hop__case *c, hop_bound *b)
 {
     hop__suppose_known_mixers(c, b);
-    hop__suppose(c, b, c->shape.full == 0, hop__say(c, "no full layer, %s", hop__say_here(c, c->shape.full)));
+    hop__suppose(c, b, c->hybrid.full == 0,
+                 hop__say(c, "no full layer, %s", hop__say_here(c, c->hybrid.full)));
     return b->applies;
 }
 
@@ -37,9 +38,9 @@ void hop__p2(hop__case *c, hop_bound *b)
                             exp2(hop__to_log2(table)) * hop__to_log2(table), hop__say_integer(c, table));
     else
         b->needs = "Q >= N log2 N bits";
-    b->has = hop__say(c, "Q = %s state bits", hop__say_integer(c, &c->shape.total));
-    bool here = c->by_sizes && hop__table_exceeds(table, &c->shape.total);
-    hop__least_table(table, &c->shape.total);
+    b->has = hop__say(c, "Q = %s state bits", hop__say_integer(c, &c->hybrid.total));
+    bool here = c->by_sizes && hop__table_exceeds(table, &c->hybrid.total);
+    hop__least_table(table, &c->hybrid.total);
     hop__sizes_for_table(sizes, c->hops, table);
     hop__certify(c, b, &(hop__proof){.by = "P2"}, here ? c->sizes : sizes, c->hops);
     hop__speak_at(c, b, sizes, c->hops);
@@ -50,16 +51,16 @@ void hop__p2(hop__case *c, hop_bound *b)
 
 hop_status hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n, hop_error *err)
 {
-    hop__shape shape;
+    hop__hybrid hybrid;
     hop_text text = {0};
     hop_status s = hop__arch_check(a, err);
     *out = 0, *log10_n = INFINITY;
     if (s != HOP_OK) return s;
-    hop__shape_init(&shape, a);
-    if (!fmpz_is_zero(&shape.total) && shape.other == 0) { /* others may keep what no state does */
+    hop__hybrid_init(&hybrid, a);
+    if (!fmpz_is_zero(&hybrid.total) && hybrid.other == 0) { /* others may keep what no state does */
         fmpz_t n;
         fmpz_init(n);
-        hop__least_table(n, &shape.total);
+        hop__least_table(n, &hybrid.total);
         fmpz_add_ui(n, n, 2);
         hop__print_integer(&text, n);
         *log10_n = hop__to_log2(n) * log10(2);
@@ -70,6 +71,6 @@ hop_status hop_tables_outgrow(const hop_arch *a, char out[32], double *log10_n, 
             s = hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
     }
     hop_text_free(&text);
-    hop__shape_clear(&shape);
+    hop__hybrid_clear(&hybrid);
     return s;
 }

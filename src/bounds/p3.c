@@ -100,12 +100,12 @@ void hop__p3(hop__case *c, hop_bound *b)
     if (!hop__linear_only(c, b)) return;
     fmpz_t table;
     fmpz_init(table);
-    b->has = hop__say(c, "Q = %s state bits", hop__say_integer(c, &c->shape.total));
+    b->has = hop__say(c, "Q = %s state bits", hop__say_integer(c, &c->hybrid.total));
     if (!hop__asked_table(c, table)) {
         b->why = c->asked ? "no sizes of that many hops fit the length"
                           : "no length given: the ceiling depends on it";
     } else {
-        double most = hop__accuracy_ceiling(table, &c->shape.total);
+        double most = hop__accuracy_ceiling(table, &c->hybrid.total);
         b->answer = most < 1 ? HOP_ANSWER_IMPOSSIBLE : HOP_ANSWER_SILENT;
         b->needs = "Q/N >= R(0) = log2 N bits an entry";
         char ceiling[32];

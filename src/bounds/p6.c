@@ -72,16 +72,16 @@ static void speak_of_sizes(hop__case *c, hop_bound *b, hop__p6_numbers *p)
 /* "1152, 1152, 1152" */
 static const char *say_states(hop__case *c)
 {
-    const char *text = hop__say_integer(c, &c->shape.state[0]);
-    for (int64_t e = 1; e <= c->shape.full && e < HOP__P6_MOST_HOPS; e++)
-        text = hop__say(c, "%s, %s", text, hop__say_integer(c, &c->shape.state[e]));
-    if (c->shape.full >= HOP__P6_MOST_HOPS) text = hop__say(c, "%s, ..", text);
+    const char *text = hop__say_integer(c, &c->hybrid.state[0]);
+    for (int64_t e = 1; e <= c->hybrid.full && e < HOP__P6_MOST_HOPS; e++)
+        text = hop__say(c, "%s, %s", text, hop__say_integer(c, &c->hybrid.state[e]));
+    if (c->hybrid.full >= HOP__P6_MOST_HOPS) text = hop__say(c, "%s, ..", text);
     return text;
 }
 
 void hop__p6_speak(hop__case *c, hop_bound *b, bool whole)
 {
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     int64_t hops = s->full + !whole;
     b->needs = "Delta_L >= n_{L-1} s_{L-1} log2 N_{L-1}, or an image that fails";
     b->has = hop__say(c, "M = %s; state bits a gap %s", hop__say_integer(c, &s->reply), say_states(c));
@@ -104,7 +104,7 @@ void hop__p6_speak(hop__case *c, hop_bound *b, bool whole)
 
 void hop__p6(hop__case *c, hop_bound *b)
 {
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, s->full >= 1, "a full layer (without one, P2 says more)");
     hop__suppose(c, b, s->full <= c->hops - 1,

@@ -70,7 +70,7 @@ void hop__p7(hop__case *c, hop_bound *b)
 {
     static const hop__count theorem = {
         .hops = 2, .choices = 4, .free = 4, .last = 1, .height = height, .start = start, .prove = prove};
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, c->hops >= 2, "at least two hops");
     hop__suppose(c, b, s->full == 2, hop__say(c, "two full layers, %s", hop__say_here(c, s->full)));

@@ -5,7 +5,7 @@
 
 void hop__p7g(hop__case *c, hop_bound *b)
 {
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, s->full >= 2, hop__say(c, "at least two full layers, %s", hop__say_here(c, s->full)));
     hop__suppose(

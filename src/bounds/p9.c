@@ -168,7 +168,7 @@ void hop__p9(hop__case *c, hop_bound *b)
                                      .height = height_b,
                                      .start = start_b,
                                      .prove = prove_draws};
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, c->hops >= 3, "at least three hops");
     hop__suppose(c, b, s->full == 2, hop__say(c, "two full layers, %s", hop__say_here(c, s->full)));

@@ -44,19 +44,19 @@ static bool has_tables(const hop_arch *a)
 /* Why nothing is possible whatever the widths; P10 was asked at a length and at the widths that there are. */
 static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64_t n, bool widths)
 {
-    hop__shape shape;
-    hop__shape_init(&shape, a);
+    hop__hybrid hybrid;
+    hop__hybrid_init(&hybrid, a);
     if (r->fit == 0)
         hop_text_printf(out, "no task fits %lld token%s: one hop takes 4", (long long)n, n > 1 ? "s" : "");
-    else if (shape.full == 0 && has_tables(a) && !(widths && n))
+    else if (hybrid.full == 0 && has_tables(a) && !(widths && n))
         hop_text_add(out,
                      "by P1 no hop: it takes a full layer; by P10 as many as the states hold tables for, "
                      "which depends on widths and length");
-    else if (shape.full == 0 && has_tables(a))
+    else if (hybrid.full == 0 && has_tables(a))
         hop_text_add(out,
                      "no hop is proved possible: P1 takes a full layer, and P10 states that hold the table "
                      "of a hop; here they are too small for those of this length, or too narrow");
-    else if (shape.full == 0 && shape.linear > 0)
+    else if (hybrid.full == 0 && hybrid.linear > 0)
         hop_text_add(
             out,
             "no hop is proved possible: P1 takes a full layer, and P10 states that hold whole tables behind "
@@ -65,7 +65,7 @@ static void say_none(hop_text *out, const hop_arch *a, const hop_reach *r, int64
             "of maps");
     else
         hop_text_add(out, "no hop is proved possible: that takes two full layers, or one and a linear one");
-    hop__shape_clear(&shape);
+    hop__hybrid_clear(&hybrid);
 }
 
 /* What `able` hops take, by which way, and what keeps more from being possible. */
@@ -205,10 +205,10 @@ hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool width
     hop_status s = hop__arch_check(a, err);
     if (s != HOP_OK) return s;
     if (n < 0) return hop_fail(err, HOP_EDOMAIN, "n: below 0");
-    hop__shape shape;
-    hop__shape_init(&shape, a);
-    int64_t full = shape.full;
-    hop__shape_clear(&shape);
+    hop__hybrid hybrid;
+    hop__hybrid_init(&hybrid, a);
+    int64_t full = hybrid.full;
+    hop__hybrid_clear(&hybrid);
     hop__find_able(r, a, n, widths);
     hop_question q = {.arch = a, .n = n, .progress = progress};
     s = find_unable(r, &q, full, err);

@@ -9,11 +9,11 @@
 
 #define HOP__GAPS (HOP_MAX_HOPS + 1)
 
-/* ---- the architecture as the theorems see it (shape.c) ------------------------------------- */
+/* ---- the architecture as the theorems see it (hybrid.c) ------------------------------------- */
 
 /* A hybrid (F; K_0, .., K_F). Gaps are kept for as many full layers as a question can be about; with more, no
  * theorem here speaks of impossibility, and F is what matters. */
-typedef struct hop__shape {
+typedef struct hop__hybrid {
     int64_t full, linear, other; /* layers of each kind; one that is both counts twice, and a linear one
                                     without a state is none */
     int64_t layers[HOP__GAPS];   /* K_e: linear layers of gap e, for e <= min(full, HOP_MAX_HOPS) */
@@ -23,10 +23,10 @@ typedef struct hop__shape {
     fmpz reply;                  /* M = H(d+2)p, the largest of the full layers */
     fmpz width;                  /* Hdp, the largest */
     int64_t heads, dim, bits;    /* the largest of each, at least 1; dim of full layers */
-} hop__shape;
+} hop__hybrid;
 
-void hop__shape_init(hop__shape *s, const hop_arch *a);
-void hop__shape_clear(hop__shape *s);
+void hop__hybrid_init(hop__hybrid *s, const hop_arch *a);
+void hop__hybrid_clear(hop__hybrid *s);
 hop_status hop__arch_check(const hop_arch *a, hop_error *err); /* HOP_EDOMAIN: layers that cannot be */
 
 /* ---- one question --------------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ typedef struct hop__strings hop__strings; /* every text of the answer, freed tog
 typedef struct hop__case {
     const hop_question *q;
     int hops;
-    hop__shape shape;
+    hop__hybrid hybrid;
     bool asked;               /* a length or sizes were given */
     bool by_sizes;            /* sizes */
     fmpz n;                   /* the length asked for, or of the sizes */

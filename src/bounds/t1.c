@@ -7,7 +7,7 @@
 
 void hop__t1(hop__case *c, hop_bound *b)
 {
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, s->full >= 1, "a full layer");
     hop__suppose(

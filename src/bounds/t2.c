@@ -8,7 +8,7 @@
 #include "room.h"
 
 /* The least d' >= d with H(d'² + d')p >= S. */
-static void covering_dim(fmpz_t out, const hop__shape *s)
+static void covering_dim(fmpz_t out, const hop__hybrid *s)
 {
     fmpz_t share, unit, root;
     fmpz_init(share), fmpz_init(unit), fmpz_init(root);
@@ -28,7 +28,7 @@ static void covering_dim(fmpz_t out, const hop__shape *s)
 }
 
 /* Do the gaps, long ones cut into pieces, fit the theorem's L gaps? */
-static bool gaps_fit(const hop__shape *s, int hops)
+static bool gaps_fit(const hop__hybrid *s, int hops)
 {
     fmpz_t most, pieces, total;
     fmpz_init(most), fmpz_init(pieces), fmpz_init(total);
@@ -46,7 +46,7 @@ static bool gaps_fit(const hop__shape *s, int hops)
 
 void hop__t2(hop__case *c, hop_bound *b)
 {
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     hop__suppose_known_mixers(c, b);
     bool few = hop__suppose(c, b, s->full <= c->hops - 1,
                             hop__say(c, "at most L-1 = %s, %s", hop__say_layers(c, c->hops - 1, "full"),

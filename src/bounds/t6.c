@@ -7,7 +7,7 @@
 
 void hop__t6(hop__case *c, hop_bound *b)
 {
-    const hop__shape *s = &c->shape;
+    const hop__hybrid *s = &c->hybrid;
     hop__suppose_known_mixers(c, b);
     hop__suppose(c, b, c->hops >= 2, "at least two hops");
     hop__suppose(c, b, s->full == 1, hop__say(c, "one full layer, %s", hop__say_here(c, s->full)));

@@ -197,9 +197,9 @@ static double *far_rows(hop__pass *p, const double *x, int64_t n)
 }
 
 /* Queries or keys: their norm, a weight for all heads, then their rotation. */
-static double *turned(hop__pass *p, double *x, int64_t groups, const char *norm)
+static double *rotated(hop__pass *p, double *x, int64_t groups, const char *norm)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t d = l->head_dim, turns = l->option[HOP__rope_dim] ? l->option[HOP__rope_dim] : d;
     if (l->option[HOP__qk_norm]) x = hop__rms_groups(p, x, groups, d, norm);
     return l->theta > 0 ? hop__rotate(p, x, groups, d, turns, l->theta) : x;
@@ -208,25 +208,25 @@ static double *turned(hop__pass *p, double *x, int64_t groups, const char *norm)
 /* Keys and values are made of the layer's input, or of a few numbers of it behind a norm. */
 static void keys_and_values(hop__pass *p, const double *x, double **k, double **v)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t latent = l->option[HOP__latent], in = latent ? latent : p->net->d;
     int64_t kw = l->kv_heads * l->head_dim, vw = l->kv_heads * l->option[HOP__value_dim];
     if (latent)
         x = hop__rms_groups(p, hop__project(p, x, "kv_a_proj.weight", latent), 1, latent, "kv_a_norm.weight");
     const double *wk = hop__mixer_tensor(p, "k_proj.weight", kw, in),
                  *wv = hop__mixer_tensor(p, "v_proj.weight", vw, in);
-    *k = turned(p, hop__affine(p, x, p->tokens, in, wk, in, NULL, kw), l->kv_heads, "k_norm.weight");
+    *k = rotated(p, hop__affine(p, x, p->tokens, in, wk, in, NULL, kw), l->kv_heads, "k_norm.weight");
     *v = hop__affine(p, x, p->tokens, in, wv, in, NULL, vw);
 }
 
 /* Every head's sums of values, [tokens, heads, value_dim]. */
 static double *attended(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     const int64_t T = p->tokens, H = l->heads, G = l->kv_heads, d = l->head_dim,
                   wide = l->option[HOP__value_dim];
     bool full = strcmp(l->mixer->name, "full") == 0, cut = p->arith->message_bits != 0;
-    double *q = turned(p, hop__project(p, x, "q_proj.weight", H * d), H, "q_norm.weight"), *k, *v;
+    double *q = rotated(p, hop__project(p, x, "q_proj.weight", H * d), H, "q_norm.weight"), *k, *v;
     keys_and_values(p, x, &k, &v);
     double *o = hop__rows(p, T * H * wide);
     heads h = {.p = p, .dim = d, .wide = wide, .count = G, .k = k, .v = v, .far_k = k, .far_v = v};
@@ -254,7 +254,7 @@ static double *attended(hop__pass *p, const double *x)
 
 const double *hop__mix_attention(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     const int64_t T = p->tokens, width = l->heads * l->option[HOP__value_dim];
     double *o = attended(p, x);
     if (l->option[HOP__gate]) {

@@ -130,15 +130,15 @@ const hop__mixer *hop__mixer_find(const char *name)
 
 /* ---- a layer ------------------------------------------------------------------------------------- */
 
-void hop__layer_init(hop__layer *l, const hop_truth *n, const hop__mixer *m, int64_t number)
+void hop__truth_layer_init(hop__truth_layer *l, const hop_truth *n, const hop__mixer *m, int64_t number)
 {
-    *l = (hop__layer){.mixer = m,
-                      .number = number,
-                      .heads = n->heads,
-                      .kv_heads = n->kv_heads,
-                      .head_dim = n->head_dim,
-                      .scale = n->scale,
-                      .theta = n->theta};
+    *l = (hop__truth_layer){.mixer = m,
+                            .number = number,
+                            .heads = n->heads,
+                            .kv_heads = n->kv_heads,
+                            .head_dim = n->head_dim,
+                            .scale = n->scale,
+                            .theta = n->theta};
     memcpy(l->option, m->defaults, sizeof l->option);
 }
 
@@ -151,7 +151,7 @@ static bool is_among(const char *words, const char *word)
     return false;
 }
 
-hop_status hop__layer_set(hop__layer *l, const char *name, double value, hop_error *err)
+hop_status hop__truth_layer_set(hop__truth_layer *l, const char *name, double value, hop_error *err)
 {
     int64_t *const whole[] = {&l->heads, &l->kv_heads, &l->head_dim};
     static const char *const names[] = {"heads", "kv_heads", "head_dim"};
@@ -180,7 +180,7 @@ hop_status hop__layer_set(hop__layer *l, const char *name, double value, hop_err
 }
 
 /* Of options whose default depends on widths. */
-static int64_t by_width(const hop__layer *l, const hop_truth *n, hop__option o)
+static int64_t by_width(const hop__truth_layer *l, const hop_truth *n, hop__option o)
 {
     const char *name = l->mixer->name;
     bool wide = strcmp(name, "retnet") == 0 || strcmp(name, "gdn") == 0 || strcmp(name, "deltaproduct") == 0;
@@ -196,7 +196,7 @@ static int64_t by_width(const hop__layer *l, const hop_truth *n, hop__option o)
     }
 }
 
-hop_status hop__layer_ready(hop__layer *l, const hop_truth *n, hop_error *err)
+hop_status hop__truth_layer_ready(hop__truth_layer *l, const hop_truth *n, hop_error *err)
 {
     for (int i = 0; i < HOP__OPTIONS; i++)
         if (l->option[i] == HOP__BY_WIDTH) l->option[i] = by_width(l, n, (hop__option)i);
@@ -303,7 +303,7 @@ static hop_status items(pattern *p)
 /* ---- settings ------------------------------------------------------------------------------------ */
 
 /* Those of `name`, a mixer's or a layer's number. */
-static hop_status set_all(hop__layer *l, const hop_json *groups, const char *name, hop_error *err)
+static hop_status set_all(hop__truth_layer *l, const hop_json *groups, const char *name, hop_error *err)
 {
     const hop_json *group = hop_json_get(groups, name);
     if (group && group->type != HOP_JSON_OBJECT)
@@ -312,7 +312,7 @@ static hop_status set_all(hop__layer *l, const hop_json *groups, const char *nam
         double value = 0;
         hop_status s = v->type == HOP_JSON_BOOL ? HOP_OK : hop_json_read_real(group, v->key, &value, err);
         if (v->type == HOP_JSON_BOOL) value = v->boolean;
-        if (s == HOP_OK) s = hop__layer_set(l, v->key, value, err);
+        if (s == HOP_OK) s = hop__truth_layer_set(l, v->key, value, err);
         if (s != HOP_OK) return s;
     }
     return HOP_OK;
@@ -353,12 +353,12 @@ static hop_status read_layers(hop_truth *n, const hop_json *root, hop_error *err
     if (s == HOP_OK) s = groups_known(hop_json_get(root, "layer_options"), n->layer_count, err);
     for (int64_t i = 0; s == HOP_OK && i < n->layer_count; i++) {
         char number[24];
-        hop__layer *l = &n->layers[i];
-        hop__layer_init(l, n, p.list[i], i);
+        hop__truth_layer *l = &n->layers[i];
+        hop__truth_layer_init(l, n, p.list[i], i);
         snprintf(number, sizeof number, "%lld", (long long)i);
         s = set_all(l, hop_json_get(root, "mixer_options"), l->mixer->name, err);
         if (s == HOP_OK) s = set_all(l, hop_json_get(root, "layer_options"), number, err);
-        if (s == HOP_OK) s = hop__layer_ready(l, n, err);
+        if (s == HOP_OK) s = hop__truth_layer_ready(l, n, err);
         if (s != HOP_OK) s = hop_fail_in(err, s, number);
     }
     free(p.list);

@@ -61,7 +61,7 @@ static double *feature(hop__pass *p, double *x, bool of_q)
                                              "feature_map_k.layer2.weight", "feature_map_k.layer2.bias"},
                                             {"feature_map_q.layer1.weight", "feature_map_q.layer1.bias",
                                              "feature_map_q.layer2.weight", "feature_map_q.layer2.bias"}};
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t K = l->head_dim, rows = p->tokens * l->heads;
     double *part[2];
     switch (l->option[HOP__feature]) {
@@ -80,7 +80,7 @@ static double *feature(hop__pass *p, double *x, bool of_q)
 
 const double *hop__mix_linear(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim];
     bool normalise = l->option[HOP__normalise];
     double *q = feature(p, hop__project(p, x, "q_proj.weight", H * K), true);
@@ -111,7 +111,7 @@ static double *shorted(hop__pass *p, const double *x, const char *w, const char 
 static const double *decay_and_gate(hop__pass *p, const double *x, const double *q, const double *k,
                                     const double *g, int64_t gates)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim];
     const double *v = shorted(p, x, "v_proj.weight", "v_conv1d.weight", H * V);
     double *o = hop__recur(p, &(hop__recurrence){.q = q,
@@ -137,7 +137,7 @@ static double retnet_gate(const hop__pass *p, int64_t h)
 
 const double *hop__mix_retnet(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim;
     double theta = l->theta > 0 ? l->theta : 10000;
     double *q = shorted(p, x, "q_proj.weight", "q_conv1d.weight", H * K);
@@ -153,7 +153,7 @@ static double logsigmoid_over_16(double x)
 
 const double *hop__mix_gla(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t kw = l->heads * l->head_dim, rank = l->option[HOP__rank];
     const double *q = shorted(p, x, "q_proj.weight", "q_conv1d.weight", kw);
     const double *k = shorted(p, x, "k_proj.weight", "k_conv1d.weight", kw);
@@ -175,7 +175,7 @@ static double lightning_gate(const hop__pass *p, int64_t h)
 
 const double *hop__mix_lightning(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], T = p->tokens;
     const double *q = hop__apply(p, hop__project(p, x, "q_proj.weight", H * K), T * H * K, hop__silu);
     const double *k = hop__apply(p, hop__project(p, x, "k_proj.weight", H * K), T * H * K, hop__silu);
@@ -203,7 +203,7 @@ static double one_minus_sigmoid(double x)
 
 const double *hop__mix_hgrn2(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], n = p->tokens * H * K;
     const double *q = hop__apply(p, hop__project(p, x, "q_proj.weight", H * K), n, hop__silu);
     const double *f = hop__project(p, x, "f_proj.weight", H * K);
@@ -228,7 +228,7 @@ const double *hop__mix_hgrn2(hop__pass *p, const double *x)
 /* Rows of in_proj: z (with a gate), then x, B and C of all groups, which are convolved, then dt. */
 const double *hop__mix_mamba2(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, P = l->head_dim, N = l->option[HOP__state_dim], G = l->option[HOP__groups],
             T = p->tokens;
     int64_t inner = H * P, wide = inner + 2 * G * N, z = l->option[HOP__gate] ? inner : 0, d = p->net->d;
@@ -295,7 +295,7 @@ static void mlstm_token(hop__pass *p, double *C, const double *q, const double *
 
 const double *hop__mix_mlstm(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], T = p->tokens, d = p->net->d;
     int64_t size = K * V + K + 1, vw = H * V;
     const double *q = hop__project(p, x, "q_proj.weight", H * K),
@@ -348,7 +348,7 @@ static double *taylor(hop__pass *p, const double *x, double s, double half)
 
 const double *hop__mix_based(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], F = 1 + K + K * (K + 1) / 2;
     const double *q =
         taylor(p, hop__project(p, x, "q_proj.weight", H * K), hop__layer_scale(p, 1 / sqrt((double)K)), 0.5);

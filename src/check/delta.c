@@ -30,7 +30,7 @@ static double *low_rank(hop__pass *p, const double *x, const char *down, const c
 /* The log decays [T, heads, gates]: a number a head, or, for kda, one for every element of the key. */
 static const double *log_decay(hop__pass *p, const double *x, bool kda)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, G = l->kv_heads, d = p->net->d, T = p->tokens;
     if (kda) {
         double *g =
@@ -53,7 +53,7 @@ static double *short_conv(hop__pass *p, const double *x, char letter, int64_t wi
 
 const double *hop__mix_delta(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     const char *name = l->mixer->name;
     bool kda = strcmp(name, "kda") == 0, grouped = kda || strcmp(name, "gdn") == 0;
     bool product = strcmp(name, "deltaproduct") == 0, decays = grouped || product;

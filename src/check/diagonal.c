@@ -3,7 +3,7 @@
 
 const double *hop__mix_mamba(hop__pass *p, const double *u)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t D = l->option[HOP__inner], N = l->option[HOP__state_dim], R = l->option[HOP__dt_rank],
             d = p->net->d;
     int64_t T = p->tokens, gated = l->option[HOP__gate];
@@ -46,7 +46,7 @@ const double *hop__mix_mamba(hop__pass *p, const double *u)
 /* sigmoid(block-diagonal(x) + bias); the blocks are [heads · block, block], rows are inputs. */
 static double *block_gate(hop__pass *p, const double *x, const char *weight, const char *bias)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t D = l->option[HOP__inner], block = D / l->heads;
     const double *w = hop__mixer_tensor(p, weight, D, block), *b = hop__mixer_tensor(p, bias, D, 0);
     double *y = hop__rows(p, p->tokens * D);
@@ -59,7 +59,7 @@ static double *block_gate(hop__pass *p, const double *x, const char *weight, con
 
 const double *hop__mix_rglru(hop__pass *p, const double *u)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t D = l->option[HOP__inner], d = p->net->d, T = p->tokens, n = T * D;
     const double *wx = hop__mixer_tensor(p, "linear_x.weight", D, d),
                  *bx = hop__mixer_tensor(p, "linear_x.bias", D, 0);

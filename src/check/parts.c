@@ -1,5 +1,5 @@
 /* What layers are made of: maps of rows, convolutions, norms. Rows are [tokens, width]. Each function is one
- * operation of docs/MIXERS.md, whose result is cut where activations are (hop__done). */
+ * operation of docs/MIXERS.md, whose result is rounded where activations are (hop__done). */
 #include "room.h"
 
 #include <stdio.h>
@@ -225,17 +225,17 @@ double *hop__rms_heads(hop__pass *p, double *o, int64_t groups, int64_t dim, con
     return p->layer->option[HOP__norm] ? hop__rms_groups(p, o, groups, dim, name) : o;
 }
 
-/* Rotates pairs (e, e + turned/2) of each group by position · theta^(-2e/turned). */
-double *hop__rotate(hop__pass *p, const double *x, int64_t groups, int64_t dim, int64_t turned, double theta)
+/* Rotates pairs (e, e + rotary/2) of each group by position · theta^(-2e/rotary). */
+double *hop__rotate(hop__pass *p, const double *x, int64_t groups, int64_t dim, int64_t rotary, double theta)
 {
-    int64_t n = p->tokens * groups, half = turned / 2;
+    int64_t n = p->tokens * groups, half = rotary / 2;
     double *y = hop__rows(p, n * dim);
     for (int64_t g = 0; y && g < n; g++) {
         for (int64_t e = 2 * half; e < dim; e++) y[g * dim + e] = x[g * dim + e];
         for (int64_t e = 0; e < half; e++) {
             const double *from = x + g * dim + e;
             double *to = y + g * dim + e;
-            double angle = (double)(g / groups) * pow(theta, -2.0 * (double)e / (double)turned);
+            double angle = (double)(g / groups) * pow(theta, -2.0 * (double)e / (double)rotary);
             const double c = hop__keep(p, cos(angle)), s = hop__keep(p, sin(angle));
             const double turn[2] = {c, -s}, pair[2] = {from[0], from[half]}, other[2] = {s, c};
             to[0] = hop__dot(p, turn, 1, pair, 1, 2, 0);

@@ -40,19 +40,19 @@ typedef struct hop__mixer {
     bool recurrent; /* a linear mixer: what crosses a cut is its state */
     /* [tokens, d] from [tokens, d]; NULL when the pass has failed. */
     const double *(*mix)(struct hop__pass *p, const double *x);
-    int64_t defaults[HOP__OPTIONS]; /* HOP__BY_WIDTH: hop__layer_ready computes it */
+    int64_t defaults[HOP__OPTIONS]; /* HOP__BY_WIDTH: hop__truth_layer_ready computes it */
     const char *takes;              /* the options that it has, with blanks between */
 } hop__mixer;
 #define HOP__BY_WIDTH (-1)
 
 const hop__mixer *hop__mixer_find(const char *name); /* NULL: there is none */
 
-typedef struct hop__layer {
+typedef struct hop__truth_layer {
     const hop__mixer *mixer;
     int64_t number, heads, kv_heads, head_dim;
     double scale, theta; /* scale 0: the mixer's own; theta 0: no rotation, or the mixer's own */
     int64_t option[HOP__OPTIONS];
-} hop__layer;
+} hop__truth_layer;
 
 typedef struct hop__tensor {
     const char *name;
@@ -65,7 +65,7 @@ typedef enum hop__norm_kind { HOP__NORM_NONE, HOP__NORM_RMS, HOP__NORM_LAYER } h
 typedef enum hop__mlp_kind { HOP__MLP_NONE, HOP__MLP_RELU, HOP__MLP_GELU, HOP__MLP_SWIGLU } hop__mlp_kind;
 
 struct hop_truth {
-    hop__layer *layers;
+    hop__truth_layer *layers;
     int64_t layer_count, d, vocab, positions, heads, kv_heads, head_dim, hidden, generate;
     double theta, scale, eps;
     hop__norm_kind norm;
@@ -79,9 +79,9 @@ struct hop_truth {
 };
 
 /* Defaults first, then what was set: "heads", "scale", an option. */
-void hop__layer_init(hop__layer *l, const hop_truth *n, const hop__mixer *m, int64_t number);
-hop_status hop__layer_set(hop__layer *l, const char *name, double value, hop_error *err);
-hop_status hop__layer_ready(hop__layer *l, const hop_truth *n, hop_error *err);
+void hop__truth_layer_init(hop__truth_layer *l, const hop_truth *n, const hop__mixer *m, int64_t number);
+hop_status hop__truth_layer_set(hop__truth_layer *l, const char *name, double value, hop_error *err);
+hop_status hop__truth_layer_ready(hop__truth_layer *l, const hop_truth *n, hop_error *err);
 
 hop_status hop__config_read(hop_truth *n, hop_error *err); /* from n->config */
 hop_status hop__tensors_read(hop_truth *n, const char *dir, hop_error *err);
@@ -101,7 +101,7 @@ typedef enum hop__how {
 
 typedef struct hop__pass {
     const hop_truth *net;
-    const hop__layer *layer; /* at hand */
+    const hop__truth_layer *layer; /* at hand */
     const hop_rounding *arith;
     hop__how how;
     uint64_t seed;
@@ -146,7 +146,7 @@ uint64_t hop__mark(uint64_t mark, double x);        /* with one more term; 0 bef
 double hop__to_significant(double x, int64_t bits); /* nearest, ties to even */
 double hop__to_float_bits(double x,
                           int64_t bits); /* a sign, 8 bits of exponent (of 8 bits: 5), the rest fraction */
-/* The result of an operation of a layer: cut, where activations are cut. */
+/* The result of an operation of a layer: rounded to fewer bits, where activations are. */
 double *hop__done(const hop__pass *p, double *x, int64_t n);
 /* Where the segment of token t begins; 0 when there are no cuts. */
 int64_t hop__segment_start(const hop__pass *p, int64_t t);
@@ -172,8 +172,8 @@ double *hop__columns(hop__pass *p, const double *x, int64_t all, int64_t first, 
 /* With SiLU; `name` NULL, or option conv 0: x itself. */
 double *hop__convolve(hop__pass *p, double *x, int64_t width, const char *name, const char *bias, bool silu);
 double *hop__unit(hop__pass *p, const double *x, int64_t groups, int64_t dim);
-/* RoPE on the first `turned` numbers of each group. */
-double *hop__rotate(hop__pass *p, const double *x, int64_t groups, int64_t dim, int64_t turned, double theta);
+/* RoPE on the first `rotary` numbers of each group. */
+double *hop__rotate(hop__pass *p, const double *x, int64_t groups, int64_t dim, int64_t rotary, double theta);
 /* weight, bias: [dim] when `shared`, else [groups, dim]; bias may be NULL. */
 typedef struct hop__norm_shape {
     int64_t rows, groups, dim;

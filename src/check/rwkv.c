@@ -36,7 +36,7 @@ const double *hop__mix_rwkv6(hop__pass *p, const double *x)
 {
     enum { R, W, K_, V_, G, LERPS };
     static const char *const norm[] = {"g_norm.weight", "g_norm.bias"};
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], T = p->tokens, d = p->net->d;
     int64_t rank = l->option[HOP__rank], half = (rank + 1) / 2, kw = H * K, vw = H * V;
     const double *mu = hop__mixer_tensor(p, "x_proj.0.mu", d, 0),
@@ -112,7 +112,7 @@ static double *up(hop__pass *p, const double *low, const char *name, const char 
 /* GroupNorm(o) + (Σ r ⊙ k ⊙ r_k) v of every head. */
 static double *rwkv7_read(hop__pass *p, double *o, const double *r, const double *k, const double *v)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], T = p->tokens, vw = H * V;
     if (l->option[HOP__norm]) {
         const hop__norm_shape z = {
@@ -134,7 +134,7 @@ static double *rwkv7_read(hop__pass *p, double *o, const double *r, const double
 
 const double *hop__mix_rwkv7(hop__pass *p, const double *x)
 {
-    const hop__layer *l = p->layer;
+    const hop__truth_layer *l = p->layer;
     int64_t H = l->heads, K = l->head_dim, V = l->option[HOP__value_dim], rank = l->option[HOP__rank];
     int64_t T = p->tokens, d = p->net->d, kw = H * K, vw = H * V;
     const double *delta = to_the_row_before(p, x);

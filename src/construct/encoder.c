@@ -63,12 +63,13 @@ static errand errand_of(int hops, int64_t layer, int player)
     const errand nothing = {.asks = ASKS_NOBODY}, keep = {.asks = ASKS_SELF, .target = player},
                  start = {.asks = ASKS_ONE, .target = 0, .adopts = true};
     int rounds = rounds_of(hops);
-    if (layer == 0 && hops == 1) return player == -1 ? start : nothing;
+    if (layer == 0 && hops == 1) return player == HOP_PLAYER_QUERY ? start : nothing;
     if (layer == 0) return (errand){.asks = ASKS_ONE, .target = -1};
     if (layer > rounds)
-        return player == -1 ? (errand){.asks = ASKS_ENTRY, .target = 1, .adopts = true} : nothing;
+        return player == HOP_PLAYER_QUERY ? (errand){.asks = ASKS_ENTRY, .target = 1, .adopts = true}
+                                          : nothing;
     int next = player + (1 << (layer - 1));
-    if (player == -1) return layer == 1 ? start : keep;
+    if (player == HOP_PLAYER_QUERY) return layer == 1 ? start : keep;
     if (player == 0 || next > hops) return keep;
     return (errand){.asks = ASKS_ENTRY, .target = next, .adopts = true};
 }
@@ -111,7 +112,7 @@ static void fill_attention(const builder *b, int64_t layer)
     bool by_address = layer > 0;
     for (int i = 0; i < f->hops + 2; i++) *hop__cell(k, i, f->who + i) = 1;
     for (int i = 0; i < f->bits; i++) *hop__cell(k, address + i, f->at + i) = 1;
-    for (int player = -1; player <= f->hops; player++) {
+    for (int player = HOP_PLAYER_QUERY; player <= f->hops; player++) {
         errand e = errand_of(f->hops, layer, player);
         if (e.asks == ASKS_NOBODY) continue;
         *hop__cell(q, e.target + 1, hop__fields_who(f, player)) =

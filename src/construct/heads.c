@@ -1,4 +1,4 @@
-/* A look-up by one head of a full-attention layer as real models have it: some of its numbers are turned by
+/* A look-up by one head of a full-attention layer as real models have it: some of its numbers are rotated by
  * position, queries and keys may be normalised, keys and values may come from a latent vector, the output may
  * be gated.
  *
@@ -44,8 +44,8 @@ static int bits_of(const head *h)
 
 /* ---- coordinates ---------------------------------------------------------------------------------- */
 
-/* Numbers of a head that are turned: the first ones, in pairs. */
-static int64_t turned(const head *h)
+/* Numbers of a head that are rotated: the first ones, in pairs. */
+static int64_t rotary(const head *h)
 {
     int64_t some = option(h, HOP_OPTION_rope_dim);
     return h->c.rope_theta > 0 ? (some ? some : h->c.head_dim) / 2 * 2 : 0;
@@ -55,7 +55,7 @@ static int64_t turned(const head *h)
 static double kept(const head *h, int64_t i, int64_t tokens)
 {
     int64_t all = option(h, HOP_OPTION_rope_dim) ? option(h, HOP_OPTION_rope_dim) : h->c.head_dim;
-    if (i >= turned(h)) return 1;
+    if (i >= rotary(h)) return 1;
     double angle = (double)(tokens - 1) * pow(h->c.rope_theta, -2.0 * (double)i / (double)all);
     return angle < 1.5 ? cos(angle) : -1;
 }
@@ -74,7 +74,7 @@ static double lead_of(const head *h, int64_t tokens)
 
 static hop_status choose_slots(head *h, int64_t tokens, hop_error *err)
 {
-    int64_t still = turned(h), pair = still / 2 - 1, free = still, dim = h->c.head_dim;
+    int64_t still = rotary(h), pair = still / 2 - 1, free = still, dim = h->c.head_dim;
     int need = 1 + bits_of(h), norms = option(h, HOP_OPTION_qk_norm) > 0;
     if (need > MOST_SLOTS || (dim - still) + still / 2 < need + norms)
         return hop_fail(err, HOP_EDOMAIN, "layer %lld: a look-up needs %d numbers of a head; %lld are there",

@@ -46,13 +46,13 @@ static void fill_ends(hop_model *m, const hop__stream *s, const hop_task *task)
 
 /* Norms that a look-up stands behind give the stream back, the constant as 1; the others are what they begin
  * as in training. */
-static void fill_norms(hop_model *m, const hop__stream *s, const hop__duty *duty)
+static void fill_norms(hop_model *m, const hop__stream *s, const hop__assignment *assignment)
 {
     const hop_config *c = hop_model_config(m);
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const hop_weight *in = hop_model_layer_weight(m, i, "input_layernorm.weight"),
                          *mlp = hop_model_layer_weight(m, i, "post_mixer_layernorm.weight");
-        bool active = duty[i].e >= 0;
+        bool active = assignment[i].e >= 0;
         for (int64_t k = 0; in && k < c->d_model; k++) in->data[k] = active ? (float)s->root : 1;
         for (int64_t k = 0; mlp && k < c->d_model; k++) mlp->data[k] = 1;
         if (in && active) in->data[s->one] = (float)(s->root / s->constant);
@@ -86,35 +86,37 @@ static bool looks_up(const hop_config *c, const hop__stream *s, const hop_funcco
 
 /* Look-ups from e on by the full layers from `from` on. */
 static bool by_full_layers(const hop_config *c, const hop__stream *s, const hop_funccomp *task, int64_t from,
-                           int e, hop__duty *duty)
+                           int e, hop__assignment *assignment)
 {
     for (int64_t i = from; i < c->pattern.layers && e <= task->hops; i++)
-        if (looks_up(c, s, task, i, e)) duty[i].e = e++;
+        if (looks_up(c, s, task, i, e)) assignment[i].e = e++;
     return e > task->hops;
 }
 
-static void no_duties(const hop_config *c, hop__duty *duty)
+static void assign_none(const hop_config *c, hop__assignment *assignment)
 {
-    for (int64_t i = 0; i < c->pattern.layers; i++) duty[i] = (hop__duty){.e = -1};
+    for (int64_t i = 0; i < c->pattern.layers; i++) assignment[i] = (hop__assignment){.e = -1};
 }
 
 /* By full layers, one of which may be replaced by a linear one before the first that has room for i_0's code:
  * i_0 needs no table. */
-static bool full_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task, hop__duty *duty)
+static bool assign_full(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                        hop__assignment *assignment)
 {
-    if (by_full_layers(c, s, task, 0, 0, duty)) return true;
-    no_duties(c, duty);
+    if (by_full_layers(c, s, task, 0, 0, assignment)) return true;
+    assign_none(c, assignment);
     for (int64_t i = 0; i < c->pattern.layers && !looks_up(c, s, task, i, 1); i++) {
         if (!is_linear(c, i) || !hop__linear_carries(c, s->f.code.width[0], i)) continue;
-        duty[i].e = 0;
-        return by_full_layers(c, s, task, i + 1, 1, duty);
+        assignment[i].e = 0;
+        return by_full_layers(c, s, task, i + 1, 1, assignment);
     }
     return false;
 }
 
 /* Every look-up as early as can be: tables grow, so to leave out a layer that could do one never helps.
  * Returns the look-ups that are done. */
-static int early_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task, hop__duty *duty)
+static int assign_early(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                        hop__assignment *assignment)
 {
     int64_t held = 0, since = 0,
             carrier = -1; /* entries of z_e that layers since .. hold; the linear one for i_0 */
@@ -124,21 +126,21 @@ static int early_duties(const hop_config *c, const hop__stream *s, const hop_fun
         int64_t rest = e > 0 ? task->size[e - 1] - held : 0;
         if (full) {
             for (; since < i; since++)
-                if (duty[since].e == e) duty[since].e = -1; /* not needed */
-            duty[i].e = e, rest = 0;
+                if (assignment[since].e == e) assignment[since].e = -1; /* not needed */
+            assignment[i].e = e, rest = 0;
         } else if (!is_linear(c, i)) {
             continue;
         } else if (e == 0 || (e == 1 && inexact)) { /* a state that z_1's address comes from must be exact */
             if (!hop__linear_carries(c, s->f.code.width[0], i) || (e == 1 && !hop__linear_is_exact(c, i)))
                 continue;
-            if (carrier >= 0) duty[carrier].e = -1;
-            duty[i].e = 0, carrier = i, since = i + 1;
+            if (carrier >= 0) assignment[carrier].e = -1;
+            assignment[i].e = 0, carrier = i, since = i + 1;
             e = 1;
             continue;
         } else {
             int64_t room = hop__table_entries(c, s, i, e), count = room < rest ? room : rest;
             if (count == 0) continue;
-            duty[i] = (hop__duty){.e = e, .first = held, .count = count};
+            assignment[i] = (hop__assignment){.e = e, .first = held, .count = count};
             held += count, rest -= count;
         }
         if (rest == 0) e++, held = 0, since = i + 1;
@@ -146,8 +148,8 @@ static int early_duties(const hop_config *c, const hop__stream *s, const hop_fun
     return e;
 }
 
-hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
-                              hop__duty *duty, hop_error *err)
+hop_status hop__assign_layers(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                              hop__assignment *assignment, hop_error *err)
 {
     int64_t full = 0, linear = 0,
             before = 0; /* before: of the linear ones, those before the first full one */
@@ -159,17 +161,17 @@ hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const h
         if (is_linear(c, i)) linear++, before += full == 0;
         full += sees_all(c, i, task->length);
     }
-    no_duties(c, duty);
-    if (full_duties(c, s, task, duty)) return HOP_OK;
-    no_duties(c, duty);
-    int done = early_duties(c, s, task, duty);
+    assign_none(c, assignment);
+    if (assign_full(c, s, task, assignment)) return HOP_OK;
+    assign_none(c, assignment);
+    int done = assign_early(c, s, task, assignment);
     if (done > hops) return HOP_OK;
     for (int64_t i = c->pattern.layers - 1; full + (before > 0) > hops && i >= 0; i--) {
         hop_status room = sees_all(c, i, task->length) ? hop__stream_room(c, s, task, i, done, err) : HOP_OK;
         if (room != HOP_OK) return room; /* they are enough, and too narrow */
     }
     hop_text lacks = {0};
-    hop__stream_short(&lacks, c, s, task, duty, done);
+    hop__stream_short(&lacks, c, s, task, assignment, done);
     hop_fail(
         err, HOP_EDOMAIN,
         "%d hops need %d layers that attend to all tokens, or %d and a linear one before the first, or "
@@ -224,33 +226,34 @@ static hop_status choose_sizes(hop_config *c, hop__stream *s, hop_error *err)
     return hop_config_validate(c, err);
 }
 
-static hop_status fill(hop_model *m, hop__stream *s, const hop_task *task, const hop__duty *duty,
+static hop_status fill(hop_model *m, hop__stream *s, const hop_task *task, const hop__assignment *assignment,
                        hop_error *err)
 {
     const hop_config *c = hop_model_config(m);
     hop_status status = HOP_OK;
     fill_ends(m, s, task);
-    if (c->norm != HOP_NORM_NONE) fill_norms(m, s, duty);
+    if (c->norm != HOP_NORM_NONE) fill_norms(m, s, assignment);
     for (int64_t i = 0; status == HOP_OK && i < c->pattern.layers; i++) {
         hop__fields first = s->f; /* of the linear layer that brings i_0, which has one digit */
         first.reg = s->reg[0], first.bits = s->f.code.width[0];
-        if (duty[i].e < 0) continue;
+        if (assignment[i].e < 0) continue;
         if (!is_linear(c, i))
-            status = hop__stream_look_up(m, s, &task->funccomp, i, duty[i].e, err);
-        else if (duty[i].e == 0)
+            status = hop__stream_look_up(m, s, &task->funccomp, i, assignment[i].e, err);
+        else if (assignment[i].e == 0)
             hop__fill_linear(m, &first, i, s->one, task->length);
         else
-            hop__fill_table(m, s, i, duty[i]);
+            hop__fill_table(m, s, i, assignment[i]);
     }
     return status;
 }
 
-static hop_status check_carrier(hop_config *c, const hop__stream *s, const hop__duty *duty, hop_error *err)
+static hop_status check_carrier(hop_config *c, const hop__stream *s, const hop__assignment *assignment,
+                                hop_error *err)
 {
     hop__fields first = s->f;
     first.bits = s->f.code.width[0];
     for (int64_t i = 0; i < c->pattern.layers; i++)
-        if (duty[i].e == 0 && is_linear(c, i)) return hop__linear_ready(c, &first, i, err);
+        if (assignment[i].e == 0 && is_linear(c, i)) return hop__linear_ready(c, &first, i, err);
     return HOP_OK;
 }
 
@@ -258,16 +261,16 @@ static hop_status build(hop_model **out, hop_config *c, hop__stream *s, const ho
 {
     hop_status status = choose_sizes(c, s, err);
     if (status != HOP_OK) return status;
-    hop__duty *duty = hop_alloc((size_t)c->pattern.layers * sizeof *duty);
-    if (!duty) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    status = hop__stream_duties(c, s, &task->funccomp, duty, err);
-    if (status == HOP_OK) status = check_carrier(c, s, duty, err);
+    hop__assignment *assignment = hop_alloc((size_t)c->pattern.layers * sizeof *assignment);
+    if (!assignment) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    status = hop__assign_layers(c, s, &task->funccomp, assignment, err);
+    if (status == HOP_OK) status = check_carrier(c, s, assignment, err);
     if (status == HOP_OK) status = hop_model_new(out, c, err);
-    if (status == HOP_OK && (status = fill(*out, s, task, duty, err)) != HOP_OK) {
+    if (status == HOP_OK && (status = fill(*out, s, task, assignment, err)) != HOP_OK) {
         hop_model_free(*out);
         *out = NULL;
     }
-    hop_free(duty);
+    hop_free(assignment);
     return status;
 }
 

@@ -26,18 +26,18 @@ void hop__stream_init(hop__stream *s, const hop_funccomp *task, bool tied, int64
 int hop__stream_bits(const hop__stream *s, int e); /* of what look-up e brings */
 
 /* What a layer does: look-up e, of entries first .. first + count - 1 of the table. e < 0: nothing. */
-typedef struct hop__duty {
+typedef struct hop__assignment {
     int e;
     int64_t first, count;
-} hop__duty;
-/* What every layer does: duty [layers]. Full layers where they are enough; else every look-up is done as
+} hop__assignment;
+/* What every layer does: assignment [layers]. Full layers where they are enough; else every look-up is done as
  * early as can be, by the next full layer or by states that hold its table. HOP_EDOMAIN: there are too few.
  */
-hop_status hop__stream_duties(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
-                              hop__duty *duty, hop_error *err);
-/* short.c: adds to `t` what the layers lack for look-up e, the first that `duty` leaves undone. */
+hop_status hop__assign_layers(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
+                              hop__assignment *assignment, hop_error *err);
+/* short.c: adds to `t` what the layers lack for look-up e, the first that `assignment` leaves undone. */
 void hop__stream_short(hop_text *t, const hop_config *c, const hop__stream *s, const hop_funccomp *task,
-                       const hop__duty *duty, int e);
+                       const hop__assignment *assignment, int e);
 /* Look-up e in full-attention layer `layer`. HOP_EDOMAIN: its heads have no room for it. */
 hop_status hop__stream_room(const hop_config *c, const hop__stream *s, const hop_funccomp *task,
                             int64_t layer, int e, hop_error *err);
@@ -59,7 +59,7 @@ void hop__fill_linear(hop_model *m, const hop__fields *f, int64_t layer, int one
 
 /* table.c: entries of z_e, e >= 1, that the state of linear layer `layer` can hold; 0: none. */
 int64_t hop__table_entries(const hop_config *c, const hop__stream *s, int64_t layer, int e);
-void hop__fill_table(hop_model *m, const hop__stream *s, int64_t layer, hop__duty duty);
+void hop__fill_table(hop_model *m, const hop__stream *s, int64_t layer, hop__assignment assignment);
 
 /* clipped.c: the network with one register, in the architecture that *c is, sizes chosen where none are given.
  * HOP_EDOMAIN: it does not fit; *c may have changed. */

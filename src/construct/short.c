@@ -60,9 +60,9 @@ static void say_states(hop_text *t, const rest *r)
 }
 
 /* Where no linear layer carries the first number, a full layer has to, or nobody does: one that cannot. */
-static void say_carrier(hop_text *t, const rest *r, const hop__duty *duty)
+static void say_carrier(hop_text *t, const rest *r, const hop__assignment *assignment)
 {
-    for (int64_t i = 0; i < r->c->pattern.layers && duty[i].e != 0; i++) {
+    for (int64_t i = 0; i < r->c->pattern.layers && assignment[i].e != 0; i++) {
         hop_mixer_config own;
         hop_error why = {0};
         const hop_mixer_ops *ops = mixer_at(r->c, i, &own);
@@ -75,24 +75,24 @@ static void say_carrier(hop_text *t, const rest *r, const hop__duty *duty)
 }
 
 /* Layers that were passed over, where none is left: mixers that hold no table. */
-static void say_idle(hop_text *t, rest *r, const hop__duty *duty, int64_t before)
+static void say_idle(hop_text *t, rest *r, const hop__assignment *assignment, int64_t before)
 {
     for (int64_t i = 0; i < before; i++)
-        if (duty[i].e < 0) look_at(r, i);
+        if (assignment[i].e < 0) look_at(r, i);
     if (r->tableless > 0)
         hop_text_printf(t, "; %lld linear %s idle (%s states hold no table)", (long long)r->tableless,
                         r->tableless == 1 ? "is" : "are", r->mixer);
 }
 
 void hop__stream_short(hop_text *t, const hop_config *c, const hop__stream *s, const hop_funccomp *task,
-                       const hop__duty *duty, int e)
+                       const hop__assignment *assignment, int e)
 {
     rest r = {.c = c, .s = s, .task = task, .e = e, .narrow = -1};
     hop_text list = {0};
     hop_error why = {0};
     int64_t from = 0;
     for (int64_t i = 0; i < c->pattern.layers; i++)
-        if (duty[i].e >= 0 && duty[i].e < e) from = i + 1;
+        if (assignment[i].e >= 0 && assignment[i].e < e) from = i + 1;
     for (int64_t i = from; i < c->pattern.layers; i++) look_at(&r, i);
     say_states(&list, &r);
     if (r.windows > 0)
@@ -109,7 +109,7 @@ void hop__stream_short(hop_text *t, const hop_config *c, const hop__stream *s, c
     if (list.s)
         hop_text_printf(t, "%s %s", e == 0 ? ":" : "", hop_text_in(t, &list) + 2);
     else
-        say_idle(t, &r, duty, from);
-    say_carrier(t, &r, duty);
+        say_idle(t, &r, assignment, from);
+    say_carrier(t, &r, assignment);
     hop_text_free(&list);
 }

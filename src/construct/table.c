@@ -24,7 +24,7 @@ typedef struct desk {
     hop__site s;
     hop__fields f; /* bits and register of what is looked up */
     const hop__stream *stream;
-    hop__duty duty;
+    hop__assignment assignment;
     hop_mixer_table table;
     int bits; /* of an address */
 } desk;
@@ -46,7 +46,7 @@ static void fill_match(const desk *d, hop__place place, int64_t row, int64_t ent
     const hop_weight *w = place.w;
     const hop__fields *f = &d->stream->f;
     float code[64 * HOP_MAX_HOPS];
-    int e = d->duty.e;
+    int e = d->assignment.e;
     row += place.row;
     hop__code_number(&f->code, e, entry, STEEP, code);
     for (int p = -1; p <= f->hops; p++)
@@ -67,25 +67,28 @@ static void fill_beta(const desk *d)
     float yes = d->s.c.option[HOP_OPTION_negative] > 0 ? 0 : HOP__FAR; /* 2 sigmoid(0), or sigmoid(FAR): 1 */
     for (int64_t h = 0; b && h < b->shape[0]; h++)
         for (int p = -1; p <= d->f.hops; p++)
-            *hop__cell(b, h, hop__fields_who(&d->f, p)) = p == d->duty.e ? yes : -HOP__FAR;
+            *hop__cell(b, h, hop__fields_who(&d->f, p)) = p == d->assignment.e ? yes : -HOP__FAR;
 }
 
-void hop__fill_table(hop_model *m, const hop__stream *stream, int64_t layer, hop__duty duty)
+void hop__fill_table(hop_model *m, const hop__stream *stream, int64_t layer, hop__assignment assignment)
 {
-    desk d = {.f = stream->f, .stream = stream, .duty = duty, .bits = stream->f.code.offset[duty.e]};
-    d.f.bits = hop__stream_bits(stream, duty.e);
-    d.f.reg = duty.e == stream->f.hops ? stream->f.reg : stream->reg[duty.e];
+    desk d = {.f = stream->f,
+              .stream = stream,
+              .assignment = assignment,
+              .bits = stream->f.code.offset[assignment.e]};
+    d.f.bits = hop__stream_bits(stream, assignment.e);
+    d.f.reg = assignment.e == stream->f.hops ? stream->f.reg : stream->reg[assignment.e];
     d.s = hop__site_at(m, &d.f, layer);
     d.table = hop_mixer_find(d.s.w->mixer)->table(&d.s.c);
     hop__place q = hop__site_place(&d.s, HOP__QUERY), k = hop__site_place(&d.s, HOP__KEY);
     bool norm = d.s.c.option[HOP_OPTION_norm] > 0;
-    float gain = hop__site_gain(&d.s) * (duty.e == stream->f.hops ? stream->gain : 1);
+    float gain = hop__site_gain(&d.s) * (assignment.e == stream->f.hops ? stream->gain : 1);
     if (!norm) gain /= d.s.w->gain;
-    for (int64_t i = 0; i < duty.count; i++) {
-        fill_match(&d, q, i, duty.first + i, -1);
-        fill_match(&d, k, i, duty.first + i, duty.e);
+    for (int64_t i = 0; i < assignment.count; i++) {
+        fill_match(&d, q, i, assignment.first + i, -1);
+        fill_match(&d, k, i, assignment.first + i, assignment.e);
     }
-    for (int64_t h = 0; h * d.table.rows < duty.count; h++) {
+    for (int64_t h = 0; h * d.table.rows < assignment.count; h++) {
         int64_t first = h * d.table.share * d.table.numbers;
         hop__site_value(&d.s, first);
         hop__site_open(&d.s, first, stream->one);

@@ -19,9 +19,9 @@ static hop_status set_rope(hop_config *c, const char *text, hop_error *err)
     c->rope_theta = theta;
     if (part == 1) return HOP_OK;
     if (c->head_dim == 0) return hop_fail(err, HOP_EDOMAIN, "--rope: a part of a head needs --head-dim");
-    double turned = floor((double)c->head_dim * part);
-    hop_status s = hop_config_set(c, -1, "full", "rope_dim", turned, err);
-    return s == HOP_OK ? hop_config_set(c, -1, "window", "rope_dim", turned, err) : s;
+    double rotary = floor((double)c->head_dim * part);
+    hop_status s = hop_config_set(c, -1, "full", "rope_dim", rotary, err);
+    return s == HOP_OK ? hop_config_set(c, -1, "window", "rope_dim", rotary, err) : s;
 }
 
 hop_status hop__build_shape(hop_config *c, const build_args *a, const char *pattern, hop_error *err)

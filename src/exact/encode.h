@@ -91,7 +91,7 @@ int64_t hop__after_size(const hop__encoding *e, int p);
  */
 void hop__encode_player(hop__encoding *e, int p);
 
-/* ---- pigeonholes (cut.c) ---------------------------------------------------------------- */
+/* ---- pigeonholes (pigeonhole.c) ---------------------------------------------------------------- */
 
 /* Without messages all that is ever known of z_L is the `states` bits that leave it, so no two tables may
  * leave the same; the first 2^states + 1 of them are asked to. */

@@ -122,11 +122,11 @@ static void put_rope(shaper *s, int64_t dim)
         hop_text_printf(s->notes, "left out: the scaling of its rotary embedding\n");
     const char *keys = "partial_rotary_factor|rope_parameters.partial_rotary_factor";
     double part = fact(s, "rotary") > 0 ? fact(s, "rotary") : 1;
-    int64_t turned = hop__hf_range(r, "rotary_dim|attn_rotary_emb", 1, dim, 0);
-    if (!turned && (part < 1 || hop__hf_has(r, keys))) part = real_or_class(s, keys, part);
-    if (!turned) turned = (int64_t)((double)dim * part);
-    if (turned < dim && turned > 0)
-        set(s, "full", "rope_dim", (double)turned), set(s, "window", "rope_dim", (double)turned);
+    int64_t rotary = hop__hf_range(r, "rotary_dim|attn_rotary_emb", 1, dim, 0);
+    if (!rotary && (part < 1 || hop__hf_has(r, keys))) part = real_or_class(s, keys, part);
+    if (!rotary) rotary = (int64_t)((double)dim * part);
+    if (rotary < dim && rotary > 0)
+        set(s, "full", "rope_dim", (double)rotary), set(s, "window", "rope_dim", (double)rotary);
 }
 
 /* Layers that are not rotated. */

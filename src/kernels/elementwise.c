@@ -101,14 +101,14 @@ static void turn(float *x, int64_t heads, int64_t dim, int64_t half, double co, 
     }
 }
 
-void hop_rope_part(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
+void hop_rope_part(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t rotary,
                    int64_t first, double theta)
 {
-    for (int64_t e = 0; e < turned / 2; e++) {
-        double rate = pow(theta, -2.0 * (double)e / (double)turned);
+    for (int64_t e = 0; e < rotary / 2; e++) {
+        double rate = pow(theta, -2.0 * (double)e / (double)rotary);
         for (int64_t r = 0; r < rows; r++) {
             double angle = (double)(first + r) * rate;
-            turn(x + r * stride + e, heads, dim, turned / 2, cos(angle), sin(angle));
+            turn(x + r * stride + e, heads, dim, rotary / 2, cos(angle), sin(angle));
         }
     }
 }
@@ -130,10 +130,10 @@ void hop_rope_table(double *table, int64_t rows, int64_t dim, double theta)
     }
 }
 
-void hop_rope_part_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
+void hop_rope_part_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t rotary,
                       const double *table, int64_t first, bool back)
 {
-    int64_t half = turned / 2;
+    int64_t half = rotary / 2;
     for (int64_t r = 0; r < rows; r++)
         for (int64_t e = 0; e < half; e++) {
             const double *t = table + ((first + r) * half + e) * 2;

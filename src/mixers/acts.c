@@ -1,5 +1,5 @@
 /* acts.c - activations that stay exact where constructions count on it. */
-#include "walk.h"
+#include "exec.h"
 
 #include <math.h>
 

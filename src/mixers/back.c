@@ -64,7 +64,7 @@ typedef struct span {
 
 static span span_of(const hop__back *b, const hop_op *op)
 {
-    const hop__walk *w = &b->v;
+    const hop__exec *w = &b->v;
     int64_t from = w->l->tail[op->y] ? w->first : 0;
     if (from == 0) return (span){1, 0, w->sequences * w->tokens};
     return (span){w->sequences, from, w->tokens - from};
@@ -79,7 +79,7 @@ static void zero_rows(float *p, int64_t rows, int64_t stride, int64_t width)
  * only, and of the result of one that looks along all rows. */
 static void zero_early(const hop__back *b, const hop_op *op)
 {
-    const hop__walk *w = &b->v;
+    const hop__exec *w = &b->v;
     const hop__op_facts *f = hop__facts(op->kind);
     if (w->first == 0 || !w->l->tail[op->y]) return;
     for (int64_t s = 0; s < w->sequences; s++) {
@@ -219,7 +219,7 @@ static const hop_op *rotation(const hop_list *l)
     const hop_op *found = NULL;
     for (int i = 0; i < l->op_count; i++) {
         if (l->op[i].kind != HOP_OP_ROPE) continue;
-        assert(!found || (found->turned == l->op[i].turned && found->theta == l->op[i].theta));
+        assert(!found || (found->rotary == l->op[i].rotary && found->theta == l->op[i].theta));
         found = &l->op[i];
     }
     return found;
@@ -228,27 +228,27 @@ static const hop_op *rotation(const hop_list *l)
 size_t hop_tape_angles_size(const hop_list *l, int64_t tokens)
 {
     const hop_op *op = rotation(l);
-    return op ? (size_t)(tokens * (op->turned / 2) * 2) : 0;
+    return op ? (size_t)(tokens * (op->rotary / 2) * 2) : 0;
 }
 
 void hop_tape_angles(double *angles, const hop_list *l, int64_t tokens)
 {
     const hop_op *op = rotation(l);
-    if (op) hop_rope_table(angles, tokens, op->turned, op->theta);
+    if (op) hop_rope_table(angles, tokens, op->rotary, op->theta);
 }
 
 /* ---- both ways -------------------------------------------------------------------------------- */
 
-static hop__walk walk_of(const hop_tape *t, const hop_list *l, const hop_mixer_config *c,
+static hop__exec walk_of(const hop_tape *t, const hop_list *l, const hop_mixer_config *c,
                          const float *const *params)
 {
-    hop__walk w = {.l = l, .c = c, .w = params, .sequences = t->sequences, .tokens = t->tokens};
+    hop__exec w = {.l = l, .c = c, .w = params, .sequences = t->sequences, .tokens = t->tokens};
     w.first = t->first, w.state_stride = l->state_floats, w.form = HOP_FORM_CHUNKED;
     w.angles = t->angles, w.panels = t->panels;
     return w;
 }
 
-static void lay(hop__walk *w, float *base, const int64_t offset[HOP_LIST_BUFFERS])
+static void lay(hop__exec *w, float *base, const int64_t offset[HOP_LIST_BUFFERS])
 {
     for (int i = HOP_FIRST_BUFFER; i < w->l->buffer_count; i++)
         w->b[i] = base + offset[i] * w->sequences * w->tokens;
@@ -257,7 +257,7 @@ static void lay(hop__walk *w, float *base, const int64_t offset[HOP_LIST_BUFFERS
 void hop_tape_forward(const hop_tape *t, const hop_list *l, const hop_reverse *r, const hop_mixer_config *c,
                       const float *const *params)
 {
-    hop__walk w = walk_of(t, l, c, params);
+    hop__exec w = walk_of(t, l, c, params);
     int64_t states = t->sequences * l->state_floats;
     assert(t->tokens > 0 && t->first >= 0 && t->first < t->tokens);
     lay(&w, t->kept, r->kept);

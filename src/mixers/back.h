@@ -4,11 +4,11 @@
 #ifndef HOP_MIXERS_BACK_H
 #define HOP_MIXERS_BACK_H
 
-#include "walk.h"
+#include "exec.h"
 
 typedef struct hop__back {
-    hop__walk v; /* values, as forward kept them; its `first` is that of dy */
-    hop__walk d; /* gradients */
+    hop__exec v; /* values, as forward kept them; its `first` is that of dy */
+    hop__exec d; /* gradients */
     const hop_reverse *r;
     float *const *dw;   /* of parameters: added to */
     const float *state; /* before the first token, of the first sequence; may be NULL */

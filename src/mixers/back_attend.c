@@ -19,7 +19,7 @@ typedef struct few {
     int64_t *chosen; /* SPARSE: [ROWS, topk] */
 } few;
 
-static const hop__walk *walk_of(const few *f)
+static const hop__exec *walk_of(const few *f)
 {
     return &f->b->v;
 }
@@ -34,11 +34,11 @@ static int64_t lane(const few *f, int i)
 
 static hop_mat values(const few *f, int i, int64_t row)
 {
-    const hop__walk *w = walk_of(f);
+    const hop__exec *w = walk_of(f);
     return (hop_mat){hop__in(w, f->op, i, f->s, row) + lane(f, i), hop__stride(w, f->op, i), 1};
 }
 
-static hop_mat turned(hop_mat m)
+static hop_mat transposed(hop_mat m)
 {
     return (hop_mat){m.p, m.cs, m.rs};
 }
@@ -81,8 +81,8 @@ static void few_rows(const few *f, bool add)
     int64_t n = f->keys, kd = op->key_dim, vd = op->value_dim, first_head = op->heads / op->kv_heads;
     hop_mat q = values(f, 0, f->from), k = values(f, 1, 0), v = values(f, 2, 0);
     hop_mat d_o = {hop__out(&b->d, op, f->s, f->from) + f->head * vd, op->width, 1};
-    hop_gemm(f->p, n, q, turned(k), f->rows, n, kd, false, NULL);
-    hop_gemm(f->dp, n, d_o, turned(v), f->rows, n, vd, false, NULL);
+    hop_gemm(f->p, n, q, transposed(k), f->rows, n, kd, false, NULL);
+    hop_gemm(f->dp, n, d_o, transposed(v), f->rows, n, vd, false, NULL);
     for (int64_t i = 0; i < f->rows; i++) {
         float *p = f->p + i * n, *dp = f->dp + i * n;
         double along = 0.0;
@@ -95,15 +95,15 @@ static void few_rows(const few *f, bool add)
     bool more = add || f->head % first_head > 0;
     hop_gemm(hop__din(b, op, 0, f->s, f->from) + lane(f, 0), hop__stride(&b->v, op, 0), ds, k, f->rows, kd, n,
              hop__adds(b, op, 0), NULL);
-    hop_gemm(hop__din(b, op, 1, f->s, 0) + lane(f, 1), hop__stride(&b->v, op, 1), turned(ds), q, n, kd,
+    hop_gemm(hop__din(b, op, 1, f->s, 0) + lane(f, 1), hop__stride(&b->v, op, 1), transposed(ds), q, n, kd,
              f->rows, more || hop__adds(b, op, 1), NULL);
-    hop_gemm(hop__din(b, op, 2, f->s, 0) + lane(f, 2), hop__stride(&b->v, op, 2), turned(p), d_o, n, vd,
+    hop_gemm(hop__din(b, op, 2, f->s, 0) + lane(f, 2), hop__stride(&b->v, op, 2), transposed(p), d_o, n, vd,
              f->rows, more || hop__adds(b, op, 2), NULL);
 }
 
 static hop__sparse choice_of(const few *f)
 {
-    const hop__walk *w = walk_of(f);
+    const hop__exec *w = walk_of(f);
     return (hop__sparse){.op = f->op,
                          .tokens = w->tokens,
                          .q = hop__in(w, f->op, 0, f->s, 0),
@@ -132,7 +132,7 @@ static void by_products(const hop__back *b, const hop_op *op, int64_t s)
 
 static void by_kernel(const hop__back *b, const hop_op *op, int64_t s)
 {
-    const hop__walk *w = &b->v;
+    const hop__exec *w = &b->v;
     const int64_t strides[3] = {hop__stride(w, op, 0), hop__stride(w, op, 1), hop__stride(w, op, 2)};
     hop_attn a = hop__attend_shape(op, w->tokens, 0, strides);
     hop__targets t = hop__targets_open(b, op, s, b->work);

@@ -85,7 +85,7 @@ void hop__back_rope(const hop__rows *r)
     for (int64_t t = 0, n; t < r->count; t += n) {
         int64_t at = (r->first + t) % r->tokens;
         n = r->tokens - at < r->count - t ? r->tokens - at : r->count - t;
-        hop_rope_part_by(d + t * r->width, n, r->width, op->groups, op->dim, op->turned, r->angles, at, true);
+        hop_rope_part_by(d + t * r->width, n, r->width, op->groups, op->dim, op->rotary, r->angles, at, true);
     }
     for (int64_t t = 0; t < r->count; t++) hop__rows_put(r, 0, t, d + t * r->width, r->width, 1.0f);
 }

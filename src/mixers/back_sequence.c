@@ -22,7 +22,7 @@ static float *dstate_of(const hop__back *b, const hop_op *op, int64_t s)
 
 static void conv(const hop__back *b, const hop_op *op, int64_t s)
 {
-    const hop__walk *w = &b->v;
+    const hop__exec *w = &b->v;
     const hop_conv c = {.tokens = w->tokens,
                         .width = op->width,
                         .size = op->taps,
@@ -58,7 +58,7 @@ static void shift(const hop__back *b, const hop_op *op, int64_t s)
 
 static void diagonal(const hop__back *b, const hop_op *op, int64_t s)
 {
-    const hop__walk *w = &b->v;
+    const hop__exec *w = &b->v;
     hop__targets t = hop__targets_open(b, op, s, b->work);
     const hop_diagonal_grad g = {
         .dh = hop__out(&b->d, op, s, 0), .da = t.p[0], .db = t.p[1], .d_state = dstate_of(b, op, s)};
@@ -95,7 +95,7 @@ static void collect(float *to, int64_t stride, const float *d, int64_t width, co
 
 static void scan(const hop__back *b, const hop_op *op, int64_t s)
 {
-    const hop__walk *w = &b->v;
+    const hop__exec *w = &b->v;
     hop_scan c = hop__scan_shape(w, op);
     hop_scan_in in = hop__scan_inputs(w, op, s);
     hop__targets t = hop__targets_open(b, op, s, b->work);
@@ -140,7 +140,7 @@ static void scan(const hop__back *b, const hop_op *op, int64_t s)
 /* A = -exp(min(w, 69)): dw = A dA below the bound. */
 static void selective(const hop__back *b, const hop_op *op, int64_t s)
 {
-    const hop__walk *w = &b->v;
+    const hop__exec *w = &b->v;
     int64_t n = op->width * op->key_dim, padded = (n + 15) / 16 * 16;
     const float *a_log = hop__par(w, op, 0);
     float *A = b->work, *dA = A + padded, *dD = dA + padded, *dw = hop__dpar(b, op, 0);

@@ -307,10 +307,10 @@ hop__val hop__grouped(hop_builder *b, hop_op_kind kind, hop__val x, int64_t grou
     return hop__add(b, (hop_op){.kind = kind, .groups = groups}, &x, 1, w, NULL);
 }
 
-hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, int64_t turned, double theta)
+hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, int64_t rotary, double theta)
 {
     hop_op op = {.kind = HOP_OP_ROPE, .groups = groups, .theta = theta};
-    op.turned = turned ? turned : x.width / groups;
+    op.rotary = rotary ? rotary : x.width / groups;
     return hop__add(b, op, &x, 1, NULL, NULL);
 }
 
@@ -391,7 +391,7 @@ static hop__val projected(hop_builder *b, hop__val x, const char *w, bool steady
 }
 
 /* Queries and keys: their norms, then their rotation. */
-static hop__val turned(hop_builder *b, hop__val x, const char *norm, int64_t heads)
+static hop__val rotated(hop_builder *b, hop__val x, const char *norm, int64_t heads)
 {
     x = hop__rms(b, x, norm, heads);
     if (!(b->c->rope_theta > 0)) return x;
@@ -402,11 +402,11 @@ hop_op *hop__attention(hop_builder *b, hop_op_kind kind)
 {
     const hop_mixer_config *c = b->c;
     bool steady = kind == HOP_OP_SPARSE;
-    hop__val q = turned(b, projected(b, hop__x(b), "q_proj.weight", steady), "q_norm.weight", c->heads),
+    hop__val q = rotated(b, projected(b, hop__x(b), "q_proj.weight", steady), "q_norm.weight", c->heads),
              x = hop__x(b);
     if (hop__option_if_any(c, HOP_OPTION_latent))
         x = hop__rms(b, projected(b, x, "kv_a_proj.weight", steady), "kv_a_norm.weight", 1);
-    hop__val k = turned(b, projected(b, x, "k_proj.weight", steady), "k_norm.weight", c->kv_heads);
+    hop__val k = rotated(b, projected(b, x, "k_proj.weight", steady), "k_norm.weight", c->kv_heads);
     hop__val v = projected(b, x, "v_proj.weight", steady);
     hop_op op = {.kind = kind, .heads = c->heads, .kv_heads = c->kv_heads, .scale = hop__scale(c)};
     op.dim = op.key_dim = c->head_dim, op.value_dim = value_dim(c), op.width = c->heads * op.value_dim;

@@ -112,7 +112,7 @@ hop__val hop__act(hop_builder *b, hop__val x, hop_act act);
 hop__val hop__act_scaled(hop_builder *b, hop__val x, hop_act act, double before, double scale);
 /* An operation that looks at `groups` groups alike, or at none; w may be NULL. */
 hop__val hop__grouped(hop_builder *b, hop_op_kind kind, hop__val x, int64_t groups, const char *w);
-hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, int64_t turned, double theta); /* 0: all */
+hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, int64_t rotary, double theta); /* 0: all */
 hop__val hop__rms(hop_builder *b, hop__val x, const char *w, int64_t groups);
 hop__val hop__groupnorm(hop_builder *b, hop__val x, const char *w, const char *bias, int64_t groups,
                         double eps);

@@ -1,6 +1,6 @@
 /* rows.c - the operations that look at one row at a time. An input may lie where the result goes: each number
  * is read before it is written. */
-#include "walk.h"
+#include "exec.h"
 
 #include <hopbound/arith_trace.h>
 
@@ -9,7 +9,7 @@
 
 /* Some rows of an operation: the result is packed, inputs are `stride` apart. */
 typedef struct rows {
-    const hop__walk *w;
+    const hop__exec *w;
     const hop_op *op;
     int64_t first, count, width;
     float *y;
@@ -108,9 +108,9 @@ static void rope(const rows *r)
         float *y = r->y + t * r->width;
         int64_t position = r->w->position + at;
         if (r->w->angles)
-            hop_rope_part_by(y, n, r->width, op->groups, op->dim, op->turned, r->w->angles, position, false);
+            hop_rope_part_by(y, n, r->width, op->groups, op->dim, op->rotary, r->w->angles, position, false);
         else
-            hop_rope_part(y, n, r->width, op->groups, op->dim, op->turned, position, op->theta);
+            hop_rope_part(y, n, r->width, op->groups, op->dim, op->rotary, position, op->theta);
     }
 }
 
@@ -314,7 +314,7 @@ static void (*const row_ops[HOP_OP_COUNT])(const rows *) = {
     [HOP_OP_REPEAT] = repeat,
 };
 
-void hop__row_op(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, int64_t count)
+void hop__row_op(const hop__exec *w, const hop_op *op, int64_t s, int64_t from, int64_t count)
 {
     rows r = {.w = w, .op = op, .first = from, .count = count, .width = op->width};
     r.y = hop__out(w, op, s, from);

@@ -1,5 +1,5 @@
 /* sequence.c - the operations that look along a sequence: convolution, shift, scans, attention. */
-#include "walk.h"
+#include "exec.h"
 
 #include <assert.h>
 #include <math.h>
@@ -9,7 +9,7 @@
 static const int64_t worth_sharing = 1 << 16;
 
 /* Where sequence s has what this operation remembers; NULL: nothing is kept. */
-static float *state_of(const hop__walk *w, const hop_op *op, int64_t s)
+static float *state_of(const hop__exec *w, const hop_op *op, int64_t s)
 {
     return w->state && op->state >= 0 ? w->state + s * w->state_stride + op->state : NULL;
 }
@@ -29,7 +29,7 @@ static int64_t least(int64_t a, int64_t b)
 enum { CHANNELS = 64 }; /* of a task, where they are shared out */
 
 typedef struct channel_job {
-    const hop__walk *w;
+    const hop__exec *w;
     const hop_op *op;
     int64_t s, channels; /* of a task */
 } channel_job;
@@ -37,7 +37,7 @@ typedef struct channel_job {
 static void some_channels(void *ctx, int64_t task, int worker)
 {
     const channel_job *j = ctx;
-    const hop__walk *w = j->w;
+    const hop__exec *w = j->w;
     const hop_op *op = j->op;
     int64_t at = task * j->channels, n = least(j->channels, op->width - at);
     float *y = hop__out(w, op, j->s, 0) + at, *state = state_of(w, op, j->s);
@@ -58,14 +58,14 @@ static void some_channels(void *ctx, int64_t task, int worker)
                      bias ? bias + at : NULL, &c);
 }
 
-static void by_channels(const hop__walk *w, const hop_op *op, int64_t s, hop_pool *pool)
+static void by_channels(const hop__exec *w, const hop_op *op, int64_t s, hop_pool *pool)
 {
     bool share = hop_pool_threads(pool) > 1 && w->tokens * op->width >= worth_sharing;
     channel_job j = {w, op, s, share ? CHANNELS : op->width};
     hop_pool_run(pool, (op->width + j.channels - 1) / j.channels, some_channels, &j);
 }
 
-static void shift(const hop__walk *w, const hop_op *op, int64_t s)
+static void shift(const hop__exec *w, const hop_op *op, int64_t s)
 {
     float *past = state_of(w, op, s), *y = hop__out(w, op, s, 0);
     int64_t stride = hop__stride(w, op, 0);
@@ -98,7 +98,7 @@ const float *hop__scan_spread(float *y, const float *x, int64_t stride, int64_t 
     return y;
 }
 
-hop_scan hop__scan_shape(const hop__walk *w, const hop_op *op)
+hop_scan hop__scan_shape(const hop__exec *w, const hop_op *op)
 {
     hop_scan c = scan_sizes(op, w->tokens);
     int64_t n = op->steps;
@@ -114,7 +114,7 @@ hop_scan hop__scan_shape(const hop__walk *w, const hop_op *op)
     return c;
 }
 
-hop_scan_in hop__scan_inputs(const hop__walk *w, const hop_op *op, int64_t s)
+hop_scan_in hop__scan_inputs(const hop__exec *w, const hop_op *op, int64_t s)
 {
     const float *in[HOP_OP_INPUTS];
     for (int i = 0; i < HOP_OP_INPUTS; i++) in[i] = hop__in(w, op, i, s, 0);
@@ -131,7 +131,7 @@ hop_scan_in hop__scan_inputs(const hop__walk *w, const hop_op *op, int64_t s)
                          .f = in[HOP_SCAN_F]};
 }
 
-static void scan(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+static void scan(const hop__exec *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
 {
     hop_scan c = hop__scan_shape(w, op);
     hop_scan_in in = hop__scan_inputs(w, op, s);
@@ -156,7 +156,7 @@ static void scan(const hop__walk *w, const hop_op *op, int64_t s, float *work, h
 }
 
 /* A = -exp(A_log), kept finite: a step size of exactly 0 then holds whatever A_log is. */
-hop_selective hop__selective_of(hop_selective_in *in, const hop__walk *w, const hop_op *op, int64_t s,
+hop_selective hop__selective_of(hop_selective_in *in, const hop__exec *w, const hop_op *op, int64_t s,
                                 float *A)
 {
     int64_t n = op->width * op->key_dim;
@@ -177,7 +177,7 @@ hop_selective hop__selective_of(hop_selective_in *in, const hop__walk *w, const 
     return c;
 }
 
-static void selective(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+static void selective(const hop__exec *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
 {
     hop_selective_in in;
     hop_selective c = hop__selective_of(&in, w, op, s, work);
@@ -209,7 +209,7 @@ hop_attn hop__attend_shape(const hop_op *op, int64_t tokens, int64_t first, cons
 /* Over whole sequences, or, when stepping, the one token at w->position: its key and value go to the cache,
  * whose rows are [k | v]. A window's cache holds as many rows as it sees, the newest in the place of the one
  * that fell out: keys were rotated before they came here, and softmax does not care for their order. */
-static void attend(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+static void attend(const hop__exec *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
 {
     int64_t kw = op->kv_heads * op->key_dim, vw = op->kv_heads * op->value_dim, tokens = w->tokens;
     int64_t first = w->first;
@@ -277,7 +277,7 @@ size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int t
     }
 }
 
-void hop__sequence_op(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
+void hop__sequence_op(const hop__exec *w, const hop_op *op, int64_t s, float *work, hop_pool *pool)
 {
     int64_t from = op->kind == HOP_OP_ATTEND || op->kind == HOP_OP_SPARSE ? w->first : 0;
     switch (op->kind) {

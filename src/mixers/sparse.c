@@ -15,7 +15,7 @@
  * summaries, scores) is computed by hop_gemm, whose bits do not depend on how many rows there are: step and
  * forward choose alike. */
 #include "registry.h"
-#include "walk.h"
+#include "exec.h"
 
 #include <hopbound/arith_trace.h>
 

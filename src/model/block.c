@@ -61,7 +61,7 @@ size_t hop__finish_floats(const hop_model *m, int64_t rows)
     return (size_t)(rows * (2 * c->d_model + 2 * c->mlp_hidden));
 }
 
-void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float *y, int64_t rows,
+void hop__finish(const hop_model *m, const hop__block *l, float *x, const float *y, int64_t rows,
                  hop__arith how, float *scratch)
 {
     const int bits = how.bits;

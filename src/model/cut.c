@@ -109,7 +109,7 @@ static void look(const hop__cut *c, const hop_list *list, const hop_mixer_config
                      c->v + key * vw, &a, c->work, c->pool);
 }
 
-static void mix_full(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y,
+static void mix_full(hop__cut *c, const hop__block *l, const hop_mixer_config *mixer, float *y,
                      const float *x, int64_t count)
 {
     const hop_attention_rows rows = {c->q, c->k, c->v};
@@ -154,7 +154,7 @@ static void round_kept(float *state, int64_t n, int bits)
     for (int64_t i = 0; bits == 8 && i < n; i++) state[i] = round_e5m2(state[i]);
 }
 
-static void mix_steps(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y,
+static void mix_steps(hop__cut *c, const hop__block *l, const hop_mixer_config *mixer, float *y,
                       const float *x, int64_t count)
 {
     int64_t d = mixer->d_model, segment = 1;
@@ -175,7 +175,7 @@ static void mix_steps(hop__cut *c, const hop__layer *l, const hop_mixer_config *
     }
 }
 
-void hop__cut_mix(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y, const float *x,
+void hop__cut_mix(hop__cut *c, const hop__block *l, const hop_mixer_config *mixer, float *y, const float *x,
                   int64_t count)
 {
     if (hop__is_full(l->ops))

@@ -89,7 +89,7 @@ void hop_decoder_free(hop_decoder *d)
 static void step_layer(hop_decoder *d, int64_t i)
 {
     const hop_model *m = d->model;
-    const hop__layer *l = &m->layers[i];
+    const hop__block *l = &m->layers[i];
     hop_mixer_config c = hop_model_mixer_config(m, i);
     float *state = state_at(d, i, d->length);
     if (d->keep && !l->list->attends) { /* this token works on a copy; the old one stays */

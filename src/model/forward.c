@@ -98,7 +98,7 @@ static hop__arith arith(const hop_forward *f)
 /* Rows first .. count-1 after the mixer of `layer`. */
 typedef struct rows_job {
     hop_forward *f;
-    const hop__layer *layer;
+    const hop__block *layer;
     int64_t first, count;
 } rows_job;
 
@@ -115,7 +115,7 @@ static void finish_rows(void *ctx, int64_t task, int worker)
 static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
 {
     const hop_model *m = f->model;
-    const hop__layer *l = hop__source_layer(&f->source, i);
+    const hop__block *l = hop__source_layer(&f->source, i);
     hop_mixer_config c = hop_model_mixer_config(m, i);
     const float *x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits, f->pool);
     if (f->cut.at.starts) {

@@ -146,10 +146,10 @@ void hop_grad_free(hop_grad *g)
     hop_free(g);
 }
 
-void hop_grad_use(hop_grad *g, const hop_laid *l)
+void hop_grad_use(hop_grad *g, const hop_packed *l)
 {
-    g->laid = l;
-    for (int64_t i = 0; l && i < g->layers; i++) hop__laid_mixer(&g->layer[i].panels, l, i);
+    g->packed = l;
+    for (int64_t i = 0; l && i < g->layers; i++) hop__packed_mixer(&g->layer[i].panels, l, i);
 }
 
 void hop_grad_last_from(hop_grad *g, int64_t first)
@@ -194,7 +194,7 @@ static hop_tape tape_of(const hop_grad *g, int64_t layer)
                       .x = plain ? g->stream[layer] : l->normed,
                       .kept = l->kept,
                       .angles = l->angles,
-                      .panels = g->laid ? &l->panels : NULL,
+                      .panels = g->packed ? &l->panels : NULL,
                       .scratch = g->work.mixer};
 }
 

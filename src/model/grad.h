@@ -20,7 +20,7 @@ typedef struct hop__grad_work {
 } hop__grad_work;
 
 typedef struct hop__grad_layer {
-    const hop__layer *w;
+    const hop__block *w;
     const hop_reverse *reverse;
     hop_mixer_config mixer;
     const double *angles;
@@ -31,7 +31,7 @@ typedef struct hop__grad_layer {
 
 struct hop_grad {
     const hop_model *model;
-    const hop_laid *laid;      /* may be NULL */
+    const hop_packed *packed;  /* may be NULL */
     int64_t sequences, tokens; /* room */
     int64_t layers, last_from;
     int64_t now, count, first; /* of the pass at hand: sequences, tokens, the last layer's first row */
@@ -49,10 +49,10 @@ struct hop_grad {
  * as the weights have in the model's. */
 
 /* out = mid + mlp(norm(mid)); keeps the rest of `r`. */
-void hop__mlp_forward(const hop_grad *g, const hop__layer *l, const hop__mlp_rows *r, float *out,
+void hop__mlp_forward(const hop_grad *g, const hop__block *l, const hop__mlp_rows *r, float *out,
                       int64_t rows);
 /* dx of the result becomes that of the mixer's output and of the stream beside it. */
-void hop__mlp_backward(const hop_grad *g, const hop__layer *l, const hop__mlp_rows *r, float *dx,
+void hop__mlp_backward(const hop_grad *g, const hop__block *l, const hop__mlp_rows *r, float *dx,
                        int64_t rows, float *dblock);
 /* dx += the gradient of norm(x), from dy. */
 void hop__norm_backward(const hop_model *m, float *dx, const float *dy, const float *x, const float *weight,
@@ -61,9 +61,9 @@ void hop__norm_backward(const hop_model *m, float *dx, const float *dy, const fl
 void hop__product_backward(const hop_grad *g, float *dx, bool add, const float *dy, const float *x,
                            const float *w, float *dblock, const int64_t rows_out_in[3]);
 
-/* laid.c: the panels of a weight, for y = x wᵀ and dx = dy w, w [out, in]; NULL: there are none. */
-const float *hop__laid_forward(const hop_laid *l, const float *w, int64_t out);
-const float *hop__laid_backward(const hop_laid *l, const float *w, int64_t in);
-void hop__laid_mixer(hop_panel_set *set, const hop_laid *l, int64_t layer);
+/* packed.c: the panels of a weight, for y = x wᵀ and dx = dy w, w [out, in]; NULL: there are none. */
+const float *hop__packed_forward(const hop_packed *l, const float *w, int64_t out);
+const float *hop__packed_backward(const hop_packed *l, const float *w, int64_t in);
+void hop__packed_mixer(hop_panel_set *set, const hop_packed *l, int64_t layer);
 
 #endif

@@ -10,7 +10,7 @@ void hop__product_backward(const hop_grad *g, float *dx, bool add, const float *
                               .ldc = in,
                               .a = {dy, out, 1},
                               .b = {w, in, 1},
-                              .panels = hop__laid_backward(g->laid, w, in),
+                              .panels = hop__packed_backward(g->packed, w, in),
                               .m = rows,
                               .n = in,
                               .k = out,
@@ -42,11 +42,11 @@ static void project(const hop_grad *g, float *y, const float *plus, const float 
                     const float *bias, const int64_t rows_out_in[3])
 {
     const int64_t out = rows_out_in[1], in = rows_out_in[2];
-    hop_linear_onto(y, plus, x, &(hop_weights){w, hop__laid_forward(g->laid, w, out), bias, out, in},
+    hop_linear_onto(y, plus, x, &(hop_weights){w, hop__packed_forward(g->packed, w, out), bias, out, in},
                     rows_out_in[0], NULL);
 }
 
-void hop__mlp_forward(const hop_grad *g, const hop__layer *l, const hop__mlp_rows *r, float *out,
+void hop__mlp_forward(const hop_grad *g, const hop__block *l, const hop__mlp_rows *r, float *out,
                       int64_t rows)
 {
     const hop_model *m = g->model;
@@ -68,7 +68,7 @@ void hop__mlp_forward(const hop_grad *g, const hop__layer *l, const hop__mlp_row
     project(g, out, r->mid, post, l->down, l->down_bias, down);
 }
 
-void hop__mlp_backward(const hop_grad *g, const hop__layer *l, const hop__mlp_rows *r, float *dx,
+void hop__mlp_backward(const hop_grad *g, const hop__block *l, const hop__mlp_rows *r, float *dx,
                        int64_t rows, float *dblock)
 {
     const hop_model *m = g->model;
@@ -86,7 +86,7 @@ void hop__mlp_backward(const hop_grad *g, const hop__layer *l, const hop__mlp_ro
                               .ldc = hidden,
                               .a = {dx, d, 1},
                               .b = {l->down, hidden, 1},
-                              .panels = hop__laid_backward(g->laid, l->down, hidden),
+                              .panels = hop__packed_backward(g->packed, l->down, hidden),
                               .m = rows,
                               .n = hidden,
                               .k = d,

@@ -25,7 +25,7 @@ static void add_part(parts *p, const char *name, int64_t rows, int64_t cols, siz
     x->slot = slot;
 }
 
-#define SLOT(member) offsetof(hop__layer, member)
+#define SLOT(member) offsetof(hop__block, member)
 
 static void add_mlp(parts *p, const hop_config *c)
 {
@@ -256,12 +256,12 @@ int64_t hop_slot_floats(const hop_slot *s)
     return s->shape[0] * (s->rank == 2 ? s->shape[1] : 1);
 }
 
-void hop__bind(hop__layer *out, const hop_layout *l, int64_t layer, const float *block)
+void hop__bind(hop__block *out, const hop_layout *l, int64_t layer, const float *block)
 {
     hop__part list[HOP__MAX_PARTS];
     const hop__plan *plan = hop__layer_plan(l, layer);
     int count = hop__plan_parts(&l->config, plan, list);
-    *out = (hop__layer){.ops = plan->ops, .list = &plan->list};
+    *out = (hop__block){.ops = plan->ops, .list = &plan->list};
     for (int i = 0; i < count; i++) {
         const float *data = block + l->slots[l->first_slot[layer] + i].offset;
         memcpy((char *)out + list[i].slot, &data, sizeof data);

@@ -5,20 +5,20 @@
 #include <hopbound/layers.h>
 
 /* One block's weights; NULL where the config has none. */
-typedef struct hop__layer {
+typedef struct hop__block {
     const hop_mixer_ops *ops;
     const hop_list *list; /* what its mixer does */
     const float *mixer[HOP_MIXER_MAX_PARAMS];
     const float *norm1, *norm1_bias, *norm2, *norm2_bias;
     const float *gate, *up, *up_bias, *down, *down_bias;
-} hop__layer;
+} hop__block;
 
-/* A tensor of a block: its name after "model.layers.N.", its shape, and which member of hop__layer points to
+/* A tensor of a block: its name after "model.layers.N.", its shape, and which member of hop__block points to
  * it. */
 typedef struct hop__part {
     char name[64];
     int64_t shape[2]; /* [n] is {n, 0} */
-    size_t slot;      /* offset of the pointer in hop__layer */
+    size_t slot;      /* offset of the pointer in hop__block */
 } hop__part;
 
 #define HOP__MAX_PARTS (HOP_MIXER_MAX_PARAMS + 9)
@@ -55,7 +55,7 @@ struct hop_model {
     hop_layout *layout;
     float *data;         /* a block of the layout */
     hop_weight *weights; /* its slots with their floats */
-    hop__layer *layers;  /* NULL when layers are seeded */
+    hop__block *layers;  /* NULL when layers are seeded */
     const float *tokens, *positions, *norm, *norm_bias, *head;
 };
 
@@ -74,7 +74,7 @@ int hop__plan_parts(const hop_config *c, const hop__plan *plan, hop__part out[HO
 int64_t hop__part_floats(const hop__part *p);
 int64_t hop__parts_floats(const hop__part *parts, int count);
 /* A stored layer's tensors in a block of the layout. */
-void hop__bind(hop__layer *out, const hop_layout *l, int64_t layer, const float *block);
+void hop__bind(hop__block *out, const hop_layout *l, int64_t layer, const float *block);
 
 /* safetensors_write.c: opened and filled; to be committed. On failure there is nothing to commit. */
 hop_status hop__safetensors_begin(hop_output *out, const char *path, const hop_tensor_out *tensors,
@@ -83,22 +83,22 @@ hop_status hop__safetensors_begin(hop_output *out, const char *path, const hop_t
 /* source.c: layers one after another, stored or made from the seed when they are asked for. */
 
 /* Layers of one mixer without settings of their own have tensors of one shape. */
-typedef struct hop__shape {
+typedef struct hop__layer_kind {
     const hop__plan *plan;
     int count;
     hop__part parts[HOP__MAX_PARTS];
-} hop__shape;
+} hop__layer_kind;
 
 /* Room for one seeded layer. */
 typedef struct hop__drawn {
     int64_t stream; /* of the weights that it holds; -1: none */
     float *data;
-    hop__layer layer;
+    hop__block layer;
 } hop__drawn;
 
 typedef struct hop__source {
     const hop_model *model;
-    hop__shape *shapes;
+    hop__layer_kind *shapes;
     int *shape_of_run;
     int64_t shape_count, each; /* each: buffers of a shape; one, or one for each tied layer */
     hop__drawn *drawn;         /* [shapes, each], and one more for layers with settings of their own */
@@ -106,7 +106,7 @@ typedef struct hop__source {
 } hop__source;
 
 hop_status hop__source_open(hop__source *s, const hop_model *m, hop_error *err);
-const hop__layer *hop__source_layer(hop__source *s, int64_t layer); /* valid until the next call */
+const hop__block *hop__source_layer(hop__source *s, int64_t layer); /* valid until the next call */
 void hop__source_close(hop__source *s);
 /* Draws one layer's weights as hop_model_init_weights does; data[i] belongs to the i-th of its parts. */
 void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, int count, float *const *data,
@@ -114,16 +114,16 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
 
 /* block.c: the parts of a block that look at one token only. */
 
-/* y = norm(x) row by row, cut; returns x itself when there is no norm. */
+/* y = norm(x) row by row, rounded to `bits`; returns x itself when there is no norm. */
 const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
                        int64_t rows, int bits, hop_pool *pool);
 /* How rows are computed. */
 typedef struct hop__arith {
-    int bits;    /* cut to that many significant bits; 0: do not */
+    int bits;    /* round to that many significant bits; 0: do not */
     bool steady; /* a row's bits do not depend on how many rows are computed together (slower for few) */
 } hop__arith;
 /* x += y, then x += mlp(norm(x)). scratch: hop__finish_floats(m, rows). */
-void hop__finish(const hop_model *m, const hop__layer *l, float *x, const float *y, int64_t rows,
+void hop__finish(const hop_model *m, const hop__block *l, float *x, const float *y, int64_t rows,
                  hop__arith how, float *scratch);
 size_t hop__finish_floats(const hop_model *m, int64_t rows);
 /* x = token row + position row. work: [d_model] */
@@ -166,7 +166,7 @@ hop_status hop__cut_valid(const hop_model *m, const hop_cuts *at, hop_error *err
 /* HOP_ERANGE when a segment begins behind the sequence. */
 hop_status hop__cut_check(const hop_cuts *at, int64_t count, hop_error *err);
 /* y = the mixer of `layer` over x [count, d_model]. */
-void hop__cut_mix(hop__cut *c, const hop__layer *l, const hop_mixer_config *mixer, float *y, const float *x,
+void hop__cut_mix(hop__cut *c, const hop__block *l, const hop_mixer_config *mixer, float *y, const float *x,
                   int64_t count);
 /* Whether its queries are sent along the cuts, and not its state. */
 static inline bool hop__is_full(const hop_mixer_ops *ops)

@@ -55,7 +55,7 @@ static int64_t find_shapes(hop__source *s)
         while (k < s->shape_count && s->shapes[k].plan != plan) k++;
         s->shape_of_run[r] = (int)k;
         if (k < s->shape_count) continue;
-        hop__shape *shape = &s->shapes[s->shape_count++];
+        hop__layer_kind *shape = &s->shapes[s->shape_count++];
         shape->plan = plan;
         shape->count = hop__plan_parts(&m->layout->config, plan, shape->parts);
         int64_t n = hop__parts_floats(shape->parts, shape->count);
@@ -110,7 +110,7 @@ static void draw(hop__drawn *p, const hop_model *m, int64_t layer, const hop__pa
 {
     float *data[HOP__MAX_PARTS], *at = p->data;
     const hop__plan *plan = hop__layer_plan(m->layout, layer);
-    p->layer = (hop__layer){.ops = plan->ops, .list = &plan->list};
+    p->layer = (hop__block){.ops = plan->ops, .list = &plan->list};
     for (int i = 0; i < count; i++) {
         const float *start = data[i] = at;
         memcpy((char *)&p->layer + parts[i].slot, &start, sizeof start);
@@ -119,7 +119,7 @@ static void draw(hop__drawn *p, const hop_model *m, int64_t layer, const hop__pa
     hop__init_layer(m, layer, parts, count, data, m->layout->config.seed);
 }
 
-const hop__layer *hop__source_layer(hop__source *s, int64_t layer)
+const hop__block *hop__source_layer(hop__source *s, int64_t layer)
 {
     const hop_model *m = s->model;
     if (m->layers) return &m->layers[layer];

@@ -12,7 +12,7 @@ struct hop_split {
     int64_t tokens, from, to;
     hop_pool *pool;
     hop__source source;
-    const hop__layer *layer; /* at hand */
+    const hop__block *layer; /* at hand */
     hop_mixer_config mixer;
     float *memory, *x, *y, *normed, *q, *k, *v, *partials; /* rows of all segments held */
     float *o, *work, *finish;                              /* shared */
@@ -210,7 +210,7 @@ static float *input(const hop_split *s, int64_t segment)
 
 void hop_split_enter(hop_split *s, int64_t layer)
 {
-    const hop__layer *l = s->layer = hop__source_layer(&s->source, layer);
+    const hop__block *l = s->layer = hop__source_layer(&s->source, layer);
     int64_t d = s->model->layout->config.d_model;
     s->mixer = hop_model_mixer_config(s->model, layer);
     for (int64_t i = s->from; i < s->to; i++) {

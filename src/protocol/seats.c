@@ -6,7 +6,7 @@ int hop_players_of_funccomp(const hop_funccomp *t, hop_player out[HOP_MAX_PLAYER
     int n = 0;
     for (int l = t->hops; l >= 0; l--)
         out[n++] = (hop_player){.name = l, .first = t->start[l], .tokens = l > 0 ? t->size[l - 1] : 1};
-    out[n++] = (hop_player){.name = -1, .first = t->length - 1, .tokens = 1};
+    out[n++] = (hop_player){.name = HOP_PLAYER_QUERY, .first = t->length - 1, .tokens = 1};
     return n;
 }
 

@@ -5,7 +5,7 @@
  * have at most n e^-gap of the weight, so that the output is that token's value up to so much of the range of
  * all values. Which token it is is then read as a look-up of the task, if it is one (facts.h). Where no token
  * leads, the output is some mean of values: it lies in the box around all of them. */
-#include "walk.h"
+#include "analysis.h"
 
 #include <string.h>
 
@@ -190,7 +190,7 @@ static void score_tile(void *ctx, int64_t tile, int worker)
 /* ---- a head -------------------------------------------------------------------------------- */
 
 typedef struct head {
-    hop__walk *w;
+    hop__analysis *w;
     const hop_op *op;
     int a;                         /* the class that asks */
     hop__set *const *k, *const *v; /* of all classes, this head's columns; NULL: not seen */
@@ -251,13 +251,13 @@ static void charge_head(head *h)
 
 /* Weights that are cut, divided by their sum, and cut again, c at most each: (1 + c)² / (1 - c) is below 1 +
  * 4c for 3 bits or more. The mean itself is cut as every result is. */
-static double cut_weights(const hop__walk *w, double mag)
+static double cut_weights(const hop__analysis *w, double mag)
 {
     return 4 * hop__cut_error(w->bits, mag);
 }
 
 /* Do all tokens of the class see the token that they look at? */
-static bool in_sight(const head *h, hop__sight s, const int64_t *target, int64_t cases)
+static bool looks_there(const head *h, hop__look_up s, const int64_t *target, int64_t cases)
 {
     const hop__class *c = &h->w->facts.class[h->a];
     if (s.rule == HOP__RULE_SELF) return true;
@@ -280,7 +280,7 @@ static int64_t value_in(const hop__term *t, int64_t row, int var)
 /* An input whose chain passes here is worth running. */
 static void add_hint(const head *h, const hop__term *t, int64_t row)
 {
-    hop__walk *w = h->w;
+    hop__analysis *w = h->w;
     if (h->a != w->answering || w->hint_count == HOP_HINTS) return;
     for (int b = w->facts.task->hops - 1; b >= 0; b--) {
         int64_t i = value_in(t, row, HOP__R0 + b);
@@ -291,10 +291,10 @@ static void add_hint(const head *h, const hop__term *t, int64_t row)
 }
 
 /* Where the head looks, and by what lead; rule NONE: nowhere in particular. */
-static hop__sight find_sight(const head *h, double *gap, int64_t *cases)
+static hop__look_up find_look_up(const head *h, double *gap, int64_t *cases)
 {
     hop__memory *m = h->w->m;
-    hop__sight none = {.rule = HOP__RULE_NONE, .source = -1};
+    hop__look_up none = {.rule = HOP__RULE_NONE, .source = -1};
     hop__set *q = hop__set_joined(m, h->q);
     *gap = -INFINITY;
     if (!q) return none;
@@ -325,8 +325,8 @@ static hop__sight find_sight(const head *h, double *gap, int64_t *cases)
             if (!(s.gap[i] > 0)) add_hint(h, t, s.worst[i]);
         return none;
     }
-    hop__sight sight = hop__facts_sight(h->w->m, &h->w->facts, h->a, t, s.target);
-    return sight.rule != HOP__RULE_NONE && in_sight(h, sight, s.target, s.cases) ? sight : none;
+    hop__look_up look_up = hop__facts_look_up(h->w->m, &h->w->facts, h->a, t, s.target);
+    return look_up.rule != HOP__RULE_NONE && looks_there(h, look_up, s.target, s.cases) ? look_up : none;
 }
 
 /* Everything that a mean of values may be, column c: it lies between the least and the largest. */
@@ -338,7 +338,7 @@ static ival values_hull(const head *h, int64_t c)
     return x;
 }
 
-static void report(const head *h, hop__sight s, double gap, double mass, int64_t cases)
+static void report(const head *h, hop__look_up s, double gap, double mass, int64_t cases)
 {
     hop_margin *g = &h->w->margin;
     if (h->a != h->w->answering) return;
@@ -358,8 +358,8 @@ static hop__set *head_output(const head *h)
     if (!any) return hop__set_new(m, width); /* nothing to be had */
     bool asks = false;                       /* a query of zeros has no preference: its mean is any */
     for (int64_t c = 0; c < h->q->width && !asks; c++) asks = h->q->mag[c] != 0;
-    hop__sight s = {.rule = HOP__RULE_NONE, .source = -1};
-    if (asks) s = find_sight(h, &gap, &cases);
+    hop__look_up s = {.rule = HOP__RULE_NONE, .source = -1};
+    if (asks) s = find_look_up(h, &gap, &cases);
     if (m->status != HOP_OK) return NULL;
     hop__set *y;
     if (s.rule != HOP__RULE_NONE) {
@@ -381,7 +381,7 @@ static hop__set *head_output(const head *h)
             y->rad[c] = ival_up(y->rad[c] + mass * (hull.hi - hull.lo) * HOP__ABOVE + lost);
         }
     }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     if (asks && s.rule == HOP__RULE_NONE && h->a == h->w->answering && !m->overflow)
         hop__blame(
             h->w,
@@ -390,7 +390,7 @@ static hop__set *head_output(const head *h)
     return m->status == HOP_OK ? y : NULL;
 }
 
-void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y)
+void hop__attend(hop__analysis *w, const hop__inputs *x, hop__set **y)
 {
     const hop_op *op = x->op;
     const hop__facts *f = &w->facts;
@@ -419,7 +419,7 @@ void hop__attend(hop__walk *w, const hop__inputs *x, hop__set **y)
         y[a] = hop__set_beside(w->m, (const hop__set *const *)heads + a * op->heads, (int)op->heads);
 }
 
-void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
+void hop__attend_any(hop__analysis *w, const hop__inputs *x, hop__set **y)
 {
     const hop_op *op = x->op;
     const hop__facts *f = &w->facts;
@@ -446,6 +446,6 @@ void hop__attend_any(hop__walk *w, const hop__inputs *x, hop__set **y)
                 ival_up(ival_rad(hull) + (loss.mean.rel * ival_mag(hull) + loss.mean.abs) * HOP__ABOVE +
                         cut_weights(w, ival_mag(hull)));
         }
-        hop__set_tidy(w->m, y[a]);
+        hop__set_canonical(w->m, y[a]);
     }
 }

@@ -234,7 +234,7 @@ static hop__num inverse(hop__reading *r, hop__num a)
                       .grid = HOP__NO_GRID};
 }
 
-/* The same of its root: what a root is off is half of it, and it is rounded before it is turned over. */
+/* The same of its root: what a root is off is half of it, and it is rounded before it is inverted. */
 static hop__num inverse_root(hop__reading *r, hop__num a)
 {
     hop__num y = inverse(r, a);

@@ -47,7 +47,7 @@ typedef struct hop__recurrence {
     double keys, values; /* numbers of a key and of a value */
     double tokens;       /* rows of the recurrence until it is read */
     double active;       /* of these, such as write or turn anything that is read */
-    double turned;       /* what tokens may enlarge a state by, all together; 1: none does */
+    double growth;       /* what tokens may enlarge a state by, all together; 1: none does */
     double amp;          /* what an error in the state may grow to on its way */
     double round; /* relative rounding of a state's numbers where they cross, or are cut to fewer bits .. */
     double crossings; /* .. and what all such roundings make together, in relative terms */

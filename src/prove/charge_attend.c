@@ -1,6 +1,6 @@
 /* What attention's arithmetic loses, read off its programs: scores, and means of values. */
 #include "charge.h"
-#include "walk.h"
+#include "analysis.h"
 
 static void give(hop__reading *r, const char *name, hop__num x)
 {

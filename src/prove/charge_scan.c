@@ -64,8 +64,8 @@ static hop__num largest_state(const hop__recurrence *r, const hop_arith *step)
     if (!read_form(&x, r, step, 1, hop__num_given(ival_point(0), HOP__ANY_GRID)) || step->next < 0)
         return hop__num_given((ival){-INFINITY, INFINITY}, HOP__NO_GRID);
     /* Four times: where keys do not meet twice as much may be written, and rounded stabilisers are 1.7. */
-    double most = x.v[step->next].mag * r->tokens * r->turned * 4 * HOP__ABOVE;
-    if (r->turned > 1) most *= sqrt(r->keys) * HOP__ABOVE; /* it is lengths that grow by turned */
+    double most = x.v[step->next].mag * r->tokens * r->growth * 4 * HOP__ABOVE;
+    if (r->growth > 1) most *= sqrt(r->keys) * HOP__ABOVE; /* it is lengths that grow by it */
     return hop__num_given((ival){-most, most}, x.v[step->next].grid);
 }
 
@@ -100,9 +100,9 @@ static void charge_form(hop__charge *c, const hop__recurrence *r, const hop_arit
     double passes = whole.keeps ? r->active * carry + units * few.drift * HOP__ABOVE : units * carry;
     double add = ival_most(whole.add, whole.v[p->next].rel); /* where several parts are added, of the worst */
     /* Where corrections turn, a term with j of them has j errors beside its own: (1 + c) e^c - 1 in all, c the log of
-     * `turned`, and not (1 + c)(e^c - 1), which is half of that at small c. */
+     * `growth`, and not (1 + c)(e^c - 1), which is half of that at small c. */
     double all =
-        (add + whole.v[p->reads].rel + passes + r->crossings) * ((r->turned > 1 ? 2 : 1) + log(r->turned));
+        (add + whole.v[p->reads].rel + passes + r->crossings) * ((r->growth > 1 ? 2 : 1) + log(r->growth));
     c->rel = ival_most(c->rel, expm1(all) * 1.01);
     /* The same with what the state is off by then. */
     double off = (whole.v[p->next].abs + faint_crossing(r)) * r->tokens * r->amp * 2;

@@ -1,5 +1,5 @@
 #include "elements.h"
-#include "walk.h"
+#include "analysis.h"
 
 #include <hopbound/kernels.h>
 

@@ -9,7 +9,8 @@ void hop__facts_init(hop__facts *f, const hop_funccomp *task, bool bidirectional
         f->class[f->classes++] =
             (hop__class){.start = task->start[l], .count = task->size[l - 1], .player = l};
     f->class[f->classes++] = (hop__class){.start = task->start[0], .count = 1, .player = 0, .chain = true};
-    f->class[f->classes++] = (hop__class){.start = task->length - 1, .count = 1, .player = -1, .chain = true};
+    f->class[f->classes++] =
+        (hop__class){.start = task->length - 1, .count = 1, .player = HOP_PLAYER_QUERY, .chain = true};
 }
 
 /* Values of i_b. */
@@ -118,22 +119,22 @@ static bool partly(const hop__term *q, const int64_t *target)
     return false;
 }
 
-hop__sight hop__facts_sight(hop__memory *m, const hop__facts *f, int a, const hop__term *q,
-                            const int64_t *target)
+hop__look_up hop__facts_look_up(hop__memory *m, const hop__facts *f, int a, const hop__term *q,
+                                const int64_t *target)
 {
     const hop__class *c = &f->class[a];
     int64_t only = only_target(q, target), most = 1;
-    const hop__sight fixed = {
+    const hop__look_up fixed = {
         .rule = HOP__RULE_FIXED, .position = only, .source = only < 0 ? -1 : class_at(f, only)};
     if (only >= 0 && !partly(q, target)) return fixed;
-    if (q && self(f, c, q, target)) return (hop__sight){.rule = HOP__RULE_SELF, .source = a};
+    if (q && self(f, c, q, target)) return (hop__look_up){.rule = HOP__RULE_SELF, .source = a};
     for (int k = 0; q && k < q->vars; k++) most = q->classes[k] > most ? q->classes[k] : most;
     int64_t *room = hop__take(m, 2 * most, sizeof *room);
     for (int b = c->chain ? 0 : c->player; q && room && b < f->task->hops; b++)
         if (address(f, q, target, b, room, room + most)) /* says more than where it is */
-            return (hop__sight){
+            return (hop__look_up){
                 .rule = HOP__RULE_ADDRESS, .b = b, .source = class_at(f, f->task->start[b + 1])};
-    return only >= 0 ? fixed : (hop__sight){.rule = HOP__RULE_NONE, .source = -1};
+    return only >= 0 ? fixed : (hop__look_up){.rule = HOP__RULE_NONE, .source = -1};
 }
 
 /* ---- what it sees there ------------------------------------------------------------------------ */
@@ -165,7 +166,7 @@ static bool address_term(hop__memory *m, const hop__facts *f, int b, const hop__
 }
 
 /* Does variable `var` of the class seen mean the same to class a? */
-static bool keeps_name(const hop__facts *f, int a, hop__sight s, int var)
+static bool keeps_name(const hop__facts *f, int a, hop__look_up s, int var)
 {
     if (var == HOP__W || s.rule == HOP__RULE_SELF) return true;
     if (var == HOP__POS) return false;
@@ -173,7 +174,7 @@ static bool keeps_name(const hop__facts *f, int a, hop__sight s, int var)
     return f->class[a].chain && f->class[s.source].chain;
 }
 
-hop__set *hop__facts_seen(hop__memory *m, const hop__facts *f, int a, hop__sight s, const hop__set *x)
+hop__set *hop__facts_seen(hop__memory *m, const hop__facts *f, int a, hop__look_up s, const hop__set *x)
 {
     hop__set *y = hop__set_columns(m, x, 0, x->width);
     if (y && s.rule == HOP__RULE_FIXED) hop__set_fix(m, y, HOP__POS, s.position - f->class[s.source].start);
@@ -191,6 +192,6 @@ hop__set *hop__facts_seen(hop__memory *m, const hop__facts *f, int a, hop__sight
         y->terms--;
     }
     if (y) hop__set_unbound(y);
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }

@@ -45,16 +45,16 @@ int64_t hop__facts_values(const hop__facts *f, const hop__class *c, int var); /*
 /* Where a token of class a looks: for each row of `q` (over variables of a; NULL: one row) the position
  * target[row], or -1: nowhere, of which the rule then says nothing. */
 typedef enum hop__rule { HOP__RULE_NONE, HOP__RULE_FIXED, HOP__RULE_SELF, HOP__RULE_ADDRESS } hop__rule;
-typedef struct hop__sight {
+typedef struct hop__look_up {
     hop__rule rule;
     int b;            /* ADDRESS: of z_{b+1} at (w_b, R(b)) */
     int64_t position; /* FIXED */
     int source;       /* class of what is seen */
-} hop__sight;
-hop__sight hop__facts_sight(hop__memory *m, const hop__facts *f, int a, const hop__term *q,
-                            const int64_t *target);
+} hop__look_up;
+hop__look_up hop__facts_look_up(hop__memory *m, const hop__facts *f, int a, const hop__term *q,
+                                const int64_t *target);
 /* What class a holds of a set that the tokens seen have: variables take the names they have for a; what has
  * none goes into the box. */
-hop__set *hop__facts_seen(hop__memory *m, const hop__facts *f, int a, hop__sight s, const hop__set *x);
+hop__set *hop__facts_seen(hop__memory *m, const hop__facts *f, int a, hop__look_up s, const hop__set *x);
 
 #endif

@@ -7,11 +7,11 @@
 #include <string.h>
 
 typedef struct proof {
-    hop__walk walk;
+    hop__analysis analysis;
     hop__memory memory[2], scratch; /* of layers in turn; of one operation */
     hop__memory kept, start;        /* of what is generated; of the streams before the first layer */
     hop_proof *out;
-    hop_bounds_said *analysis;
+    hop_bounds_said *said;
     const float *tokens, *positions;
     int64_t d;
 } proof;
@@ -33,10 +33,10 @@ static hop__set *token_set(proof *p, const hop__class *c)
         }
     } else {
         int var = c->player < 0 ? HOP__W : HOP__R0 + c->player;
-        hop__term *t = hop__set_add_term(m, s, var, hop__facts_values(&p->walk.facts, c, var), NULL, 0);
+        hop__term *t = hop__set_add_term(m, s, var, hop__facts_values(&p->analysis.facts, c, var), NULL, 0);
         for (int64_t i = 0; t && i < t->rows * p->d; i++) t->cell[i] = p->tokens[i];
     }
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
     return m->status == HOP_OK ? s : NULL;
 }
 
@@ -46,19 +46,20 @@ static hop__set *position_set(proof *p, const hop__class *c)
     hop__set *s = hop__set_new(m, p->d);
     hop__term *t = s && p->positions ? hop__set_add_term(m, s, HOP__POS, c->count, NULL, 0) : NULL;
     for (int64_t i = 0; t && i < t->rows * p->d; i++) t->cell[i] = p->positions[c->start * p->d + i];
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
     return m->status == HOP_OK ? s : NULL;
 }
 
 static bool embed(proof *p, hop__set **x)
 {
-    for (int a = 0; a < p->walk.facts.classes; a++) {
-        const hop__class *c = &p->walk.facts.class[a];
+    for (int a = 0; a < p->analysis.facts.classes; a++) {
+        const hop__class *c = &p->analysis.facts.class[a];
         hop__set *token = token_set(p, c), *position = token ? position_set(p, c) : NULL;
-        token = hop__set_cut(&p->start, token, p->walk.bits);
-        position = hop__set_cut(&p->start, position, p->walk.bits);
-        x[a] =
-            position ? hop__set_cut(&p->start, hop__set_add(&p->start, token, position), p->walk.bits) : NULL;
+        token = hop__set_rounded(&p->start, token, p->analysis.bits);
+        position = hop__set_rounded(&p->start, position, p->analysis.bits);
+        x[a] = position
+                   ? hop__set_rounded(&p->start, hop__set_add(&p->start, token, position), p->analysis.bits)
+                   : NULL;
         if (!x[a]) return false;
     }
     return true;
@@ -69,7 +70,7 @@ static bool embed(proof *p, hop__set **x)
 /* Is the leading token what the chain has reached at i_L, in every case? */
 static bool answers_are_right(proof *p, const hop__readout *r)
 {
-    int k = 0, L = p->walk.facts.task->hops;
+    int k = 0, L = p->analysis.facts.task->hops;
     while (k < r->term.vars && r->term.var[k] != HOP__R0 + L) k++;
     if (k == r->term.vars || r->term.classes[k] != r->term.values[k]) return false;
     int64_t *value = hop__take(&p->kept, r->term.classes[k], sizeof *value);
@@ -82,7 +83,7 @@ static bool answers_are_right(proof *p, const hop__readout *r)
 /* One more class: the token that was chosen. */
 static bool append(proof *p, const hop__readout *r)
 {
-    hop__facts *f = &p->walk.facts;
+    hop__facts *f = &p->analysis.facts;
     hop__memory *m = &p->kept;
     hop__term *t = hop__take(m, 1, sizeof *t);
     int64_t *tokens = hop__take(m, r->term.vars ? r->term.rows : 1, sizeof *tokens);
@@ -100,8 +101,12 @@ static bool append(proof *p, const hop__readout *r)
         memcpy(of, r->term.of[k], sizeof *of * (size_t)t->values[k]);
         t->of[k] = of;
     }
-    f->class[f->classes++] = (hop__class){
-        .start = f->length++, .count = 1, .player = -1, .chain = true, .made = t, .tokens = tokens};
+    f->class[f->classes++] = (hop__class){.start = f->length++,
+                                          .count = 1,
+                                          .player = HOP_PLAYER_QUERY,
+                                          .chain = true,
+                                          .made = t,
+                                          .tokens = tokens};
     return true;
 }
 
@@ -112,11 +117,11 @@ static void blame(proof *p, const char *why)
     snprintf(p->out->why, sizeof p->out->why, "%s", why);
 }
 
-/* What stopped the walk, as a reason or as a status. */
+/* What stopped the analysis, as a reason or as a status. */
 static hop_status stopped(proof *p, const hop__memory *m, hop_error *err)
 {
-    if (m->overflow) hop__blame(&p->walk, "a number may leave the range of float32");
-    if (m->overflow) blame(p, p->walk.why);
+    if (m->overflow) hop__blame(&p->analysis, "a number may leave the range of float32");
+    if (m->overflow) blame(p, p->analysis.why);
     if (m->overflow) return HOP_OK;
     if (m->status == HOP_EDOMAIN) blame(p, "too many things vary at once");
     if (m->status == HOP_EDOMAIN || m->status == HOP_OK) return HOP_OK;
@@ -126,14 +131,14 @@ static hop_status stopped(proof *p, const hop__memory *m, hop_error *err)
 /* One pass over all classes; `last`: its read-out must be the answer, else it is one more token. */
 static hop_status one_pass(proof *p, bool last, bool *go_on, hop_error *err)
 {
-    hop__walk *w = &p->walk;
+    hop__analysis *w = &p->analysis;
     hop__sets x = {0};
     hop__readout r;
     *go_on = false;
     hop__memory_clear(&p->start);
     w->answering = w->facts.classes - 1;
     if (!embed(p, x) || p->start.overflow) return stopped(p, &p->start, err);
-    if (!hop__walk_layers(w, x, p->memory, p->out->margins, &p->out->margin_count))
+    if (!hop__analyse_layers(w, x, p->memory, p->out->margins, &p->out->margin_count))
         return stopped(p, w->m, err);
     if (!hop__leading_token(w, w->m, x[w->answering], &r) || w->m->overflow) return stopped(p, w->m, err);
     p->out->readout_margin = ival_least(p->out->readout_margin, r.margin);
@@ -146,8 +151,8 @@ static hop_status one_pass(proof *p, bool last, bool *go_on, hop_error *err)
         *go_on = append(p, &r);
         return *go_on ? HOP_OK : stopped(p, &p->kept, err);
     }
-    p->analysis->proved = answers_are_right(p, &r);
-    if (p->analysis->proved) return HOP_OK;
+    p->said->proved = answers_are_right(p, &r);
+    if (p->said->proved) return HOP_OK;
     hop__blame(w, "read-out: the token that leads is not what the look-ups reach");
     blame(p, w->why);
     return p->kept.status == HOP_OK ? HOP_OK : stopped(p, &p->kept, err);
@@ -158,17 +163,18 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop_bounds_said *a, const hop_m
 {
     const hop_config *c = hop_model_config(m);
     const hop_weight *positions = hop_model_weight(m, "model.embed_positions.weight");
-    proof p = {.out = out, .analysis = a, .d = c->d_model};
-    p.walk = (hop__walk){.model = m, .pool = o->pool, .progress = o->progress, .observer = o->observer};
-    p.walk.bits = o->bits < 24 ? o->bits : 0;
+    proof p = {.out = out, .said = a, .d = c->d_model};
+    p.analysis =
+        (hop__analysis){.model = m, .pool = o->pool, .progress = o->progress, .observer = o->observer};
+    p.analysis.bits = o->bits < 24 ? o->bits : 0;
     /* Numbers of P bits have a sign, 8 bits of exponent and P - 9 of fraction: half a unit in the last place.
      */
     if (o->message_bits > 0 && o->message_bits < 32)
-        p.walk.message = ldexp(1, 8 - o->message_bits) * HOP__ABOVE;
-    p.walk.scratch = &p.scratch;
+        p.analysis.message = ldexp(1, 8 - o->message_bits) * HOP__ABOVE;
+    p.analysis.scratch = &p.scratch;
     p.tokens = hop_model_weight(m, "model.embed_tokens.weight")->data;
     p.positions = positions ? positions->data : NULL;
-    hop__facts_init(&p.walk.facts, &task->funccomp, c->bidirectional);
+    hop__facts_init(&p.analysis.facts, &task->funccomp, c->bidirectional);
     out->margins = hop_alloc(sizeof *out->margins * (size_t)c->pattern.layers);
     if (!out->margins) return hop_fail(err, HOP_ENOMEM, "out of memory");
     out->readout_margin = INFINITY;
@@ -177,8 +183,8 @@ hop_status hop__analyse_funccomp(hop_proof *out, hop_bounds_said *a, const hop_m
     int64_t passes = generates ? generates : 1;
     for (int64_t i = 0; s == HOP_OK && go_on && i < passes; i++)
         s = one_pass(&p, i + 1 == passes, &go_on, err);
-    memcpy(a->hints, p.walk.hints, sizeof a->hints);
-    a->hint_count = p.walk.hint_count;
+    memcpy(a->hints, p.analysis.hints, sizeof a->hints);
+    a->hint_count = p.analysis.hint_count;
     hop__memory_free(&p.scratch);
     hop__memory_free(&p.memory[0]);
     hop__memory_free(&p.memory[1]);

@@ -3,7 +3,7 @@
  * exponential is within HOP_EXP_ERROR (kernels.h); what is made from it loses a few roundings more
  * (mixers/acts.c), for which there is ample room in 2^-18. */
 #include "elements.h"
-#include "walk.h"
+#include "analysis.h"
 
 #include <string.h>
 
@@ -266,7 +266,7 @@ static hop__set *interleaved(hop__memory *m, const hop__set *const *in, int coun
 }
 
 /* All that earlier tokens may have had, 0 before the first included. */
-static ival *past_of(hop__walk *w, int a, hop__set *const *x)
+static ival *past_of(hop__analysis *w, int a, hop__set *const *x)
 {
     ival *past = hop__take(w->m, x[a]->width, sizeof *past);
     for (int64_t c = 0; past && c < x[a]->width; c++)
@@ -278,12 +278,12 @@ static ival *past_of(hop__walk *w, int a, hop__set *const *x)
     return past;
 }
 
-static hop__set *shifted(hop__walk *w, int a, hop__set *const *x)
+static hop__set *shifted(hop__analysis *w, int a, hop__set *const *x)
 {
     const ival *past = past_of(w, a, x);
     hop__set *y = past ? hop__set_new(w->m, x[a]->width) : NULL;
     for (int64_t c = 0; y && c < y->width; c++) y->mid[c] = ival_mid(past[c]), y->rad[c] = ival_rad(past[c]);
-    hop__set_tidy(w->m, y);
+    hop__set_canonical(w->m, y);
     return y;
 }
 
@@ -309,7 +309,7 @@ static hop__set *constant(hop__memory *m, const hop__inputs *x)
 {
     hop__set *y = hop__set_new(m, x->op->width);
     for (int64_t i = 0; y && i < y->width; i++) y->mid[i] = hop__rounded(x->op->constant(x->config, i));
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return y;
 }
 
@@ -320,7 +320,7 @@ bool hop__skips_nothing(const hop_op *op, const float *d)
     return true;
 }
 
-/* What swings was rounded before its factor was taken off: a product that is exact beside it need not have
+/* What head_gains was rounded before its factor was taken off: a product that is exact beside it need not have
  * been, and below the normal numbers the unit may be twice as large. */
 static hop__set *finely_rounded(hop__memory *m, hop__set *y)
 {
@@ -330,7 +330,7 @@ static hop__set *finely_rounded(hop__memory *m, hop__set *y)
         y->rel[c] = ival_up(y->rel[c] + 0x1p-22);
         y->least[c] = -INFINITY, y->most[c] = INFINITY;
     }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 
@@ -358,7 +358,7 @@ static hop__set *by_programs(hop__memory *m, const local *l, const hop__set *con
     return !all ? NULL : relative ? hop__set_map_relative(m, all, each) : hop__set_map(m, all, each);
 }
 
-static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
+static hop__set *one_class(hop__analysis *w, const hop__inputs *x, int a)
 {
     const hop_op *op = x->op;
     hop__memory *m = w->m;
@@ -373,7 +373,8 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     case HOP_OP_ACT: return hop__set_act(m, in[0], op->act, op->before, op->scale);
     case HOP_OP_L2:
     case HOP_OP_RMS:
-    case HOP_OP_GROUPNORM: return hop__set_norm_op(m, in[0], op, l.w, l.w2, x->swing ? &x->swing[a] : NULL);
+    case HOP_OP_GROUPNORM:
+        return hop__set_norm_op(m, in[0], op, l.w, l.w2, x->head_gain ? &x->head_gain[a] : NULL);
     case HOP_OP_ROPE: return hop__set_rope(w, op, a, in[0]);
     case HOP_OP_CONSTANT: return constant(m, x);
     case HOP_OP_SHIFT: return shifted(w, a, x->in[0]);
@@ -389,10 +390,10 @@ static hop__set *one_class(hop__walk *w, const hop__inputs *x, int a)
     default: break;
     }
     hop__set *y = m->status == HOP_OK && open_programs(m, &l) ? by_programs(m, &l, in, count) : NULL;
-    return y && x->swing && x->swing[a].by ? finely_rounded(m, y) : y;
+    return y && x->head_gain && x->head_gain[a].by ? finely_rounded(m, y) : y;
 }
 
-void hop__local_op(hop__walk *w, const hop__inputs *x, hop__set **y)
+void hop__local_op(hop__analysis *w, const hop__inputs *x, hop__set **y)
 {
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) y[a] = one_class(w, x, a);
 }

@@ -7,7 +7,7 @@
  * coefficients as a whole. Which line is taken may depend on the row of one term, the one that moves the
  * arguments most: that is how the bits of a code are told apart. */
 #include "elements.h"
-#include "walk.h"
+#include "analysis.h"
 
 #include <string.h>
 
@@ -15,7 +15,7 @@
 #define PATTERNS  16
 
 typedef struct mlp {
-    hop__walk *w;
+    hop__analysis *w;
     int class;
     const hop__set *x, *z; /* the stream, and what the ReLUs are given: the same terms, row for row */
     const double *lost;    /* [hidden]: z's rounding */
@@ -359,7 +359,7 @@ static hop__set *relu_mlp(const mlp *p)
         double more = rounding(p, &k);
         if (!(k.box + more <= 0)) raw->rad[c] = ival_up((k.box + more) * HOP__ABOVE);
     }
-    hop__set_tidy(m, raw);
+    hop__set_canonical(m, raw);
     return m->status == HOP_OK ? raw : NULL;
 }
 
@@ -380,7 +380,7 @@ static hop__matrix dense(const float *w, const float *bias, int64_t out, int64_t
     return (hop__matrix){.w = w, .bias = bias, .out = out, .in = in, .row_step = in, .col_step = 1};
 }
 
-static const float *layer_weight(const hop__walk *w, const char *part)
+static const float *layer_weight(const hop__analysis *w, const char *part)
 {
     const hop_weight *x = hop_model_layer_weight(w->model, w->layer, part);
     return x ? x->data : NULL;
@@ -410,13 +410,13 @@ static hop__set *boxed_mlp(hop__memory *m, const mlp *p, hop_mlp kind, const hop
     } else {
         h = hop__set_act(m, z, kind == HOP_MLP_GELU ? HOP_ACT_GELU : HOP_ACT_RELU, 1, 1);
     }
-    h = hop__set_cut(m, h, p->w->bits);
+    h = hop__set_rounded(m, h, p->w->bits);
     hop__set *y = h ? hop__set_linear(m, h, dense(p->down, p->bias, p->d, p->hidden)) : NULL;
-    y = hop__set_cut(m, y, p->w->bits);
-    return y ? hop__set_cut(m, hop__set_add(m, p->x, y), p->w->bits) : NULL;
+    y = hop__set_rounded(m, y, p->w->bits);
+    return y ? hop__set_rounded(m, hop__set_add(m, p->x, y), p->w->bits) : NULL;
 }
 
-hop__set *hop__set_mlp(hop__walk *w, int class, const hop__set *x)
+hop__set *hop__set_mlp(hop__analysis *w, int class, const hop__set *x)
 {
     const hop_config *c = hop_model_config(w->model);
     hop__memory *m = w->m;
@@ -430,7 +430,7 @@ hop__set *hop__set_mlp(hop__walk *w, int class, const hop__set *x)
     double *lost = hop__take(m, p.hidden, sizeof *lost);
     const hop__set *in = hop__set_norm(m, x, c->norm, layer_weight(w, "post_mixer_layernorm.weight"),
                                        layer_weight(w, "post_mixer_layernorm.bias"), c->norm_eps);
-    if (c->norm != HOP_NORM_NONE) in = hop__set_cut(m, (hop__set *)in, w->bits);
+    if (c->norm != HOP_NORM_NONE) in = hop__set_rounded(m, (hop__set *)in, w->bits);
     if (!in || !lost) return NULL;
     hop__set *z = hop__set_linear_rows(m, shared ? x : in, dense(p.up, up_bias, p.hidden, p.d), lost);
     if (!z) return NULL;
@@ -439,9 +439,9 @@ hop__set *hop__set_mlp(hop__walk *w, int class, const hop__set *x)
         cut_arguments(z, lost, w->bits);
         return relu_mlp(&p);
     }
-    hop__set_tidy(m, z);
-    z = hop__set_cut(m, z, w->bits);
+    hop__set_canonical(m, z);
+    z = hop__set_rounded(m, z, w->bits);
     hop__set *g = gate ? hop__set_linear(m, in, dense(gate, NULL, p.hidden, p.d)) : NULL;
-    g = hop__set_cut(m, g, w->bits);
+    g = hop__set_rounded(m, g, w->bits);
     return m->status == HOP_OK ? boxed_mlp(m, &p, c->mlp, z, g) : NULL;
 }

@@ -5,7 +5,7 @@
  * and the norm is a product with one factor that lies between narrow bounds: tables pass through as they are,
  * and what the factor may be off goes into the box. */
 #include "charge.h"
-#include "walk.h"
+#include "analysis.h"
 
 #include <string.h>
 
@@ -71,10 +71,10 @@ typedef struct norm_arg {
     const float *w, *bias; /* [dim] for each block, or the same for all */
     int64_t dim;
     double eps;
-    const hop__swing *swing;  /* of what is normed; NULL: it does not */
-    bool l2, centred, each;   /* each: every block has its own weights */
-    ival *room;               /* [3 dim] */
-    hop_arith *centre, *norm; /* programs: the mean is taken off (NULL: it is not); what follows */
+    const hop__head_gain *head_gain; /* of what is normed; NULL: it does not */
+    bool l2, centred, each;          /* each: every block has its own weights */
+    ival *room;                      /* [3 dim] */
+    hop_arith *centre, *norm;        /* programs: the mean is taken off (NULL: it is not); what follows */
 } norm_arg;
 
 /* ---- what the arithmetic loses ----------------------------------------------------------------- */
@@ -118,12 +118,12 @@ static ival hull_of(const ival *x, int64_t n)
 }
 
 /* What a norm of numbers x [dim] loses, each in its own interval: relative to its result, and below that. What
- * swings is from half to one and a half times as large. */
+ * head_gains is from half to one and a half times as large. */
 static hop__charge row_charge(const norm_arg *a, const ival *x, const float *w)
 {
     double most = 0;
     ival all = hull_of(x, a->dim), sum = squares(x, a->dim);
-    if (a->swing) {
+    if (a->head_gain) {
         all = (ival){-1.5 * ival_mag(all), 1.5 * ival_mag(all)};
         sum = (ival){0.25 * sum.lo, 2.25 * sum.hi};
     }
@@ -131,7 +131,7 @@ static hop__charge row_charge(const norm_arg *a, const ival *x, const float *w)
     for (int64_t i = 0; w && i < a->dim; i++) most = ival_most(most, fabs((double)w[i]));
     if (w) give(&r, "w", within((ival){-most, most}));
     sum = (ival){sum.lo * HOP__BELOW, sum.hi * HOP__ABOVE};
-    hop__reading_know(&r, "sum", sum, sum_error(x, a->dim, a->swing ? 9 : 1));
+    hop__reading_know(&r, "sum", sum, sum_error(x, a->dim, a->head_gain ? 9 : 1));
     hop__reading_run(&r);
     const hop__num *y = &r.v[r.p->reads];
     return (hop__charge){.rel = y->rel, .abs = y->abs, .fits = r.fits};
@@ -139,11 +139,11 @@ static hop__charge row_charge(const norm_arg *a, const ival *x, const float *w)
 
 /* ---- row by row ---------------------------------------------------------------------------- */
 
-/* f x / sqrt(mean (f x)² + eps) = x / sqrt(mean x² + eps / f²): what swings as a whole swings no more behind
+/* f x / sqrt(mean (f x)² + eps) = x / sqrt(mean x² + eps / f²): what head_gains as a whole head_gains no more behind
  * a norm, whose eps seems to instead. This is eps / f² for the factor of column c's head. */
 static ival eps_of(const norm_arg *a, int64_t c)
 {
-    double by = a->swing ? a->swing->by[c / a->swing->dim] : 0;
+    double by = a->head_gain ? a->head_gain->by[c / a->head_gain->dim] : 0;
     if (by == 0) return ival_point(a->eps);
     return (ival){a->eps / ((1 + by) * (1 + by)) * HOP__BELOW, a->eps / ((1 - by) * (1 - by)) * HOP__ABOVE};
 }
@@ -152,7 +152,7 @@ static ival eps_of(const norm_arg *a, int64_t c)
  * of a head with the factor g. `column`: of x[0]; room [dim]. */
 static void other_heads_squares(ival *out, const ival *x, const norm_arg *a, int64_t column, ival *room)
 {
-    const hop__swing *s = a->swing;
+    const hop__head_gain *s = a->head_gain;
     int64_t first = column / s->dim, heads = (column + a->dim - 1) / s->dim - first + 1; /* at most dim */
     for (int64_t h = 0; h < heads; h++) room[h] = (ival){0, 0};
     for (int64_t i = 0; i < a->dim; i++) {
@@ -210,7 +210,7 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
     else
         memcpy(c, x, sizeof *c * (size_t)a->dim);
     hop__charge lost = row_charge(a, c, w);
-    if (a->swing)
+    if (a->head_gain)
         other_heads_squares(others, c, a, block * a->dim, a->room + 2 * a->dim);
     else
         other_squares(others, c, a->dim);
@@ -229,7 +229,7 @@ static void norm_block(const void *arg, int64_t block, const ival *x, ival *y)
  * there is none. */
 static int64_t only_head(const ival *range, const norm_arg *a, int64_t group)
 {
-    int64_t of = -2, dim = a->swing->dim;
+    int64_t of = -2, dim = a->head_gain->dim;
     for (int64_t i = 0; i < a->dim; i++) {
         if (ival_mag(range[i]) == 0) continue;
         if (of >= 0 && of / dim != (group * a->dim + i) / dim) return -1;
@@ -243,7 +243,7 @@ static int64_t only_head(const ival *range, const norm_arg *a, int64_t group)
 static bool common_factor(const ival *range, const norm_arg *a, int64_t group, ival *factor,
                           hop__charge *lost)
 {
-    int64_t of = a->swing ? only_head(range, a, group) : 0;
+    int64_t of = a->head_gain ? only_head(range, a, group) : 0;
     if (of == -1) return false;
     ival all = squares(range, a->dim), eps = eps_of(a, of < 0 ? 0 : of);
     double by = a->l2 ? 1 : 1 / (double)a->dim;
@@ -278,7 +278,7 @@ static hop__set *scaled(hop__memory *m, const hop__set *x, const norm_arg *a, co
         for (int64_t r = 0; r < x->term[t].rows; r++)
             for (int64_t c = x->term[t].first; c < x->term[t].first + x->term[t].count; c++)
                 *hop__term_cell(&y->term[t], r, c) = hop__term_at(&x->term[t], r, c) * by[c];
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 
@@ -316,7 +316,7 @@ static hop__set *with_one_factor(hop__memory *m, const hop__set *x, int64_t grou
     hop__set_ranges(x, range);
     for (int64_t g = 0; g < groups; g++)
         if (!common_factor(range + g * a->dim, a, g, &factor[g], &lost)) return NULL;
-    x = hop__set_settled(m, (hop__set *)x);
+    x = hop__set_folded(m, (hop__set *)x);
     return x ? scaled(m, x, a, factor, &lost) : NULL;
 }
 
@@ -353,7 +353,7 @@ hop__set *hop__set_norm(hop__memory *m, const hop__set *x, hop_norm norm, const 
 }
 
 hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, const float *weight,
-                           const float *bias, const hop__swing *swing)
+                           const float *bias, const hop__head_gain *head_gain)
 {
     norm_arg a = {.dim = op->dim, .eps = hop__rounded(op->eps)};
     int64_t groups = op->groups > 1 ? op->groups : 1;
@@ -362,7 +362,7 @@ hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, 
         return normed(m, x, groups, a, true);
     }
     a.w = weight;
-    if (swing && swing->by) a.swing = swing;
+    if (head_gain && head_gain->by) a.head_gain = head_gain;
     if (op->kind == HOP_OP_GROUPNORM) a.bias = bias, a.centred = a.each = true;
     return normed(m, x, groups, a, op->kind == HOP_OP_RMS);
 }

@@ -1,5 +1,5 @@
 /* Bounds for every input: which task's analysis speaks, and what a verdict by bounds covers. */
-#include "analysis.h"
+#include "analyse.h"
 
 #include <hopbound/words.h>
 #include <math.h>

@@ -5,16 +5,16 @@
 #include "weigh.h"
 
 typedef struct hop__reader {
-    const hop__shape *s;
+    const hop__reading_shape *s;
     int a;
     int64_t head;
     hop__set *q;        /* joined; NULL: all ones */
     hop__set *const *k; /* of the classes; NULL: not seen (or all ones: see s->k) */
     hop__set *const *v;
-    double turned; /* product over all tokens of 1 + turn; 1 where keys do not meet */
+    double growth; /* product over all tokens of 1 + turn; 1 where keys do not meet */
     double slack;  /* where they do not: what corrections change values by at most, relative to the largest */
     double amp;    /* what an error in the state may grow to */
-    double *swing; /* how far what is read may be off as a whole; NULL: it must not */
+    double *head_gain; /* how far what is read may be off as a whole; NULL: it must not */
 } hop__reader;
 
 /* A query whose largest weight is below this reads nothing: all its weights go into the box. */
@@ -54,7 +54,7 @@ hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t);
 double hop__near_error(const hop__reader *r);
 /* Is nothing rounded, whatever the form? */
 bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e);
-/* r->turned and r->amp; where keys do not meet: r->slack, and r->turned is 1. */
+/* r->growth and r->amp; where keys do not meet: r->slack, and r->growth is 1. */
 void hop__find_turns(hop__reader *r);
 
 /* weigh_head.c: everything that class r->a may read of the head. */

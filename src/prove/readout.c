@@ -77,19 +77,19 @@ static double logit_slack(hop__memory *m, const hop__set *x, const float *head, 
     return exact ? 0 : 2 * most * HOP__ABOVE;
 }
 
-bool hop__leading_token(hop__walk *w, hop__memory *m, const hop__set *x, hop__readout *out)
+bool hop__leading_token(hop__analysis *w, hop__memory *m, const hop__set *x, hop__readout *out)
 {
     const hop_config *c = hop_model_config(w->model);
     const hop_weight *head =
         hop_model_weight(w->model, c->tied ? "model.embed_tokens.weight" : "lm_head.weight");
     const hop_weight *norm = hop_model_weight(w->model, "model.norm.weight"),
                      *bias = hop_model_weight(w->model, "model.norm.bias");
-    x = hop__set_settled(m, (hop__set *)x);
+    x = hop__set_folded(m, (hop__set *)x);
     if (!x) return false;
     hop__set *y =
         hop__set_norm(m, x, c->norm, norm ? norm->data : NULL, bias ? bias->data : NULL, c->norm_eps);
     int64_t *column = hop__take(m, x->width, sizeof *column);
-    if (c->norm != HOP_NORM_NONE) y = hop__set_cut(m, y, w->bits);
+    if (c->norm != HOP_NORM_NONE) y = hop__set_rounded(m, y, w->bits);
     if (m->status != HOP_OK) return false;
     int64_t dim = support(y, head->data, c->vocab, column);
     *out = (hop__readout){.margin = -INFINITY};

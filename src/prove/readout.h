@@ -1,7 +1,7 @@
 #ifndef HOP_PROVE_READOUT_H
 #define HOP_PROVE_READOUT_H
 
-#include "walk.h"
+#include "analysis.h"
 
 typedef struct hop__readout {
     double margin;  /* the leading logit minus any other, at least; not above 0: nothing is known */
@@ -10,6 +10,6 @@ typedef struct hop__readout {
 } hop__readout;
 
 /* Of the stream x after the last layer. False: m->status says why. */
-bool hop__leading_token(hop__walk *w, hop__memory *m, const hop__set *x, hop__readout *out);
+bool hop__leading_token(hop__analysis *w, hop__memory *m, const hop__set *x, hop__readout *out);
 
 #endif

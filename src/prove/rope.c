@@ -1,7 +1,7 @@
-/* Rotations by position. A token's angle follows from where it stands, so what its position decides is turned
- * row by row, and a class of one token is turned as a whole. Of what something else decides, in a class of
+/* Rotations by position. A token's angle follows from where it stands, so what its position decides is rotated
+ * row by row, and a class of one token is rotated as a whole. Of what something else decides, in a class of
  * many positions, only the length is known. */
-#include "walk.h"
+#include "analysis.h"
 
 #include <string.h>
 
@@ -18,19 +18,19 @@ typedef struct turn {
 /* Pair e turns by position times this. */
 static double speed(const hop_op *op, int64_t e)
 {
-    return pow(op->theta, -2.0 * (double)e / (double)op->turned);
+    return pow(op->theta, -2.0 * (double)e / (double)op->rotary);
 }
 
 /* Columns of the second numbers of pairs; -1: not the first number of one. */
 static int64_t partner(const hop_op *op, int64_t c)
 {
-    int64_t half = op->turned / 2;
+    int64_t half = op->rotary / 2;
     return c % op->dim < half ? c + half : -1;
 }
 
 static bool is_turned(const hop_op *op, int64_t c)
 {
-    return c % op->dim < op->turned / 2 * 2;
+    return c % op->dim < op->rotary / 2 * 2;
 }
 
 /* What the kernel's angle and products and those made here may differ by, for a pair of this length: angles
@@ -116,7 +116,7 @@ static void turn_others(turn *t)
     }
 }
 
-/* What positions decide, before it is turned: a row for each; NULL when they decide nothing. */
+/* What positions decide, before it is rotated: a row for each; NULL when they decide nothing. */
 static hop__term *rows_of_positions(turn *t)
 {
     int64_t width = t->y->width, count = t->class->count;
@@ -174,10 +174,10 @@ static void turn_blindly(turn *t)
     }
 }
 
-hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x)
+hop__set *hop__set_rope(hop__analysis *w, const hop_op *op, int a, const hop__set *x)
 {
     turn t = {.m = w->m, .op = op, .class = &w->facts.class[a], .x = x, .y = hop__set_new(w->m, x->width)};
-    double fastest = op->turned < 2 ? 0 : ival_most(1, speed(op, op->turned / 2 - 1));
+    double fastest = op->rotary < 2 ? 0 : ival_most(1, speed(op, op->rotary / 2 - 1));
     if (!t.y) return NULL;
     memcpy(t.y->mid, x->mid, sizeof(double) * (size_t)x->width);
     memcpy(t.y->rad, x->rad, sizeof(double) * (size_t)x->width);
@@ -193,6 +193,6 @@ hop__set *hop__set_rope(hop__walk *w, const hop_op *op, int a, const hop__set *x
         turn_one(&t);
     else
         turn_many(&t);
-    hop__set_tidy(w->m, t.y);
+    hop__set_canonical(w->m, t.y);
     return w->m->status == HOP_OK ? t.y : NULL;
 }

@@ -100,7 +100,7 @@ static void mlstm_block(const void *arg, int64_t block, const ival *x, ival *y)
 /* A token's steps write one after the other and are read together: so many more heads, whose readings are
  * added up. A token turns what earlier ones wrote by all its steps, what its own step wrote by those that
  * follow. */
-static void many_steps(hop__walk *w, hop__shape *s, int64_t steps, hop__set **turn, hop__set **y)
+static void many_steps(hop__analysis *w, hop__reading_shape *s, int64_t steps, hop__set **turn, hop__set **y)
 {
     hop__memory *m = w->m;
     hop__sets q = {0}, f = {0}, o = {0};
@@ -124,7 +124,7 @@ static void many_steps(hop__walk *w, hop__shape *s, int64_t steps, hop__set **tu
                 if (none) own[i * heads + h] = 0;
             }
         }
-        hop__set_tidy(m, all);
+        hop__set_canonical(m, all);
         turn[a] = all;
         s->own[a] = own;
     }
@@ -144,7 +144,7 @@ static void many_steps(hop__walk *w, hop__shape *s, int64_t steps, hop__set **tu
 /* ---- what is computed, and from what -------------------------------------------------------------- */
 
 /* All numbers of all tokens. */
-static hop__num numbers_of(hop__walk *w, hop__set *const *x)
+static hop__num numbers_of(hop__analysis *w, hop__set *const *x)
 {
     ival all = {INFINITY, -INFINITY}, *range = hop__take(w->m, x[0]->width, sizeof *range);
     int grid = HOP__ANY_GRID;
@@ -171,7 +171,7 @@ static void give(hop__recurrence *r, const char *name, hop__num num)
 }
 
 /* The programs of a SCAN, and the numbers that its inputs may be. */
-static hop__recurrence how_made(hop__walk *w, const hop__inputs *x)
+static hop__recurrence how_made(hop__analysis *w, const hop__inputs *x)
 {
     static const char *const names[HOP_OP_INPUTS] = {
         [HOP_SCAN_Q] = "q", [HOP_SCAN_K] = "k",       [HOP_SCAN_V] = "v",
@@ -203,12 +203,12 @@ static hop__recurrence how_made(hop__walk *w, const hop__inputs *x)
 
 /* A SCAN on its way to that shape. */
 typedef struct scan {
-    hop__walk *w;
+    hop__analysis *w;
     const hop__inputs *x;
     const hop_op *op;
     int64_t share, steps; /* value heads of a key head; steps of a token */
     hop__sets k, v, f, turn, plain;
-    hop__shape s;
+    hop__reading_shape s;
     double gate; /* mlstm: the largest e^m */
 } scan;
 
@@ -233,7 +233,7 @@ static bool delta_class(scan *c, int a)
 /* Keys and decays without the stabiliser m, and how large that may be. */
 static bool mlstm_class(scan *c, int a)
 {
-    hop__walk *w = c->w;
+    hop__analysis *w = c->w;
     hop__memory *m = w->m;
     int64_t keys = c->op->key_dim, heads = c->op->heads;
     hop__set *both =
@@ -254,7 +254,7 @@ static bool mlstm_class(scan *c, int a)
         c->s.stabiliser = ival_most(c->s.stabiliser, ival_most(i, (double)w->facts.length * log_decay));
     }
     one->mid[0] = 1;
-    hop__set_tidy(m, one);
+    hop__set_canonical(m, one);
     hop__set *ones = grouped(m, one, 1, 1, heads, NULL, 0);
     if (ones) c->v[a] = grouped(m, c->x->in[HOP_SCAN_V][a], heads, c->op->value_dim, 1, ones, 1);
     c->s.f_keys = 1, c->s.exps = true, c->s.values = c->op->value_dim + 1;
@@ -289,13 +289,13 @@ static bool scan_class(scan *c, int a)
     return m->status == HOP_OK;
 }
 
-static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
+static void scan_sets(hop__analysis *w, const hop__inputs *x, hop__set **y)
 {
     const hop_op *op = x->op;
     hop__sets o = {0};
     scan c = {
         .w = w, .x = x, .op = op, .share = op->heads / op->kv_heads, .steps = op->steps > 1 ? op->steps : 1};
-    c.s = (hop__shape){
+    c.s = (hop__reading_shape){
         .w = w, .heads = op->heads, .keys = op->key_dim, .values = op->value_dim, .q_heads = op->kv_heads};
     c.s.scale = hop__rounded(op->scale), c.s.steps = (double)c.steps, c.s.made = how_made(w, x);
     c.s.q = x->in[HOP_SCAN_Q], c.s.k = c.k, c.s.v = c.v, c.s.bonus = x->par[0];
@@ -308,7 +308,7 @@ static void scan_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
         return;
     }
     bool divides = op->core == HOP_CORE_MLSTM;
-    if (!divides && c.s.f_keys) c.s.swing = x->swings;
+    if (!divides && c.s.f_keys) c.s.head_gain = x->head_gains;
     hop__weigh(&c.s, divides ? o : y);
     double limits[2] = {(double)op->value_dim, c.gate};
     hop__blocks quotients = {op->heads, op->value_dim + 1, op->value_dim, mlstm_block, limits};
@@ -351,7 +351,7 @@ static void skip_block(const void *arg, int64_t block, const ival *x, ival *y)
                                 : hop__float(ival_widen(ival_add(x[0], t), (double)(s->states + 2) * each));
 }
 
-static hop__recurrence selective_made(hop__walk *w, const hop__inputs *x)
+static hop__recurrence selective_made(hop__analysis *w, const hop__inputs *x)
 {
     hop__recurrence r = {.keys = (double)x->op->key_dim, .values = 1};
     hop__recurrence_open(w->m, &r, hop_scan_programs(HOP_ARITH_SELECTIVE, HOP_GATE_KEY, false));
@@ -367,21 +367,21 @@ static hop__recurrence selective_made(hop__walk *w, const hop__inputs *x)
     return r;
 }
 
-static void selective_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
+static void selective_sets(hop__analysis *w, const hop__inputs *x, hop__set **y)
 {
     const hop_op *op = x->op;
     hop__memory *m = w->m;
     int64_t width = op->width, states = op->key_dim;
     selective_arg arg = {.a_log = x->par[0], .d = x->par[1], .states = states};
     hop__sets k = {0}, f = {0}, o = {0};
-    hop__shape s = {.w = w,
-                    .heads = width,
-                    .keys = states,
-                    .values = 1,
-                    .q_heads = 1,
-                    .scale = 1,
-                    .f_keys = states,
-                    .steps = 1};
+    hop__reading_shape s = {.w = w,
+                            .heads = width,
+                            .keys = states,
+                            .values = 1,
+                            .q_heads = 1,
+                            .scale = 1,
+                            .f_keys = states,
+                            .steps = 1};
     s.made = selective_made(w, x);
     s.q = x->in[HOP_SELECTIVE_C], s.k = k, s.f = f, s.v = x->in[HOP_SELECTIVE_X];
     s.exps = true;
@@ -412,18 +412,18 @@ static void unit_block(const void *arg, int64_t block, const ival *x, ival *y)
     if (!(x[0].lo >= 0 && x[0].hi <= 1)) *y = (ival){-INFINITY, INFINITY}; /* as above */
 }
 
-static void diagonal_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
+static void diagonal_sets(hop__analysis *w, const hop__inputs *x, hop__set **y)
 {
     hop__memory *m = w->m;
     hop__sets f = {0};
-    hop__shape s = {.w = w,
-                    .heads = x->op->width,
-                    .keys = 1,
-                    .values = 1,
-                    .q_heads = 1,
-                    .scale = 1,
-                    .f_keys = 1,
-                    .steps = 1};
+    hop__reading_shape s = {.w = w,
+                            .heads = x->op->width,
+                            .keys = 1,
+                            .values = 1,
+                            .q_heads = 1,
+                            .scale = 1,
+                            .f_keys = 1,
+                            .steps = 1};
     s.f = f, s.v = x->in[1];
     s.made = (hop__recurrence){.keys = 1, .values = 1};
     hop__recurrence_open(m, &s.made, hop_scan_programs(HOP_ARITH_DIAGONAL, HOP_GATE_KEY, false));
@@ -433,7 +433,7 @@ static void diagonal_sets(hop__walk *w, const hop__inputs *x, hop__set **y)
     if (m->status == HOP_OK) hop__weigh(&s, y);
 }
 
-void hop__scan(hop__walk *w, const hop__inputs *x, hop__set **y)
+void hop__scan(hop__analysis *w, const hop__inputs *x, hop__set **y)
 {
     switch (x->op->kind) {
     case HOP_OP_SELECTIVE: selective_sets(w, x, y); break;

@@ -115,13 +115,13 @@ void hop__set_settle(hop__set *s, int64_t c)
     s->rel[c] = 0;
 }
 
-hop__set *hop__set_settled(hop__memory *m, hop__set *x)
+hop__set *hop__set_folded(hop__memory *m, hop__set *x)
 {
     bool any = false;
     for (int64_t c = 0; x && c < x->width; c++) any = any || x->rel[c] != 0;
     hop__set *y = any ? hop__set_copy(m, x) : x;
     for (int64_t c = 0; any && y && c < y->width; c++) hop__set_settle(y, c);
-    if (any) hop__set_tidy(m, y);
+    if (any) hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 
@@ -150,7 +150,7 @@ void hop__set_fix(hop__memory *m, hop__set *s, int var, int64_t value)
             hop__term_copy_slice(u->cell, &old, k, c);
             hop__term_forget(u, k);
         }
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
 }
 
 void hop__set_own(hop__memory *m, hop__set *s)

@@ -44,7 +44,7 @@ typedef struct hop__set {
     double *mid, *rad; /* [width] */
     double *rel; /* [width]: and give or take so much of mid and rows themselves. Keys that are 0 but for one
                     number are exactly that, and so are registers that a layer adds 0 to: maps and recurrences
-                    make it, linear maps and the residual stream keep it, and for all others it is settled */
+                    make it, linear maps and the residual stream keep it, and for all others it is folded */
     double *mag; /* [width]: no value is larger in absolute value */
     double *least,
         *most; /* [width]: no value is beyond these; often all that mid and rad cannot say is "not below 0" */
@@ -82,7 +82,7 @@ void hop__set_unbound(hop__set *s); /* forgets least and most: whoever changes m
 /* Room for `terms` terms at least; HOP_EDOMAIN beyond HOP__MOST_TERMS. */
 bool hop__set_reserve(hop__memory *m, hop__set *s, int terms);
 /* A table over one variable and all columns; of NULL: every value has its own row. Returned rows are to be
- * filled; then hop__set_tidy. */
+ * filled; then hop__set_canonical. */
 hop__term *hop__set_add_term(hop__memory *m, hop__set *s, int var, int64_t values, const int32_t *of,
                              int64_t classes);
 /* One more term with these variables and classes, which fills columns first .. first + count - 1, with zeros
@@ -91,16 +91,16 @@ hop__term *hop__set_term_over(hop__memory *m, hop__set *s, const hop__term *like
                               int64_t count);
 hop__term *hop__set_term_like(hop__memory *m, hop__set *s, const hop__term *like);
 /* Equal rows become one, what does not vary goes to mid, terms over the same variables are added up; mag and
- * grid are computed. Every set is tidied by what makes it. Terms over the same variables that have no column
+ * grid are computed. Every set is made canonical by what makes it. Terms over the same variables that have no column
  * in common stay apart where one table would be much larger than the two: what the heads of a state read is
  * a small table each, and together one with a row for every case of every head. */
-void hop__set_tidy(hop__memory *m, hop__set *s);
+void hop__set_canonical(hop__memory *m, hop__set *s);
 /* All terms over the same variables become one, where they are not too large for that. */
 void hop__set_join_alike(hop__memory *m, hop__set *s);
 
 /* Sets share the classes of values (hop__term.of) with those they were made from: this makes it own them. */
 void hop__set_own(hop__memory *m, hop__set *s);
-hop__set *hop__set_copy(hop__memory *m, const hop__set *x); /* of a set that has been tidied */
+hop__set *hop__set_copy(hop__memory *m, const hop__set *x); /* of a set that is canonical */
 /* Terms over the same variables are one in what is taken. */
 hop__set *hop__set_columns(hop__memory *m, const hop__set *x, int64_t from, int64_t width);
 hop__set *hop__set_gather(hop__memory *m, const hop__set *x, const int64_t *column, int64_t width);
@@ -122,7 +122,7 @@ hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w);
 hop__set *hop__set_linear_rows(hop__memory *m, const hop__set *x, hop__matrix w, double *lost);
 
 /* x with rel as a part of rad; x itself where there is none. */
-hop__set *hop__set_settled(hop__memory *m, hop__set *x);
+hop__set *hop__set_folded(hop__memory *m, hop__set *x);
 
 /* Any function of each block of `in` columns, with `out` results: fn is given intervals and returns intervals
  * that contain every float32 result. */
@@ -138,7 +138,7 @@ hop__set *hop__set_map_relative(hop__memory *m, const hop__set *x, hop__blocks b
 
 /* x, each number rounded to so many significant bits, 1 to 23; 0: x itself. Numbers of a grid that have no
  * more bits stay as they are. */
-hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits);
+hop__set *hop__set_rounded(hop__memory *m, hop__set *x, int bits);
 /* x, and what it becomes where it crosses from player to player; round: see hop__crossing; 0: x itself. */
 hop__set *hop__set_crossed(hop__memory *m, hop__set *x, double round);
 /* What rounding a number of this magnitude may change it by. */
@@ -148,7 +148,7 @@ bool hop__cut_exact(int bits, int grid, double mag);
 
 /* x, with classes of a variable taken together whose rows differ by little beside rad, which grows by as
  * much. */
-hop__set *hop__set_blurred(hop__memory *m, hop__set *x);
+hop__set *hop__set_merged(hop__memory *m, hop__set *x);
 
 /* All terms that vary become one, over all their variables; NULL (and no status) when it would be too large.
  * Mixtures cannot be joined. */

@@ -66,7 +66,7 @@ hop__set *hop__set_gather(hop__memory *m, const hop__set *x, const int64_t *colu
         y->mid[c] = x->mid[column[c]], y->rad[c] = x->rad[column[c]], y->rel[c] = x->rel[column[c]];
         y->least[c] = x->least[column[c]], y->most[c] = x->most[column[c]];
     }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 
@@ -98,7 +98,7 @@ hop__set *hop__set_columns(hop__memory *m, const hop__set *x, int64_t from, int6
     hop__set *y = hop__set_new(m, width);
     if (!y) return NULL;
     put_columns(m, y, x, from, width);
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 
@@ -150,7 +150,7 @@ hop__set *hop__set_beside(hop__memory *m, const hop__set *const *sets, int count
         for (int t = 0; t < sets[i]->terms; t++)
             if (!done[i][t]) put_alike(m, y, sets, count, i, t, at, done);
     }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 
@@ -160,7 +160,7 @@ hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y)
 {
     hop__set *s = hop__set_new(m, x->width);
     double *rad = hop__take(m, x->width, sizeof *rad); /* of x, and what joining its rows has lost */
-    x = hop__set_settled(m, (hop__set *)x), y = hop__set_settled(m, (hop__set *)y);
+    x = hop__set_folded(m, (hop__set *)x), y = hop__set_folded(m, (hop__set *)y);
     if (!s || !x || !y || !rad) return NULL;
     put_columns(m, s, x, 0, x->width);
     memcpy(rad, s->rad, sizeof *rad * (size_t)x->width);
@@ -178,6 +178,6 @@ hop__set *hop__set_add(hop__memory *m, const hop__set *x, const hop__set *y)
         hop__set_add_mid(s, c, x->mid[c]);
         if (!(mag < HOP__LARGEST)) m->overflow = true;
     }
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
     return m->status == HOP_OK ? s : NULL;
 }

@@ -69,7 +69,7 @@ bool hop__set_join_two(hop__memory *m, hop__set *s, int a, int b);
  * row of `fine` the row of `coarse`, whose variables are among fine's and no finer. */
 bool hop__term_cases(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
 bool hop__term_joint(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
-/* Are two terms over the same variables better one, namely this one? See hop__set_tidy. */
+/* Are two terms over the same variables better one, namely this one? See hop__set_canonical. */
 bool hop__term_pays(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
 /* The same of terms of sets that are put beside each other: also where rows are the same, and lie close. */
 bool hop__term_continues(hop__memory *m, hop__term *out, const hop__term *a, const hop__term *b);
@@ -86,7 +86,7 @@ ival hop__set_within(const hop__set *s, int64_t c, ival x);
 /* set_relative.c: does one table at most fill column c, and is it no mixture? *t: which, -1: none. */
 bool hop__set_is_alone(const hop__set *s, int64_t c, int *t);
 
-/* set_tidy.c */
+/* set_canonical.c */
 void hop__set_measure(hop__memory *m, hop__set *s); /* mag and grid */
 
 #endif

@@ -292,7 +292,7 @@ static hop__set *linear_pieces(hop__memory *m, const hop__set *x, const hop__mat
         of.out = w->out - p * RESULTS < RESULTS ? w->out - p * RESULTS : RESULTS;
         hop__set *out = linear_rows(&own, without_unmet(&own, x, &of), &of, NULL, true);
         hop__set_join_alike(&own, out);
-        hop__set_tidy(&own, out);
+        hop__set_canonical(&own, out);
         part[p] = hop__set_from(m, out, &own);
     }
     hop__memory_free(&own);
@@ -306,6 +306,6 @@ hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w)
     if (w.out > RESULTS && rows * (double)w.out > HOP__LARGE_CELLS) return linear_pieces(m, x, &w);
     hop__set *y = linear_rows(m, without_unmet(m, x, &w), &w, NULL, true);
     hop__set_join_alike(m, y);
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }

@@ -17,7 +17,7 @@ bool hop__cut_exact(int bits, int grid, double mag)
            (hop__exact_sum(grid, mag) && mag <= ldexp(1, grid + bits));
 }
 
-hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits)
+hop__set *hop__set_rounded(hop__memory *m, hop__set *x, int bits)
 {
     if (bits <= 0 || !x) return x;
     hop__set *y = hop__set_copy(m, x);
@@ -26,7 +26,7 @@ hop__set *hop__set_cut(hop__memory *m, hop__set *x, int bits)
             y->rad[c] = ival_up(y->rad[c] + hop__cut_error(bits, x->mag[c]));
             y->least[c] = -INFINITY, y->most[c] = INFINITY;
         }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 
@@ -39,7 +39,7 @@ hop__set *hop__set_crossed(hop__memory *m, hop__set *x, double round)
             y->rad[c] = ival_up(y->rad[c] + hop__crossing(round, x->mag[c]) * HOP__ABOVE);
             y->least[c] = -INFINITY, y->most[c] = INFINITY;
         }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 
@@ -239,7 +239,7 @@ static hop__set *map_whole(hop__memory *m, const hop__set *x, hop__blocks b, int
     }
     for (int64_t c = 0; c < y->width; c++)
         if (!isfinite(y->rad[c]) || !isfinite(y->mid[c])) m->overflow = true;
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }
 

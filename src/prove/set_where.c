@@ -11,7 +11,7 @@ static const hop__set *cases(hop__memory *m, const hop__term *by, const bool *wh
     hop__set *s = hop__set_new(m, 1);
     hop__term *t = s ? hop__set_term_over(m, s, by, 0, 1) : NULL;
     for (int64_t r = 0; t && r < t->rows; r++) *hop__term_cell(t, r, 0) = where[r];
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
     return m->status == HOP_OK ? s : NULL;
 }
 
@@ -36,7 +36,7 @@ static bool add_where(hop__memory *m, hop__set *y, const hop__set *x, const hop_
 hop__set *hop__set_where(hop__memory *m, hop__set *x, const hop__term *by, const bool *where)
 {
     const hop__set *mark = cases(m, by, where);
-    x = hop__set_settled(m, x);
+    x = hop__set_folded(m, x);
     if (!x) return NULL;
     if (!mark || mark->terms == 0) return mark && mark->mid[0] == 0 ? hop__set_new(m, x->width) : x;
     for (int t = x->terms - 1; t >= 0; t--)
@@ -52,6 +52,6 @@ hop__set *hop__set_where(hop__memory *m, hop__set *x, const hop__term *by, const
             y->rad[c] = ival_up(y->rad[c] + ival_mag(range));
         }
     }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }

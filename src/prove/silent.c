@@ -1,9 +1,9 @@
 /* Layers that say nothing. Where every weight of the output projection is 0, what it is given does not
- * matter, as long as it is a number: 0 times infinity is none. So one box around all tokens is walked through
+ * matter, as long as it is a number: 0 times infinity is none. So one box around all tokens is taken through
  * the layer, which costs next to nothing, and if no number of it can leave float32's range, the stream passes
  * as it is, to the bit (what is cut to fewer bits was cut before). If some may, nothing is claimed, and the
- * layer is walked as any other. */
-#include "walk.h"
+ * layer is analysed as any other. */
+#include "analysis.h"
 
 /* Everything that any token may hold, as a box. */
 static hop__set *around(hop__memory *m, const hop__facts *f, hop__set *const *x)
@@ -16,7 +16,7 @@ static hop__set *around(hop__memory *m, const hop__facts *f, hop__set *const *x)
         for (int64_t c = 0; a && c < width; c++) all[c] = ival_hull(all[c], one[c]);
     }
     for (int64_t c = 0; box && c < width; c++) box->mid[c] = ival_mid(all[c]), box->rad[c] = ival_rad(all[c]);
-    hop__set_tidy(m, box);
+    hop__set_canonical(m, box);
     return m->status == HOP_OK ? box : NULL;
 }
 
@@ -27,23 +27,23 @@ static bool zeros(const float *x, int64_t n)
     return true;
 }
 
-static bool part_is_zero(const hop__walk *w, const char *part)
+static bool part_is_zero(const hop__analysis *w, const char *part)
 {
     const hop_weight *x = hop_model_layer_weight(w->model, w->layer, part);
     return !x || zeros(x->data, x->shape[0] * (x->rank == 2 ? x->shape[1] : 1));
 }
 
-static const float *weight(const hop__walk *w, const char *part)
+static const float *weight(const hop__analysis *w, const char *part)
 {
     const hop_weight *x = hop_model_layer_weight(w->model, w->layer, part);
     return x ? x->data : NULL;
 }
 
-/* The walk as one class sees it: all tokens alike, nothing looked up. What crosses is rounded at one cut
+/* The analysis as one class sees it: all tokens alike, nothing looked up. What crosses is rounded at one cut
  * only, so each rounding counts for all of them. */
-static hop__walk as_one(const hop__walk *w, hop__memory *m)
+static hop__analysis as_one(const hop__analysis *w, hop__memory *m)
 {
-    hop__walk one = *w;
+    hop__analysis one = *w;
     one.facts =
         (hop__facts){.classes = 1, .length = w->facts.length, .bidirectional = w->facts.bidirectional};
     one.facts.class[0] = (hop__class){.start = 0, .count = w->facts.length, .player = 0};
@@ -52,11 +52,11 @@ static hop__walk as_one(const hop__walk *w, hop__memory *m)
     return one;
 }
 
-bool hop__mixer_is_silent(const hop__walk *w, hop__set *const *x)
+bool hop__mixer_is_silent(const hop__analysis *w, hop__set *const *x)
 {
     hop__memory m = {0};
-    hop__walk one = as_one(w, &m);
-    hop__layer l;
+    hop__analysis one = as_one(w, &m);
+    hop__layer_sets l;
     bool silent = false;
     if (w->m->status == HOP_OK && hop__layer_open(&l, &one)) {
         const hop_op *last = &l.list.op[l.list.op_count - 1];
@@ -80,7 +80,7 @@ static hop__set *units(hop__memory *m, const hop__set *x, const float *w, const 
     return w ? hop__set_linear(m, x, a) : NULL;
 }
 
-bool hop__mlp_is_silent(const hop__walk *w, hop__set *const *x)
+bool hop__mlp_is_silent(const hop__analysis *w, hop__set *const *x)
 {
     const hop_config *c = hop_model_config(w->model);
     hop__memory m = {0};
@@ -90,7 +90,7 @@ bool hop__mlp_is_silent(const hop__walk *w, hop__set *const *x)
     if (box)
         box = hop__set_norm(&m, box, c->norm, weight(w, "post_mixer_layernorm.weight"),
                             weight(w, "post_mixer_layernorm.bias"), c->norm_eps);
-    box = hop__set_cut(&m, (hop__set *)box, w->bits);
+    box = hop__set_rounded(&m, (hop__set *)box, w->bits);
     hop__set *up =
         box ? units(&m, box, weight(w, "mlp.up_proj.weight"), weight(w, "mlp.up_proj.bias"), c->mlp_hidden)
             : NULL;

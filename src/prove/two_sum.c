@@ -13,7 +13,7 @@
  * is used. All r = 0 .. B-1 are proved. From there on each case is followed by itself. A mixture stays one
  * through linear maps and straight lines, so that "any mixture of wrong codes is at least 2 away from the
  * right one" survives. Later layers must not mix tokens. */
-#include "walk.h"
+#include "analysis.h"
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -24,12 +24,12 @@
 #define BIG         1e15 /* no token holds more in a later layer */
 
 typedef struct proof {
-    hop__walk walk;
+    hop__analysis analysis;
     hop__memory memory;
     const hop_twosum *task;
     hop_proof *out;
-    hop__layer layer; /* the one that attends, up to that operation .. */
-    const hop_op *op; /* .. and what it is given */
+    hop__layer_sets layer; /* the one that attends, up to that operation .. */
+    const hop_op *op;      /* .. and what it is given */
     int number;
     hop__set *x, *q, *k, *v;
     hop__attention_loss loss;
@@ -53,8 +53,8 @@ static hop__set *all_tokens(proof *p, const hop_model *m)
     for (int64_t i = 0; t && i < t->rows * c->d_model; i++) t->cell[i] = tokens->data[i];
     t = places ? hop__set_add_term(&p->memory, b, HOP__POS, p->task->n, NULL, 0) : NULL;
     for (int64_t i = 0; t && i < t->rows * c->d_model; i++) t->cell[i] = places->data[i];
-    hop__set_tidy(&p->memory, a);
-    hop__set_tidy(&p->memory, b);
+    hop__set_canonical(&p->memory, a);
+    hop__set_canonical(&p->memory, b);
     return p->memory.status == HOP_OK ? hop__set_add(&p->memory, a, b) : NULL;
 }
 
@@ -80,15 +80,15 @@ static bool remembers(hop_op_kind k)
 static bool take_operation(proof *p, int number)
 {
     const hop_op *op = &p->layer.list.op[number];
-    hop__memory *m = p->walk.m;
+    hop__memory *m = p->analysis.m;
     int64_t kd = op->key_dim, vd = op->value_dim;
     p->v = hop__set_columns(m, p->layer.buffer[op->in[2].buffer][0], op->in[2].column, op->kv_heads * vd);
-    if (p->v) p->v = hop__set_settled(m, p->v);
+    if (p->v) p->v = hop__set_folded(m, p->v);
     if (!p->v || is_zero(p->v)) return false;
     p->q = hop__set_columns(m, p->layer.buffer[op->in[0].buffer][0], op->in[0].column, op->heads * kd);
     p->k = hop__set_columns(m, p->layer.buffer[op->in[1].buffer][0], op->in[1].column, op->kv_heads * kd);
-    if (p->q) p->q = hop__set_settled(m, p->q);
-    if (p->k) p->k = hop__set_settled(m, p->k);
+    if (p->q) p->q = hop__set_folded(m, p->q);
+    if (p->k) p->k = hop__set_folded(m, p->k);
     p->op = op, p->number = number;
     return true;
 }
@@ -101,7 +101,7 @@ static void by_number(hop__memory *m, hop__set *x)
         if (x->term[t].vars != 1 || x->term[t].var[0] != NUMBER) hop__set_drop_term(x, t);
     hop__set_join_alike(m, x);
     while (x && x->terms > 1) hop__set_drop_term(x, x->terms - 1);
-    hop__set_tidy(m, x);
+    hop__set_canonical(m, x);
 }
 
 /* Does nothing from operation `i` on look at other tokens? */
@@ -110,17 +110,17 @@ static bool alone_from(proof *p, int i)
     for (; i < p->layer.list.op_count; i++) {
         hop_op_kind kind = p->layer.list.op[i].kind;
         if (!remembers(kind) && !looks_back(kind)) continue;
-        hop__blame(&p->walk, "layer %lld: more than one operation looks at other tokens",
-                   (long long)p->walk.layer);
+        hop__blame(&p->analysis, "layer %lld: more than one operation looks at other tokens",
+                   (long long)p->analysis.layer);
         return false;
     }
-    return p->walk.m->status == HOP_OK;
+    return p->analysis.m->status == HOP_OK;
 }
 
-/* Walks to the first layer that moves anything; false: p->out->why, or the memory's status. */
+/* Goes to the first layer that moves anything; false: p->out->why, or the memory's status. */
 static bool find_layer(proof *p)
 {
-    hop__walk *w = &p->walk;
+    hop__analysis *w = &p->analysis;
     int64_t layers = hop_model_config(w->model)->pattern.layers;
     for (w->layer = 0; w->layer < layers; w->layer++) {
         if (!hop__layer_open(&p->layer, w)) return false;
@@ -144,47 +144,48 @@ static bool find_layer(proof *p)
 }
 
 /* Which heads see what; false when that is not followed. */
-static bool sight(proof *p)
+static bool look_up(proof *p)
 {
     const hop_op *op = p->op;
     int64_t n = p->task->n;
     p->seen = n, p->offsets = 1;
     if (op->bidirectional || (op->kind == HOP_OP_ATTEND && op->window > 0 && op->window < n)) {
-        hop__blame(&p->walk, "layer %lld: a head does not see just what came before",
-                   (long long)p->walk.layer);
+        hop__blame(&p->analysis, "layer %lld: a head does not see just what came before",
+                   (long long)p->analysis.layer);
         return false;
     }
     if (op->kind != HOP_OP_SPARSE || n <= (op->topk + 1) * op->block) return true;
     p->seen = (op->topk + 1) * op->block;
     p->offsets = op->block;
     if (op->summary == 1) return true;
-    hop__blame(&p->walk, "layer %lld: blocks are chosen by the mean of their keys", (long long)p->walk.layer);
+    hop__blame(&p->analysis, "layer %lld: blocks are chosen by the mean of their keys",
+               (long long)p->analysis.layer);
     return false;
 }
 
 /* Do later layers leave every token alone, whatever the others hold? */
 static bool nothing_moves_later(proof *p)
 {
-    hop__walk w = p->walk;
+    hop__analysis w = p->analysis;
     hop__memory room = {0};
     bool alone = true;
     w.m = &room;
     w.observer = NULL; /* of what a token may hold there nothing is known */
-    for (w.layer = p->walk.layer + 1; alone && w.layer < hop_model_config(w.model)->pattern.layers;
+    for (w.layer = p->analysis.layer + 1; alone && w.layer < hop_model_config(w.model)->pattern.layers;
          w.layer++) {
-        hop__layer l;
+        hop__layer_sets l;
         hop__set *any = hop__set_new(&room, p->x->width);
         if (!any || !hop__layer_open(&l, &w)) break;
         for (int64_t c = 0; c < any->width; c++) any->rad[c] = BIG;
-        hop__set_tidy(&room, any);
+        hop__set_canonical(&room, any);
         l.buffer[HOP_X][0] = hop__layer_input(&w, any);
         for (int i = 0; alone && room.status == HOP_OK && i < l.list.op_count; i++)
             alone = !remembers(l.list.op[i].kind) && hop__layer_op(&l, i);
         alone = alone && room.status == HOP_OK && !room.overflow && is_zero(l.buffer[HOP_Y][0]);
     }
-    if (room.status == HOP_ENOMEM) p->walk.m->status = HOP_ENOMEM;
+    if (room.status == HOP_ENOMEM) p->analysis.m->status = HOP_ENOMEM;
     alone = alone && room.status == HOP_OK;
-    if (!alone) hop__blame(&p->walk, "layer %lld mixes tokens once more", (long long)w.layer - 1);
+    if (!alone) hop__blame(&p->analysis, "layer %lld mixes tokens once more", (long long)w.layer - 1);
     hop__memory_free(&room);
     return alone;
 }
@@ -274,12 +275,12 @@ static hop__set *heads_return(const proof *p, hop__memory *m, int64_t match, int
                         (p->loss.mean.rel + 0x1p-50) * largest + p->loss.mean.abs);
         }
     }
-    hop__set_tidy(m, o);
+    hop__set_canonical(m, o);
     return o;
 }
 
 /* The right logit minus any other, at least. */
-static double read_out(const proof *p, hop__memory *m, hop__walk *w, const hop__set *x, int64_t answer)
+static double read_out(const proof *p, hop__memory *m, hop__analysis *w, const hop__set *x, int64_t answer)
 {
     const hop_config *c = hop_model_config(w->model);
     const hop_weight *norm = hop_model_weight(w->model, "model.norm.weight"),
@@ -317,12 +318,12 @@ static double read_out(const proof *p, hop__memory *m, hop__walk *w, const hop__
 /* Number c in one case: through the rest of its layer and all later MLPs to the read-out. */
 static double follow(const proof *p, hop__memory *m, int64_t c, int64_t r, double mass, double *clip)
 {
-    hop__walk w = p->walk;
+    hop__analysis w = p->analysis;
     w.m = m;
     w.only = (hop__case){c, r, p->offsets};
     if (atomic_load(&p->overflow)) w.observer = NULL; /* scores may, and then nothing is said */
     w.margin = (hop_margin){.clip_margin = INFINITY};
-    hop__layer l = p->layer;
+    hop__layer_sets l = p->layer;
     l.w = &w;
     l.buffer = hop__take(m, l.list.buffer_count, sizeof *l.buffer);
     int64_t match = c ? p->task->mod - c : 0;
@@ -372,7 +373,7 @@ static void one_number(void *ctx, int64_t c, int worker)
     }
     if (status == HOP_ENOMEM) atomic_store(&p->no_memory, true);
     if (status != HOP_OK) p->margin[c] = NAN; /* too many things at once: not proved */
-    if (!hop_progress_tick(p->walk.progress, "numbers", (double)(c + 1), (double)mod))
+    if (!hop_progress_tick(p->analysis.progress, "numbers", (double)(c + 1), (double)mod))
         atomic_store(&p->stopped, true);
 }
 
@@ -380,9 +381,9 @@ static void one_number(void *ctx, int64_t c, int worker)
 
 static bool take_rivals(proof *p)
 {
-    const hop_config *c = hop_model_config(p->walk.model);
+    const hop_config *c = hop_model_config(p->analysis.model);
     const float *head =
-        hop_model_weight(p->walk.model, c->tied ? "model.embed_tokens.weight" : "lm_head.weight")->data;
+        hop_model_weight(p->analysis.model, c->tied ? "model.embed_tokens.weight" : "lm_head.weight")->data;
     for (int64_t v = 0; v < c->vocab; v++) {
         const float *row = head + v * c->d_model;
         bool known =
@@ -391,7 +392,7 @@ static bool take_rivals(proof *p)
             known = memcmp(p->rival[i], row, sizeof *row * (size_t)c->d_model) == 0;
         if (known) continue;
         if (p->rivals == MOST_RIVALS) {
-            hop__blame(&p->walk, "read-out: more than %d different rows", MOST_RIVALS);
+            hop__blame(&p->analysis, "read-out: more than %d different rows", MOST_RIVALS);
             return false;
         }
         p->rival[p->rivals++] = row;
@@ -401,13 +402,13 @@ static bool take_rivals(proof *p)
 
 static hop_status all_numbers(proof *p, hop_bounds_said *a, hop_error *err)
 {
-    hop_margin *g = &p->out->margins[p->walk.layer];
+    hop_margin *g = &p->out->margins[p->analysis.layer];
     int64_t mod = p->task->mod;
-    hop_pool_run(p->walk.pool, mod, one_number, p);
+    hop_pool_run(p->analysis.pool, mod, one_number, p);
     if (atomic_load(&p->stopped)) return hop_fail(err, HOP_ESTOPPED, "stopped on request");
     if (atomic_load(&p->no_memory)) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    *g = (hop_margin){.layer = p->walk.layer,
-                      .player = -1,
+    *g = (hop_margin){.layer = p->analysis.layer,
+                      .player = HOP_PLAYER_QUERY,
                       .addresses = mod,
                       .score_gap = INFINITY,
                       .clip_margin = INFINITY};
@@ -420,22 +421,23 @@ static hop_status all_numbers(proof *p, hop_bounds_said *a, hop_error *err)
     }
     a->proved = p->out->readout_margin > 0 && !atomic_load(&p->overflow);
     if (atomic_load(&p->overflow))
-        hop__blame(&p->walk, "layer %lld: a number may leave the range of float32", (long long)p->walk.layer);
+        hop__blame(&p->analysis, "layer %lld: a number may leave the range of float32",
+                   (long long)p->analysis.layer);
     if (!(g->score_gap > 0))
-        hop__blame(&p->walk, "layer %lld: a wrong token's score may beat a match's (gap %.4g)",
-                   (long long)p->walk.layer, g->score_gap);
+        hop__blame(&p->analysis, "layer %lld: a wrong token's score may beat a match's (gap %.4g)",
+                   (long long)p->analysis.layer, g->score_gap);
     if (!a->proved)
-        hop__blame(&p->walk, "read-out: a wrong logit may beat the right one's (margin %.4g)",
+        hop__blame(&p->analysis, "read-out: a wrong logit may beat the right one's (margin %.4g)",
                    p->out->readout_margin);
     return HOP_OK;
 }
 
 static hop_status analyse(proof *p, hop_bounds_said *a, hop_error *err)
 {
-    hop__memory *m = p->walk.m;
+    hop__memory *m = p->analysis.m;
     int64_t mod = p->task->mod;
-    p->x = all_tokens(p, p->walk.model);
-    bool go_on = p->x && find_layer(p) && sight(p) && nothing_moves_later(p) && take_rivals(p);
+    p->x = all_tokens(p, p->analysis.model);
+    bool go_on = p->x && find_layer(p) && look_up(p) && nothing_moves_later(p) && take_rivals(p);
     if (go_on) {
         by_number(m, p->q);
         by_number(m, p->k);
@@ -444,14 +446,14 @@ static hop_status analyse(proof *p, hop_bounds_said *a, hop_error *err)
         p->margin = hop__take(m, mod, sizeof(double)), p->gap = hop__take(m, mod, sizeof(double));
         p->mass = hop__take(m, mod, sizeof(double)), p->clip = hop__take(m, mod, sizeof(double));
     }
-    if (m->status == HOP_EDOMAIN) hop__blame(&p->walk, "too many things vary at once");
-    if (m->overflow) hop__blame(&p->walk, "a number may leave the range of float32");
+    if (m->status == HOP_EDOMAIN) hop__blame(&p->analysis, "too many things vary at once");
+    if (m->overflow) hop__blame(&p->analysis, "a number may leave the range of float32");
     if (m->status == HOP_ENOMEM) return hop_fail(err, HOP_ENOMEM, "out of memory");
     if (!go_on || m->status != HOP_OK || m->overflow) return HOP_OK;
-    for (int64_t i = 0; i < hop_model_config(p->walk.model)->pattern.layers; i++)
-        p->out->margins[i] =
-            (hop_margin){.layer = i, .player = -2, .score_gap = INFINITY, .clip_margin = INFINITY};
-    p->out->margin_count = hop_model_config(p->walk.model)->pattern.layers;
+    for (int64_t i = 0; i < hop_model_config(p->analysis.model)->pattern.layers; i++)
+        p->out->margins[i] = (hop_margin){
+            .layer = i, .player = HOP_PLAYER_NONE, .score_gap = INFINITY, .clip_margin = INFINITY};
+    p->out->margin_count = hop_model_config(p->analysis.model)->pattern.layers;
     return all_numbers(p, a, err);
 }
 
@@ -459,19 +461,19 @@ hop_status hop__analyse_twosum(hop_proof *out, hop_bounds_said *a, const hop_mod
                                int64_t generates, const hop_prove_options *o, hop_error *err)
 {
     proof p = {.task = &task->twosum, .out = out};
-    p.walk = (hop__walk){.model = m, .pool = o->pool, .progress = o->progress, .m = &p.memory};
-    p.walk.observer = o->observer;
-    p.walk.facts = (hop__facts){
+    p.analysis = (hop__analysis){.model = m, .pool = o->pool, .progress = o->progress, .m = &p.memory};
+    p.analysis.observer = o->observer;
+    p.analysis.facts = (hop__facts){
         .classes = 1, .length = task->length, .bidirectional = hop_model_config(m)->bidirectional};
-    p.walk.facts.class[0] = (hop__class){.start = 0, .count = task->length, .player = -1};
+    p.analysis.facts.class[0] = (hop__class){.start = 0, .count = task->length, .player = HOP_PLAYER_QUERY};
     out->margins = hop_alloc(sizeof *out->margins * (size_t)hop_model_config(m)->pattern.layers);
     if (!out->margins) return hop_fail(err, HOP_ENOMEM, "out of memory");
     hop_status s = HOP_OK;
     if (generates)
-        hop__blame(&p.walk, "2-Sum is answered at every token, not after some are generated");
+        hop__blame(&p.analysis, "2-Sum is answered at every token, not after some are generated");
     else
         s = analyse(&p, a, err);
-    if (!a->proved) snprintf(out->why, sizeof out->why, "%s", p.walk.why);
+    if (!a->proved) snprintf(out->why, sizeof out->why, "%s", p.analysis.why);
     hop__memory_free(&p.memory);
     return s;
 }

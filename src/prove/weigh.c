@@ -20,12 +20,12 @@ static hop__set *one_query(hop__memory *m, const hop__set *q)
 {
     hop__set *joined = hop__set_joined(m, q), *box = joined ? NULL : hop__set_columns(m, q, 0, q->width);
     while (box && box->terms) hop__set_drop_term(box, 0);
-    if (box) hop__set_tidy(m, box);
+    if (box) hop__set_canonical(m, box);
     return joined ? joined : box;
 }
 
 /* What all classes read of head h, to heads [classes, heads]; all of it lies in w->m. */
-static void read_heads(const hop__shape *s, int64_t h, hop__set **heads)
+static void read_heads(const hop__reading_shape *s, int64_t h, hop__set **heads)
 {
     const hop__facts *f = &s->w->facts;
     hop__memory *m = s->w->m;
@@ -39,7 +39,7 @@ static void read_heads(const hop__shape *s, int64_t h, hop__set **heads)
         hop__sets va = {0};
         for (int p = 0; p < f->classes; p++) va[p] = hop__sees(f, a, p, false) ? v[p] : NULL;
         hop__reader r = {.s = s, .a = a, .head = h, .k = k, .v = va};
-        if (s->swing && s->swing[a].by) r.swing = &s->swing[a].by[h];
+        if (s->head_gain && s->head_gain[a].by) r.head_gain = &s->head_gain[a].by[h];
         if (s->q) {
             hop__set *q = hop__set_columns(m, s->q[a], h / share * s->keys, s->keys);
             r.q = q ? one_query(m, q) : NULL;
@@ -50,7 +50,7 @@ static void read_heads(const hop__shape *s, int64_t h, hop__set **heads)
 }
 
 /* Head by head: what one takes on the way is given back before the next. */
-void hop__weigh(const hop__shape *s, hop__set **y)
+void hop__weigh(const hop__reading_shape *s, hop__set **y)
 {
     const hop__facts *f = &s->w->facts;
     hop__memory *m = s->w->m, own = {0};

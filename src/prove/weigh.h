@@ -3,11 +3,11 @@
 #define HOP_PROVE_WEIGH_H
 
 #include "charge.h"
-#include "walk.h"
+#include "analysis.h"
 
 /* A recurrence brought to one shape: every head has keys and decays of its own. */
-typedef struct hop__shape {
-    hop__walk *w;
+typedef struct hop__reading_shape {
+    hop__analysis *w;
     int64_t heads, keys, values; /* heads; numbers in a key and in a value */
     int64_t q_heads;             /* consecutive heads share a query */
     double scale;
@@ -26,13 +26,13 @@ typedef struct hop__shape {
     double steps;                /* rows of the recurrence that a token is */
     hop__recurrence made;        /* how it is computed: its programs and what they are given */
     const float
-        *bonus;        /* [heads, keys]: the own token's weight in place of 1, before its decay; NULL: none */
-    bool exps;         /* weights come from exponentials */
-    hop__swing *swing; /* [classes]: room for how far what is read may swing; NULL: it must not */
+        *bonus; /* [heads, keys]: the own token's weight in place of 1, before its decay; NULL: none */
+    bool exps;  /* weights come from exponentials */
+    hop__head_gain *head_gain; /* [classes]: room for how far what is read may head_gain; NULL: it must not */
     double stabiliser; /* mlstm: the largest |m|, an exponent that is rounded where it crosses; else 0 */
-} hop__shape;
+} hop__reading_shape;
 
 /* y [classes, heads * values]: everything that the recurrence may put out. */
-void hop__weigh(const hop__shape *s, hop__set **y);
+void hop__weigh(const hop__reading_shape *s, hop__set **y);
 
 #endif

@@ -49,7 +49,7 @@ double hop__reader_turns(const hop__reader *r, int64_t from)
 
 /* Relative rounding of a state's numbers on their way through n tokens: in the game it crosses as many cuts
  * as there are classes; with fewer bits it is cut after every token. */
-static double rounded_states(const hop__walk *w, double n)
+static double rounded_states(const hop__analysis *w, double n)
 {
     return w->message * (double)w->facts.classes + hop__cut_error(w->bits, 1) * n;
 }
@@ -63,12 +63,12 @@ static void show(void *ctx, const hop__reading *x)
 
 hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     const hop__class *c = &s->w->facts.class[r->a];
     hop__recurrence made = s->made;
     made.tokens = (double)(c->start + c->count) * s->steps;
     made.active = s->steps * ((double)t->nonzero + turning(r));
-    made.turned = r->turned, made.amp = r->amp;
+    made.growth = r->growth, made.amp = r->amp;
     made.round = s->w->message + hop__cut_error(s->w->bits, 1), made.bits = s->w->bits;
     made.crossings = rounded_states(s->w, made.tokens) * (1 + s->stabiliser);
     if (s->w->observer) made.look = show, made.ctx = (void *)(uintptr_t)r;
@@ -76,7 +76,7 @@ hop__charge hop__reader_charge(const hop__reader *r, const hop__tally *t)
 }
 
 /* Is every decay, over all n tokens, exactly 1 as it is computed? */
-static bool decays_are_one(const hop__shape *s, double n)
+static bool decays_are_one(const hop__reading_shape *s, double n)
 {
     double log_decay = INFINITY;
     for (int i = 0; i < s->made.count; i++)
@@ -96,11 +96,11 @@ static bool decays_are_one(const hop__shape *s, double n)
  * decays or corrections make more of it. */
 double hop__near_error(const hop__reader *r)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     const hop__class *c = &s->w->facts.class[r->a];
     double n = (double)(c->start + c->count), cross = rounded_states(s->w, n) * (1 + s->stabiliser),
            units = 0;
-    if (!decays_are_one(s, n) || r->turned > 1 || s->bonus || s->steps > 1 || !s->k || !r->q) return INFINITY;
+    if (!decays_are_one(s, n) || r->growth > 1 || s->bonus || s->steps > 1 || !s->k || !r->q) return INFINITY;
     for (int i = 0; i < HOP__MOST_FORMS && s->made.form[i]; i++)
         units = ival_most(units, hop__product_units(s->made.form[i]));
     units = ival_most(units, LEAST_UNITS);
@@ -116,7 +116,7 @@ static int lower(int a, int b)
  * 2^24, and no product on the way may be too small for float32. */
 bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     if (s->f_keys || s->exps || s->turn || s->bonus || !s->k || !r->q || s->w->message > 0 || s->w->bits > 0)
         return false;
     int q = HOP__ANY_GRID, k = HOP__ANY_GRID, v = HOP__ANY_GRID; /* of what meets anything */
@@ -146,7 +146,7 @@ bool hop__reading_is_exact(const hop__reader *r, const hop__tally *t, int64_t e)
 /* For each coordinate the two largest of all tokens' keys, in absolute values. */
 static bool add_largest(const hop__reader *r, int p, double *first, double *second)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     hop__memory *m = s->w->m;
     hop__places places;
     const hop__set *k = hop__set_columns(m, s->plain[p], r->head * s->keys, s->keys);
@@ -173,7 +173,7 @@ static bool add_largest(const hop__reader *r, int p, double *first, double *seco
  * much: token t takes s_t = k_t·d off, |s_t| <= |k|_1 |d| e^(n g), and writes beta k_t s_t. */
 static void find_slack(hop__reader *r)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     const hop__facts *f = &s->w->facts;
     hop__memory *m = s->w->m;
     double *first = hop__take(m, s->keys, sizeof *first), *second = hop__take(m, s->keys, sizeof *second);
@@ -191,7 +191,7 @@ static void find_slack(hop__reader *r)
     meet *= beta * HOP__ABOVE;
     if (!(n * meet <= 0x1p-20) || !(largest <= 0x1p10)) return;
     hop__reader apart = *r;
-    apart.turned = 1, apart.amp = 1 + 1.01 * n * beta * (double)s->keys * largest * largest;
+    apart.growth = 1, apart.amp = 1 + 1.01 * n * beta * (double)s->keys * largest * largest;
     /* Rounding makes g at most twice as large, which is in `slack`; where it may do more, nothing is said. */
     hop__charge c = hop__reader_charge(&apart, &(hop__tally){.nonzero = (int64_t)n});
     if (!(c.fits && c.rel < 0.5)) return;
@@ -201,8 +201,8 @@ static void find_slack(hop__reader *r)
 
 void hop__find_turns(hop__reader *r)
 {
-    r->turned = hop__reader_turns(r, -1), r->amp = 1;
-    if (!(r->turned > 1)) return;
-    r->amp = r->turned * sqrt((double)r->s->keys) * HOP__ABOVE; /* lengths grow by turned */
+    r->growth = hop__reader_turns(r, -1), r->amp = 1;
+    if (!(r->growth > 1)) return;
+    r->amp = r->growth * sqrt((double)r->s->keys) * HOP__ABOVE; /* lengths grow by it */
     find_slack(r);
 }

@@ -41,7 +41,7 @@ static void spare_zeros(hop__memory *m, hop__set *y, const hop__set *sees, const
         else
             y->rad[e] = ival_up(y->rad[e] + off[e]);
     }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
 }
 
 /* x where `target` says that something is read, and nothing where it is -1. Takes x. */
@@ -57,7 +57,7 @@ static hop__set *seeing_ones(hop__memory *m, const hop__term *tq, const int64_t 
 {
     hop__set *one = hop__set_new(m, 1);
     if (one) one->mid[0] = 1;
-    hop__set_tidy(m, one);
+    hop__set_canonical(m, one);
     return where_seen(m, one, tq, target);
 }
 
@@ -68,57 +68,57 @@ typedef struct reading {
     int64_t cases, seeing, *target;
     hop__tally t;
     hop__charge made;
-    hop__sight sight;
+    hop__look_up look_up;
     bool sees, some;      /* something is followed; but not by all queries */
     double mid, off;      /* the weight of what is followed, and what it may be off */
-    double larger;        /* everything else, relative to a weight that swings */
+    double larger;        /* everything else, relative to a weight that head_gains */
     double near, aside;   /* see hop__near_error and hop__followed_weights */
     double bonus;         /* what the own token's weight may be multiplied with */
     double *lost, *apart; /* [values] */
 } reading;
 
 /* Which token each query follows, if that is a look-up of the task. */
-static bool find_sight(reading *x)
+static bool find_look_up(reading *x)
 {
     const hop__reader *r = x->r;
     const hop__facts *f = &r->s->w->facts;
     const hop__class *own = &f->class[r->a];
     bool past = true;
-    x->sight = (hop__sight){.rule = HOP__RULE_NONE, .source = -1};
+    x->look_up = (hop__look_up){.rule = HOP__RULE_NONE, .source = -1};
     for (int64_t i = 0; i < x->cases; i++)
         x->seeing += x->target[i] >= 0, past = past && x->target[i] <= own->start;
-    if (past && x->seeing > 0) x->sight = hop__facts_sight(r->s->w->m, f, r->a, x->tq, x->target);
-    if (r->s->bonus && x->sight.source == r->a) x->sight.rule = HOP__RULE_NONE;
-    if (x->sight.rule == HOP__RULE_SELF && own->count > 1) x->sight.rule = HOP__RULE_NONE;
-    x->sees = x->sight.rule != HOP__RULE_NONE, x->some = x->sees && x->seeing < x->cases;
+    if (past && x->seeing > 0) x->look_up = hop__facts_look_up(r->s->w->m, f, r->a, x->tq, x->target);
+    if (r->s->bonus && x->look_up.source == r->a) x->look_up.rule = HOP__RULE_NONE;
+    if (x->look_up.rule == HOP__RULE_SELF && own->count > 1) x->look_up.rule = HOP__RULE_NONE;
+    x->sees = x->look_up.rule != HOP__RULE_NONE, x->some = x->sees && x->seeing < x->cases;
     if (x->sees && r->a == r->s->w->answering) {
-        r->s->w->margin.player = f->class[x->sight.source].player;
+        r->s->w->margin.player = f->class[x->look_up.source].player;
         r->s->w->margin.addresses += x->seeing;
     }
     return r->s->w->m->status == HOP_OK;
 }
 
 /* The weight of what is followed. All values of the token are read with one weight: what it may be off, they
- * are off alike. Where that may swing, the set is of what is read over that factor, whose least makes
+ * are off alike. Where that may head_gain, the set is of what is read over that factor, whose least makes
  * everything else the larger. */
 static void find_weight(reading *x)
 {
     const hop__reader *r = x->r;
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     int64_t first = s->w->facts.length;
     x->larger = 1;
     if (!x->sees) return;
     for (int64_t i = 0; i < x->cases; i++)
         first = x->target[i] >= 0 && x->target[i] < first ? x->target[i] : first;
     ival weight = hop__followed_weights(r, x->cases, x->target, &x->aside);
-    const double *own = s->own[x->sight.source];
-    double more = (r->turned > 1 ? hop__reader_turns(r, first) : 1) * (1 + (own ? own[r->head] : 0)) - 1;
+    const double *own = s->own[x->look_up.source];
+    double more = (r->growth > 1 ? hop__reader_turns(r, first) : 1) * (1 + (own ? own[r->head] : 0)) - 1;
     if (more > 0) weight = ival_widen(weight, hop__reader_lengths(r) * more * HOP__ABOVE);
     weight = ival_scale(weight, s->scale);
     x->mid = ival_is_point(weight) ? weight.lo : ival_mid(weight), x->off = ival_rad(weight);
-    double swing = r->swing && x->mid > 0 ? x->off / x->mid * HOP__ABOVE : 0;
-    if (swing > 0 && swing <= HOP__MOST_SWING)
-        *r->swing = swing, x->off = 0, x->larger = 1 / (1 - swing) * HOP__ABOVE;
+    double head_gain = r->head_gain && x->mid > 0 ? x->off / x->mid * HOP__ABOVE : 0;
+    if (head_gain > 0 && head_gain <= HOP__MOST_HEAD_GAIN)
+        *r->head_gain = head_gain, x->off = 0, x->larger = 1 / (1 - head_gain) * HOP__ABOVE;
 }
 
 /* Absolute products that add up to value e: of all tokens, of those not followed, of queries that read
@@ -179,7 +179,7 @@ static void weigh_value(reading *x, hop__set *y, int64_t e)
 
 static void blame(const reading *x, const hop__set *y)
 {
-    const hop__walk *w = x->r->s->w;
+    const hop__analysis *w = x->r->s->w;
     double largest = 0;
     if (x->r->a != w->answering || x->sees) return;
     for (int64_t e = 0; e < y->width; e++) largest = ival_most(largest, y->mag[e]);
@@ -191,7 +191,7 @@ static void blame(const reading *x, const hop__set *y)
 
 static double largest_bonus(const hop__reader *r)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     double bonus = 1;
     for (int64_t c = 0; s->bonus && c < s->keys; c++)
         bonus = ival_most(bonus, fabs((double)s->bonus[r->head * s->keys + c]));
@@ -200,7 +200,7 @@ static double largest_bonus(const hop__reader *r)
 
 hop__set *hop__read_head(hop__reader *r)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     hop__memory *m = s->w->m;
     reading x = {.r = r, .tq = r->q && r->q->terms ? &r->q->term[0] : NULL, .bonus = largest_bonus(r)};
     x.cases = x.tq ? x.tq->rows : 1;
@@ -208,17 +208,17 @@ hop__set *hop__read_head(hop__reader *r)
     x.lost = hop__take(m, s->values, sizeof *x.lost), x.apart = hop__take(m, s->values, sizeof *x.apart);
     const float *q = r->q ? hop__absolute_rows(m, r->q, x.tq, x.cases) : NULL;
     if (m->status == HOP_OK) hop__find_turns(r);
-    if (m->status != HOP_OK || !hop__add_up(r, x.cases, q, &x.t, x.target) || !find_sight(&x)) return NULL;
+    if (m->status != HOP_OK || !hop__add_up(r, x.cases, q, &x.t, x.target) || !find_look_up(&x)) return NULL;
     x.made = hop__reader_charge(r, &x.t), x.near = hop__near_error(r);
     if (!x.made.fits) m->overflow = true;
-    hop__set *y = x.sees ? hop__facts_seen(m, &s->w->facts, r->a, x.sight, r->v[x.sight.source])
+    hop__set *y = x.sees ? hop__facts_seen(m, &s->w->facts, r->a, x.look_up, r->v[x.look_up.source])
                          : hop__set_new(m, s->values);
     const hop__set *ones = x.some ? seeing_ones(m, x.tq, x.target) : NULL;
     if (x.some) y = where_seen(m, y, x.tq, x.target);
     if (!y || (x.some && !ones)) return NULL;
     find_weight(&x);
     for (int64_t e = 0; e < s->values; e++) weigh_value(&x, y, e);
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     if (x.some && m->status == HOP_OK) spare_zeros(m, y, ones, x.apart);
     double ratio, own = m->status == HOP_OK ? hop__own_weight(r, x.cases, &ratio) : -1;
     if (own > 0) bound_below(r, y, own, x.lost, x.made.rel * ratio, x.made.abs);

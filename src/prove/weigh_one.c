@@ -2,7 +2,7 @@
 #include "reader.h"
 
 /* log of the decay of coordinate c that class p's tokens have at most and at least. */
-static ival class_decay(const hop__shape *s, int p, int64_t head, int64_t c)
+static ival class_decay(const hop__reading_shape *s, int p, int64_t head, int64_t c)
 {
     if (!s->f_keys) return (ival){0, 0};
     ival f = hop__set_range(s->f[p], s->f_keys == 1 ? head : head * s->keys + c);
@@ -50,7 +50,7 @@ typedef struct products {
 /* The exact weight of the token at `position` of class p for query row i, without scale. */
 static ival followed_weight(const hop__reader *r, int p, int64_t position, int64_t i, products *parts)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     const hop__set *k = s->k ? r->k[p] : NULL;
     const hop__term *tq = r->q && r->q->terms ? &r->q->term[0] : NULL;
     ival sum = {0, 0};
@@ -114,7 +114,7 @@ static bool one_table_of_places(const hop__set *k)
  * -1. *ratio: the absolute values of a weight's products together are at most so many times the weight. */
 double hop__own_weight(const hop__reader *r, int64_t cases, double *ratio)
 {
-    const hop__shape *s = r->s;
+    const hop__reading_shape *s = r->s;
     const hop__facts *f = &s->w->facts;
     double least = INFINITY, work = 0;
     *ratio = 1;

@@ -38,7 +38,7 @@ typedef struct weights {
     const float *k; /* [rows, keys]; NULL: ones */
     int64_t keys, rows;
     const double *length; /* [rows]: of the keys; NULL: nothing turns them */
-    double turned;        /* 1 + how far they may be turned */
+    double growth;        /* 1 + how far they may be turned */
     double mag;           /* of the class's values */
     bool faint;           /* products may vanish in float32 */
     hop__places places;
@@ -82,7 +82,7 @@ static double length_of(const float *x, int64_t n)
 /* What such a sum is at the most for a query of this length, for row j. */
 static double weight_bound(const weights *x, float sum, double length, int64_t j)
 {
-    double moved = x->length ? length * x->length[j] * (x->turned - 1) : 0;
+    double moved = x->length ? length * x->length[j] * (x->growth - 1) : 0;
     if (sum == 0 && !x->faint) return moved;
     return sum * (1 + 2 * HOP_DOT_ERROR((double)x->keys)) + (double)x->keys * 0x1p-120 + moved;
 }
@@ -102,10 +102,10 @@ static bool weights_of(const hop__reader *r, int p, const float *q, double least
     if (r->s->k) {
         if (!hop__places_of(m, c, r->k[p], &x->places)) return false;
         x->k = hop__absolute_rows(m, r->k[p], x->places.term, x->places.rows);
-        double *length = r->turned > 1 ? hop__take(m, x->places.rows, sizeof *length) : NULL;
+        double *length = r->growth > 1 ? hop__take(m, x->places.rows, sizeof *length) : NULL;
         for (int64_t j = 0; length && m->status == HOP_OK && j < x->places.rows; j++)
             length[j] = length_of(x->k + j * x->keys, x->keys);
-        x->length = length, x->turned = r->turned;
+        x->length = length, x->growth = r->growth;
     } else {
         hop__set *nothing = hop__set_new(m, 1);
         if (!nothing || !hop__places_of(m, c, nothing, &x->places)) return false;

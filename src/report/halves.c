@@ -1,24 +1,24 @@
 /* Both halves of the hierarchy: for each number of hops, at one length, the layer plans that are proved to
  * work above a line, and below it those that are impossible for any weights, there or from a longer one on.
- * The rows are made here once, for the page's panels, which stand here, and for the drawing, halves_draw.c. */
+ * The rows are made here once, for the page's panels, which stand here, and for the drawing, verdicts_draw.c. */
 #include "page.h"
 
 #include <stdio.h>
 #include <string.h>
 
-bool hop__is_hybrid(const hop_rung *r, int hops)
+bool hop__is_hybrid(const hop_ladder_row *r, int hops)
 {
     return r->hops == hops && r->built && *r->mixer && strcmp(r->verdict, "proved") == 0;
 }
 
-static bool narrow(const hop_rung *r, const hop_rung *rung)
+static bool narrow(const hop_ladder_row *r, const hop_ladder_row *rung)
 {
     return r->state_bits <= rung->state_limit;
 }
 
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-static void add_full(hop__half_row *row, const hop_rung *r)
+static void add_full(hop__half_row *row, const hop_ladder_row *r)
 {
     char messages[48] = "";
     *row = (hop__half_row){.verdict = r->verdict};
@@ -29,11 +29,11 @@ static void add_full(hop__half_row *row, const hop_rung *r)
                  messages);
 }
 
-static bool add_hybrids(hop__half_row *row, const hop_ladder_page *page, const hop_rung *r)
+static bool add_hybrids(hop__half_row *row, const hop_ladder_page *page, const hop_ladder_row *r)
 {
     int64_t mixers = 0, few = 0;
     for (int64_t i = 0; i < page->other_count; i++) {
-        const hop_rung *x = &page->others[i];
+        const hop_ladder_row *x = &page->others[i];
         mixers += hop__is_hybrid(x, r->hops);
         few += hop__is_hybrid(x, r->hops) && narrow(x, r);
     }
@@ -46,7 +46,7 @@ static bool add_hybrids(hop__half_row *row, const hop_ladder_page *page, const h
     return true;
 }
 
-static void add_lower(hop__half_row *row, const hop_rung *r)
+static void add_lower(hop__half_row *row, const hop_ladder_row *r)
 {
     bool impossible = strcmp(r->verdict, "impossible") == 0, later = strcmp(r->verdict, "from_n") == 0;
     *row = (hop__half_row){.verdict = r->verdict, .pattern = r->pattern};
@@ -61,8 +61,8 @@ static void add_lower(hop__half_row *row, const hop_rung *r)
         snprintf(row->note, sizeof row->note, "no theorem speaks at any length");
 }
 
-int hop__half_rows(hop__half_row rows[HOP__MOST_HALF_ROWS], const hop_ladder_page *page, const hop_rung *r,
-                   int *above)
+int hop__half_rows(hop__half_row rows[HOP__MOST_HALF_ROWS], const hop_ladder_page *page,
+                   const hop_ladder_row *r, int *above)
 {
     int n = 0;
     add_full(&rows[n++], r);
@@ -78,12 +78,12 @@ int hop__half_rows(hop__half_row rows[HOP__MOST_HALF_ROWS], const hop_ladder_pag
 
 /* ---- panels ------------------------------------------------------------------------------------ */
 
-static void add_mixers(hop_text *out, const hop_ladder_page *page, const hop_rung *rung)
+static void add_mixers(hop_text *out, const hop_ladder_page *page, const hop_ladder_row *rung)
 {
     hop_text_add(out,
                  "<details class=\"mixers\"><summary>the mixers, and their own lengths</summary>\n<ul>\n");
     for (int64_t i = 0; i < page->other_count; i++) {
-        const hop_rung *r = &page->others[i];
+        const hop_ladder_row *r = &page->others[i];
         if (!hop__is_hybrid(r, rung->hops)) continue;
         bool wide = !narrow(r, rung);
         hop_text_printf(out, "<li class=\"mixer%s\"><b>", wide ? " wide" : "");
@@ -101,7 +101,7 @@ static void add_mixers(hop_text *out, const hop_ladder_page *page, const hop_run
              "impossible from their own length on.</p></details>\n");
 }
 
-static void add_row(hop_text *out, const hop_ladder_page *page, const hop_rung *rung,
+static void add_row(hop_text *out, const hop_ladder_page *page, const hop_ladder_row *rung,
                     const hop__half_row *row)
 {
     hop_text_printf(out, "<li class=\"%s\">", hop__svg_mark_class(row->verdict));
@@ -118,7 +118,7 @@ static void add_row(hop_text *out, const hop_ladder_page *page, const hop_rung *
     hop_text_add(out, "</li>\n");
 }
 
-static void add_panel(hop_text *out, const hop_ladder_page *page, const hop_rung *r)
+static void add_panel(hop_text *out, const hop_ladder_page *page, const hop_ladder_row *r)
 {
     hop__half_row rows[HOP__MOST_HALF_ROWS];
     int above, count = hop__half_rows(rows, page, r, &above);
@@ -134,7 +134,7 @@ static void add_panel(hop_text *out, const hop_ladder_page *page, const hop_rung
     hop_text_add(out, count > above ? "</ul>\n</div>\n" : "</div>\n");
 }
 
-void hop__halves_html(hop_text *out, const hop_ladder_page *page)
+void hop__verdicts_html(hop_text *out, const hop_ladder_page *page)
 {
     hop_text_add(out, "<figure class=\"halves\">\n<div class=\"panels\">\n");
     for (int64_t i = 0; i < page->rung_count; i++) add_panel(out, page, &page->rungs[i]);

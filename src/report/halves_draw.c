@@ -21,7 +21,7 @@ static void draw_row(hop_text *out, const hop__half_row *row, double y)
 }
 
 /* Draws the rung's panel from y on, or, without `out`, only measures it; returns where it ends. */
-static double draw_panel(hop_text *out, const hop_ladder_page *page, const hop_rung *r, double y)
+static double draw_panel(hop_text *out, const hop_ladder_page *page, const hop_ladder_row *r, double y)
 {
     hop__half_row rows[HOP__MOST_HALF_ROWS];
     char text[200];
@@ -56,7 +56,7 @@ static void draw_legend(hop_text *out, const hop_ladder_page *page, double y)
     hop__svg_plain(out, "small soft", LEFT, y + 66, model, 0);
 }
 
-void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone)
+void hop__verdicts_draw(hop_text *out, const hop_ladder_page *page, bool standalone)
 {
     double height = 2, y = 1;
     for (int64_t i = 0; i < page->rung_count; i++) height = draw_panel(NULL, page, &page->rungs[i], height);

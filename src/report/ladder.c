@@ -6,8 +6,8 @@
 
 /* In the order of the page. A section is a file; it prints nothing where the page has no data for it. */
 static hop__section *const sections[] = {
-    hop__walk_section, hop__falls_section,  hop__learnt_section,
-    hop__map_section,  hop__stairs_section, hop__details_section,
+    hop__demonstration_section, hop__failures_section,   hop__learnt_section,
+    hop__map_section,           hop__thresholds_section, hop__details_section,
 };
 
 static void add_head(hop_text *out)
@@ -31,7 +31,7 @@ static void add_failures(hop_text *out, const hop_ladder_page *page)
 {
     bool open = false;
     for (int64_t i = 0; i < page->rung_count; i++) {
-        const hop_rung *r = &page->rungs[i];
+        const hop_ladder_row *r = &page->rungs[i];
         if (!*r->why) continue;
         if (!open) hop_text_add(out, "<ul class=\"why\">\n");
         open = true;
@@ -101,17 +101,17 @@ hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page)
     if (page->rung_count == 0) hop_text_add(out, "<p>This run has no rungs: there is nothing to show.</p>\n");
     add_failures(out, page);
     hop_text_add(out, "</header>\n");
-    if (page->rung_count > 0) hop__halves_html(out, page);
+    if (page->rung_count > 0) hop__verdicts_html(out, page);
     for (size_t i = 0; i < sizeof sections / sizeof *sections; i++) sections[i](out, page);
     add_meaning(out, page);
     add_making(out, page);
     hop_text_add(out, "</main>\n");
-    hop__html_close(out, page->walk || page->map);
+    hop__html_close(out, page->demonstration || page->map);
     return out->failed ? HOP_ENOMEM : HOP_OK;
 }
 
 hop_status hop_report_ladder_svg(hop_text *out, const hop_ladder_page *page)
 {
-    hop__halves_draw(out, page, true);
+    hop__verdicts_draw(out, page, true);
     return out->failed ? HOP_ENOMEM : HOP_OK;
 }

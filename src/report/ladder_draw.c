@@ -27,12 +27,12 @@ static double player_x(const canvas *c, int player)
     return c->w_x - (player + 1) * c->column;
 }
 
-static bool drawable(const hop_rung *r)
+static bool drawable(const hop_ladder_row *r)
 {
     return r->hops >= 1 && r->hops <= DRAW_MAX && r->layers >= 1 && r->layers <= DRAW_MAX;
 }
 
-static double panel_height(const hop_rung *r)
+static double panel_height(const hop_ladder_row *r)
 {
     double layers = drawable(r) ? (double)r->layers : 1;
     return HEAD_HEIGHT + layers * LAYER_HEIGHT + FOOT_HEIGHT;
@@ -44,10 +44,10 @@ typedef struct asked {
     bool shown; /* a positive score gap says so; else it is only meant so */
 } asked;
 
-static asked find_asked(const canvas *c, const hop_rung *r, int64_t layer)
+static asked find_asked(const canvas *c, const hop_ladder_row *r, int64_t layer)
 {
     for (int64_t i = 0; i < c->page->layer_count; i++) {
-        const hop_rung_layer *l = &c->page->layers[i];
+        const hop_ladder_margin *l = &c->page->layers[i];
         if (l->hops == r->hops && l->layer == layer && l->player >= 0 && l->player <= r->hops)
             return (asked){l->player, l->score_gap > 0};
     }
@@ -56,7 +56,7 @@ static asked find_asked(const canvas *c, const hop_rung *r, int64_t layer)
     return (asked){plain ? (int)layer : -1, false};
 }
 
-static void draw_tokens(const canvas *c, const hop_rung *r, double y)
+static void draw_tokens(const canvas *c, const hop_ladder_row *r, double y)
 {
     char name[32];
     for (int p = r->hops; p >= -1; p--) {
@@ -76,7 +76,7 @@ static void draw_tokens(const canvas *c, const hop_rung *r, double y)
 }
 
 /* What the layer finds out: i_0 = z_0, i_1 = z_1(i_0), i_l = z_l(w_{l-1}, i_{l-1}). */
-static void draw_formula(const canvas *c, const hop_rung *r, asked a, double y)
+static void draw_formula(const canvas *c, const hop_ladder_row *r, asked a, double y)
 {
     char rich[120];
     int p = a.player;
@@ -90,7 +90,7 @@ static void draw_formula(const canvas *c, const hop_rung *r, asked a, double y)
     if (p == r->hops) hop__svg_rich(c->out, "small soft", c->right_x + 108, y + 4, "answer");
 }
 
-static void draw_layer(const canvas *c, const hop_rung *r, int64_t layer, double y, double token_y)
+static void draw_layer(const canvas *c, const hop_ladder_row *r, int64_t layer, double y, double token_y)
 {
     asked a = find_asked(c, r, layer);
     if (a.player >= 0) {
@@ -108,7 +108,7 @@ static void draw_layer(const canvas *c, const hop_rung *r, int64_t layer, double
 }
 
 /* First line the result, second line of what. All of it on the left, where a phone shows it first. */
-static void draw_head(const canvas *c, const hop_rung *r, double y)
+static void draw_head(const canvas *c, const hop_ladder_row *r, double y)
 {
     char text[160];
     snprintf(text, sizeof text, "/{L} = %d", r->hops);
@@ -134,7 +134,7 @@ static void draw_head(const canvas *c, const hop_rung *r, double y)
     hop__svg_plain(c->out, "small soft", x, y + 46, r->sizes, (int)((c->width - x) / 6)); /* 6 a character */
 }
 
-static void draw_panel(const canvas *c, const hop_rung *r, double y)
+static void draw_panel(const canvas *c, const hop_ladder_row *r, double y)
 {
     hop_text_add(c->out, "<g>\n");
     hop__svg_line(c->out, "hair", MARGIN, y + 0.5, c->width - MARGIN, y + 0.5);
@@ -179,7 +179,7 @@ void hop__ladder_draw(hop_text *out, const hop_ladder_page *page, bool standalon
     int widest = 3;
     double height = 2 + LEGEND_HEIGHT;
     for (int64_t i = 0; i < page->rung_count; i++) {
-        const hop_rung *r = &page->rungs[i];
+        const hop_ladder_row *r = &page->rungs[i];
         height += panel_height(r);
         if (drawable(r) && r->hops > widest) widest = r->hops;
     }

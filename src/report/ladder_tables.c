@@ -81,7 +81,7 @@ static void right_of(hop_text *out, int64_t right, int64_t total)
                     hop__number_count(right).rich, hop__number_count(total).rich);
 }
 
-static void layers_cell(hop_text *out, const hop_rung *r)
+static void layers_cell(hop_text *out, const hop_ladder_row *r)
 {
     hop__html_rich(out, hop__number_count(r->layers).rich);
     char text[80];
@@ -89,7 +89,7 @@ static void layers_cell(hop_text *out, const hop_rung *r)
     if (r->full_layers != r->layers) add_small(out, text);
 }
 
-static void inputs_cell(hop_text *out, const hop_rung *r)
+static void inputs_cell(hop_text *out, const hop_ladder_row *r)
 {
     hop__html_rich(out, hop__number_power(r->log10_inputs).rich);
     char text[80];
@@ -97,22 +97,22 @@ static void inputs_cell(hop_text *out, const hop_rung *r)
     if (r->enumerated > 0) add_small(out, text);
 }
 
-static void cut_cell(hop_text *out, const hop_rung *r)
+static void cut_cell(hop_text *out, const hop_ladder_row *r)
 {
-    right_of(out, r->cut_correct, r->cut_instances);
+    right_of(out, r->rounded_correct, r->rounded_instances);
     char text[40];
-    snprintf(text, sizeof text, "%d bits", r->cut_bits);
-    if (r->cut_instances > 0) add_small(out, text);
+    snprintf(text, sizeof text, "%d bits", r->rounded_bits);
+    if (r->rounded_instances > 0) add_small(out, text);
 }
 
-static void pattern_cell(hop_text *out, const hop_rung *r)
+static void pattern_cell(hop_text *out, const hop_ladder_row *r)
 {
     hop_text_add(out, "<code>");
     hop__escape(out, r->pattern, 0);
     hop_text_add(out, "</code>");
 }
 
-static void main_cell(hop_text *out, const hop_rung *r, column_id id)
+static void main_cell(hop_text *out, const hop_ladder_row *r, column_id id)
 {
     hop__number n = {""};
     switch (id) {
@@ -175,7 +175,7 @@ void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page)
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) hop__html_head(out, heads[i], true);
     hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
     for (int64_t i = 0; i < page->layer_count; i++) {
-        const hop_rung_layer *l = &page->layers[i];
+        const hop_ladder_margin *l = &page->layers[i];
         bool first = i == 0 || page->layers[i - 1].hops != l->hops;
         char player[32];
         snprintf(player, sizeof player, l->player < 0 ? "/{w}" : "/{z}_{%d}", l->player);
@@ -196,7 +196,7 @@ void hop__ladder_margins_table(hop_text *out, const hop_ladder_page *page)
 
 /* ---- the other plans of a rung --------------------------------------------------------------------- */
 
-static void other_row(hop_text *out, const hop_rung *r, bool first)
+static void other_row(hop_text *out, const hop_ladder_row *r, bool first)
 {
     hop_text_add(out, first ? "<tr class=\"first\">\n" : "<tr>\n");
     hop__html_cell(out, "hops", hop__number_count(r->hops).rich);
@@ -231,7 +231,7 @@ static void hybrids_row(hop_text *out, const hop_ladder_page *page, int64_t at)
     int64_t instances = 0, correct = 0;
     char power[16];
     for (int64_t i = at; i < page->other_count; i++) {
-        const hop_rung *r = &page->others[i];
+        const hop_ladder_row *r = &page->others[i];
         if (hop__is_hybrid(r, hops)) instances += r->instances, correct += r->correct;
     }
     hop_text_add(out, at == 0 || page->others[at - 1].hops != hops ? "<tr class=\"first\">\n" : "<tr>\n");
@@ -247,7 +247,7 @@ static void hybrids_row(hop_text *out, const hop_ladder_page *page, int64_t at)
     hop__html_mark(out, "proved");
     hop_text_add(out, "<span class=\"mixers\">");
     for (int64_t i = at; i < page->other_count; i++) {
-        const hop_rung *r = &page->others[i];
+        const hop_ladder_row *r = &page->others[i];
         if (!hop__is_hybrid(r, hops)) continue;
         hop_text_add(out, "<span class=\"mixer\"><b>");
         hop__escape(out, r->mixer, 0);
@@ -286,7 +286,7 @@ void hop__ladder_others_table(hop_text *out, const hop_ladder_page *page)
         hop__html_head(out, heads[i], i == 0 || i == 3 || i == 4 || i == 6);
     hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
     for (int64_t i = 0; i < page->other_count; i++) {
-        const hop_rung *r = &page->others[i];
+        const hop_ladder_row *r = &page->others[i];
         if (first_hybrid(page, i))
             hybrids_row(out, page, i);
         else if (!hop__is_hybrid(r, r->hops))

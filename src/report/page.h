@@ -104,11 +104,11 @@ typedef struct hop__half_row {
 #define HOP__MOST_HALF_ROWS 12
 
 /* Rows of a rung, those above the line first; *above: how many these are. Returns how many there are. */
-int hop__half_rows(hop__half_row rows[HOP__MOST_HALF_ROWS], const hop_ladder_page *page, const hop_rung *r,
-                   int *above);
-bool hop__is_hybrid(const hop_rung *r, int hops); /* proved, of that rung */
-void hop__halves_html(hop_text *out, const hop_ladder_page *page);
-void hop__halves_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
+int hop__half_rows(hop__half_row rows[HOP__MOST_HALF_ROWS], const hop_ladder_page *page,
+                   const hop_ladder_row *r, int *above);
+bool hop__is_hybrid(const hop_ladder_row *r, int hops); /* proved, of that rung */
+void hop__verdicts_html(hop_text *out, const hop_ladder_page *page);
+void hop__verdicts_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
 
 /* ---- learnt_draw.c: accuracy against the size of the table, a chart for a task and a number of hops ---- */
 
@@ -121,8 +121,8 @@ void hop__learnt_chart(hop_text *out, const hop_learnt *rows, int64_t count, int
 /* ---- sections: one file each, listed in ladder.c; each is silent where it has nothing to show ----- */
 
 typedef void hop__section(hop_text *out, const hop_ladder_page *page);
-hop__section hop__walk_section, hop__falls_section, hop__learnt_section, hop__map_section,
-    hop__stairs_section, hop__details_section;
+hop__section hop__demonstration_section, hop__failures_section, hop__learnt_section, hop__map_section,
+    hop__thresholds_section, hop__details_section;
 
 /* ---- ladder_draw.c, ladder_tables.c: parts of the details -------------------------------------- */
 

@@ -22,7 +22,7 @@ typedef struct lane {
 struct hop__gradient {
     const hop_recipe *recipe;
     hop_model *model;
-    hop_laid *laid; /* its matrices, for all passes of a batch */
+    hop_packed *laid; /* its matrices, for all passes of a batch */
     const hop__chain *chain;
     hop__params params;
     hop_pool *pool;
@@ -151,7 +151,7 @@ hop_status hop__gradient_batch(hop__gradient *g, const hop_task *task, int64_t s
     int64_t chunks = hop__share_chunks(s, s->rank + 1) - hop__share_chunks(s, s->rank);
     g->task = task;
     g->step = step;
-    hop_laid_update(g->laid, g->pool);
+    hop_packed_update(g->laid, g->pool);
     hop_pool_run(g->pool, groups, group_job, g);
     if (g->stopped) return hop_fail(err, HOP_ESTOPPED, "stopped on request");
     for (int64_t b = group; b < group + groups; b++)
@@ -234,7 +234,7 @@ static void lane_close(lane *l)
 static hop_status make(hop__gradient *g, hop_transport *t, hop_error *err)
 {
     hop_status s = hop__share_init(&g->share, t, g->recipe->groups, g->params.floats, err);
-    if (s == HOP_OK) s = hop_laid_new(&g->laid, g->model, err);
+    if (s == HOP_OK) s = hop_packed_new(&g->laid, g->model, err);
     if (s != HOP_OK) return s;
     g->lanes = hop_alloc(sizeof *g->lanes * (size_t)g->workers);
     g->status = hop_alloc(sizeof *g->status * (size_t)g->recipe->groups);
@@ -266,7 +266,7 @@ void hop__gradient_free(hop__gradient *g)
     if (!g) return;
     for (int i = 0; g->lanes && i < g->workers; i++) lane_close(&g->lanes[i]);
     hop__share_free(&g->share);
-    hop_laid_free(g->laid);
+    hop_packed_free(g->laid);
     hop_free(g->lanes);
     hop_free(g->status);
     hop_free(g);

@@ -26,10 +26,10 @@ typedef struct hop_grad hop_grad;
 
 /* The model's matrices once more, as products read them: laid out once after every change of the weights, by
  * the kernels selected then, and read by all workers' passes. No bit depends on it. */
-typedef struct hop_laid hop_laid;
-hop_status hop_laid_new(hop_laid **out, const hop_model *m, hop_error *err); /* HOP_ENOMEM */
-void hop_laid_free(hop_laid *l);
-void hop_laid_update(hop_laid *l, hop_pool *pool);
+typedef struct hop_packed hop_packed;
+hop_status hop_packed_new(hop_packed **out, const hop_model *m, hop_error *err); /* HOP_ENOMEM */
+void hop_packed_free(hop_packed *l);
+void hop_packed_update(hop_packed *l, hop_pool *pool);
 
 /* For at most so many sequences at once, of at most so many tokens; keeps `m`. HOP_EDOMAIN: layers are drawn
  * from a seed. HOP_ERANGE: more tokens than the network has positions. HOP_ENOMEM. */
@@ -38,7 +38,7 @@ hop_status hop_grad_new(hop_grad **out, const hop_model *m, int64_t sequences, i
 void hop_grad_free(hop_grad *g);
 /* From now on passes read `l`, of the same model and updated at least once; NULL: the weights as they lie.
  * Once more after other kernels were selected, and `l` updated by them. */
-void hop_grad_use(hop_grad *g, const hop_laid *l);
+void hop_grad_use(hop_grad *g, const hop_packed *l);
 
 /* From now on the last layer computes its output for tokens from `first` on only, which saves much of it when
  * nobody reads the others; 0: for all. Rows before it of the last stream hold nothing then. Beyond the last

@@ -159,8 +159,8 @@ void hop_layernorm(float *y, const float *x, const float *weight, const float *b
  * first + r. With odd dim the last element stays. */
 void hop_rope(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t first,
               double theta);
-/* The same with the first `turned` numbers of every head, as if it had no others. */
-void hop_rope_part(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
+/* The same with the first `rotary` numbers of every head, as if it had no others. */
+void hop_rope_part(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t rotary,
                    int64_t first, double theta);
 
 /* gelu, and its slope for who goes back through it; either may lie where x does. */
@@ -197,8 +197,8 @@ void hop_layernorm_backward(const hop_norm_grad *g, const float *x, const float 
 void hop_rope_table(double *table, int64_t rows, int64_t dim, double theta);
 void hop_rope_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, const double *table,
                  int64_t first, bool back);
-/* The same with the first `turned` numbers of every head; the table is hop_rope_table's of `turned`. */
-void hop_rope_part_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t turned,
+/* The same with the first `rotary` numbers of every head; the table is hop_rope_table's of `rotary`. */
+void hop_rope_part_by(float *x, int64_t rows, int64_t stride, int64_t heads, int64_t dim, int64_t rotary,
                       const double *table, int64_t first, bool back);
 
 /* Two roundings, both to nearest, ties to even; infinities and NaN stay what they are. */

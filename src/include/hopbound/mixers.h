@@ -169,7 +169,7 @@ typedef struct hop_mixer_io {
     int64_t sequences; /* 0: 1 */
     int64_t tokens, first;
     int64_t position; /* of row 0 in its sequence: hop_attention_* */
-    int bits;         /* cut activations to that many significant bits; 0: do not */
+    int bits;         /* round activations to that many significant bits; 0: do not */
     bool steady;      /* a row's bits do not depend on how many rows are computed together; slower for few */
     hop_arena *scratch;
     hop_pool *pool;

@@ -1,6 +1,6 @@
 /* hopbound/ops.h - what a layer is: a list of operations on buffers, each written once.
  *
- * A mixer says what it does as data; whoever needs to know walks the list: over whole sequences and token by
+ * A mixer says what it does as data; whoever needs to know goes through the list: over whole sequences and token by
  * token (mixers), backward (training), with sets instead of numbers (prove). Sizes, scratch and lifetimes
  * come from the list, too. Nobody has to know a mixer by its name.
  *
@@ -30,7 +30,7 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
 /* clang-format off */
 /* y is the buffer written; a, b, c, .. the references in[0], in[1], in[2], ..; w, w2 the parameters par[0],
  * par[1]. What is elementwise reads packed columns ref.column .. ref.column + width - 1 of each row. When
- * activations are cut to a number of bits, every result is, but for CONSTANT's.
+ * activations are rounded to a number of bits, every result is, but for CONSTANT's.
  *
  *   LINEAR     y = a Wᵀ + bias, W = rows first_row .. first_row + width / groups - 1, columns first_column ..
  *              first_column + dim - 1 of w, whose rows have `row` numbers; bias w2 or none, as many numbers as
@@ -44,7 +44,7 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  *   ACT        y = scale · act(a · before), act one of hop_act
  *   RATE       y = -min(exp(w[g]), 1e30) · a for group g of `groups`, dim numbers each
  *   L2         y = a / sqrt(sum a² + 1e-6) for each of the groups
- *   ROPE       rotates the first `turned` numbers of each of the groups by its position, theta
+ *   ROPE       rotates the first `rotary` numbers of each of the groups by its position, theta
  *   RMS        y = a / sqrt(mean a² + eps) · w for each of the groups; w [dim], the same for all
  *   GROUPNORM  y = (a - mean) / sqrt(variance + eps) · w + w2 for each of the groups; w, w2 [groups * dim], w2
  *              may be none
@@ -134,7 +134,7 @@ typedef struct hop_op {
     int64_t first_row;      /* LINEAR, LERP */
     int64_t first_column, row;  /* LINEAR */
     int64_t taps, times, steps; /* CONV, REPEAT, SCAN */
-    int64_t turned;             /* ROPE */
+    int64_t rotary;             /* ROPE */
     hop_act act;
     bool silu, scaled, steady;
     double before, scale, eps, theta;

@@ -14,7 +14,7 @@ extern "C" {
 /* ---- rungs --------------------------------------------------------------------------------- */
 
 /* One network's row of a rung: one that was built, or a plan of which only theorems speak. */
-typedef struct hop_rung {
+typedef struct hop_ladder_row {
     bool built;
     int hops;
     int64_t m, tokens;
@@ -41,72 +41,72 @@ typedef struct hop_rung {
     int64_t enumerated;
     double score_gap, wrong_mass, clip_margin, readout_margin; /* smallest / largest over layers */
     int64_t instances, correct;                                /* run in float32 */
-    int64_t cut_instances, cut_correct;                        /* run with activations cut to cut_bits */
-    int cut_bits;
+    int64_t rounded_instances, rounded_correct;                /* run with activations cut to rounded_bits */
+    int rounded_bits;
     double seconds;
     int64_t looked;    /* inputs in which the refuter looked for a wrong answer, and found none */
     char witness[256]; /* of a plan that was not proved: the file that shows a network of it failing; "": none
                         */
     char shown[200];   /* what it shows */
-} hop_rung;
+} hop_ladder_row;
 
 /* A line of the report's margins table. */
-typedef struct hop_rung_layer {
+typedef struct hop_ladder_margin {
     int hops;
     int64_t layer, addresses;
     int player;
     double score_gap, wrong_mass, clip_margin;
-} hop_rung_layer;
+} hop_ladder_margin;
 
 /* ---- where networks of the lower rows fail ------------------------------------------------- */
 
-#define HOP_FALL_LAYERS 16
+#define HOP_FAILURE_LAYERS 16
 
 /* Two prompts that such a network confuses, and how far they are apart behind each layer. */
-typedef struct hop_fall_layer {
+typedef struct hop_failure_layer {
     char mixer[24];
     double own;                       /* at the token in which they differ */
     double stream, state, last_token; /* stream: at any behind; state: NaN where there is none */
-} hop_fall_layer;
+} hop_failure_layer;
 
-typedef struct hop_fall {
+typedef struct hop_failure_trace {
     int hops;
     char pattern[64], file[256];
     char place[32]; /* where the prompts differ: "z_2(17)" */
     int64_t value[2], right[2], answer[2];
-    hop_fall_layer layers[HOP_FALL_LAYERS];
+    hop_failure_layer layers[HOP_FAILURE_LAYERS];
     int layer_count;
     char above[64]; /* the network that works, of which this one is a part, and the same prompts in it */
-    hop_fall_layer above_layers[HOP_FALL_LAYERS];
+    hop_failure_layer above_layers[HOP_FAILURE_LAYERS];
     int above_count;
-} hop_fall;
+} hop_failure_trace;
 
 /* ---- one instance, played -------------------------------------------------------------------- */
 
 /* Step l is the look-up of i_l: in z_0, or in z_l at the address (digit, before). */
-typedef struct hop_walk_step {
+typedef struct hop_demonstration_step {
     int64_t position; /* of the token that is asked */
     int64_t digit;    /* w_{l-1}; -1: the address has none, l < 2 */
     int64_t before;   /* i_{l-1}; -1: l = 0 */
     int64_t found;    /* i_l */
-} hop_walk_step;
+} hop_demonstration_step;
 
-typedef struct hop_walk {
+typedef struct hop_demonstration {
     int hops;
     int64_t m, fan;         /* every n_l is `fan` */
     const int32_t *tokens;  /* [length], the prompt */
     const int *players;     /* [length]: whose token it is; -1: w */
     const int64_t *indices; /* [length]: its place in the player's table */
     int64_t length;
-    const hop_walk_step *steps; /* [hops + 1] */
-    char upper[32], lower[32];  /* patterns: the network that was built, and the one that cannot be */
-    char theorem[8];            /* who says so, at the rung's sizes; "": nobody at this run's */
-    int64_t lower_tokens;       /* and at which length */
+    const hop_demonstration_step *steps; /* [hops + 1] */
+    char upper[32], lower[32]; /* patterns: the network that was built, and the one that cannot be */
+    char theorem[8];           /* who says so, at the rung's sizes; "": nobody at this run's */
+    int64_t lower_tokens;      /* and at which length */
     double log10_inputs;
     char verdict[16]; /* of the network that was built */
     bool right;       /* what it answered here */
     char dir[64];     /* where it is, beside the page */
-} hop_walk;
+} hop_demonstration;
 
 /* ---- the map ------------------------------------------------------------------------------- */
 
@@ -157,13 +157,13 @@ typedef struct hop_stair {
 } hop_stair;
 
 /* All message bits 0 .. most_message for all state bits 0 .. most_after, in that order. */
-typedef struct hop_stairs {
+typedef struct hop_thresholds {
     int hops;
     int64_t m, fan;
     int most_message, most_after;
     const hop_stair *cells;
     int64_t cell_count;
-} hop_stairs;
+} hop_thresholds;
 
 /* ---- what was learnt ------------------------------------------------------------------------ */
 
@@ -199,22 +199,22 @@ hop_status hop_report_learnt_svg(hop_text *out, const hop_learnt *rows, int64_t 
 /* ---- the page ------------------------------------------------------------------------------ */
 
 typedef struct hop_ladder_page {
-    const hop_rung *rungs;
+    const hop_ladder_row *rungs;
     int64_t rung_count;
-    const hop_rung_layer *layers;
+    const hop_ladder_margin *layers;
     int64_t layer_count;
-    const hop_rung *others; /* other networks on the same rungs, and plans that were not built */
+    const hop_ladder_row *others; /* other networks on the same rungs, and plans that were not built */
     int64_t other_count;
-    const hop_fall *falls;
-    int64_t fall_count;
-    const hop_walk *walk; /* NULL: no such section; so for the next two */
+    const hop_failure_trace *failures;
+    int64_t failure_count;
+    const hop_demonstration *demonstration; /* NULL: no such section; so for the next two */
     const hop_map *map;
     const hop_learnt *learnt;
     int64_t learnt_count;
-    const hop_stairs *stairs;
-    int64_t stairs_count;
-    const char *solver;    /* that decided the stairs */
-    const char *no_stairs; /* why there are none; NULL: they were not asked for */
+    const hop_thresholds *thresholds;
+    int64_t thresholds_count;
+    const char *solver;        /* that decided the thresholds */
+    const char *no_thresholds; /* why there are none; NULL: they were not asked for */
     const char *version, *isa;
     const char *command; /* what made it */
     const char *model,

@@ -1,10 +1,10 @@
-#include "walk.h"
+#include "analysis.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-void hop__blame(hop__walk *w, const char *format, ...)
+void hop__blame(hop__analysis *w, const char *format, ...)
 {
     va_list args;
     if (w->why[0]) return;
@@ -15,7 +15,7 @@ void hop__blame(hop__walk *w, const char *format, ...)
 
 /* ---- one layer ------------------------------------------------------------------------------- */
 
-static const float *weight(const hop__walk *w, const char *part)
+static const float *weight(const hop__analysis *w, const char *part)
 {
     const hop_weight *x = hop_model_layer_weight(w->model, w->layer, part);
     return x ? x->data : NULL;
@@ -54,7 +54,7 @@ static int64_t input_width(const hop_op *op, int i)
 }
 
 /* From now on everything goes to the scratch memory .. */
-static hop__memory *begin_scratch(hop__walk *w)
+static hop__memory *begin_scratch(hop__analysis *w)
 {
     hop__memory *keep = w->m;
     if (w->scratch) w->m = w->scratch;
@@ -62,7 +62,7 @@ static hop__memory *begin_scratch(hop__walk *w)
 }
 
 /* .. until what is worth keeping has been copied out of it. */
-static void end_scratch(hop__walk *w, hop__memory *keep, hop__set **sets, int count)
+static void end_scratch(hop__analysis *w, hop__memory *keep, hop__set **sets, int count)
 {
     hop__memory *scratch = w->m;
     w->m = keep;
@@ -92,8 +92,8 @@ static bool keeps_relative(const hop_op *op, int i)
     }
 }
 
-/* Is y a ⊙ b, or a itself, so that it swings as a does? */
-static bool passes_swing(const hop__layer *l, const hop_op *op)
+/* Is y a ⊙ b, or a itself, so that it head_gains as a does? */
+static bool passes_gain(const hop__layer_sets *l, const hop_op *op)
 {
     return op->kind == HOP_OP_MUL || (op->kind == HOP_OP_SKIP && hop__skips_nothing(op, l->par[op->par[0]]));
 }
@@ -107,34 +107,35 @@ static bool crosses(const hop_op *op, int i)
 }
 
 /* Columns of a buffer as an operation's input. */
-static hop__set *input(const hop__layer *l, const hop_op *op, int i, int a, bool swings)
+static hop__set *input(const hop__layer_sets *l, const hop_op *op, int i, int a, bool head_gains)
 {
     const hop_ref *r = &op->in[i];
     hop__memory *m = l->w->m;
     hop__set *x = l->buffer[r->buffer][a];
     int64_t width = input_width(op, i);
     if (width != x->width) x = hop__set_columns(m, x, r->column, width);
-    if (x && !swings && l->swing) x = hop__set_swung(m, x, &l->swing[r->buffer][a], r->column);
-    if (x && !keeps_relative(op, i)) x = hop__set_settled(m, x);
+    if (x && !head_gains && l->head_gain) x = hop__set_swung(m, x, &l->head_gain[r->buffer][a], r->column);
+    if (x && !keeps_relative(op, i)) x = hop__set_folded(m, x);
     return x && crosses(op, i) ? hop__set_crossed(m, x, l->w->message) : x;
 }
 
-static void run_op(hop__layer *l, const hop_op *op, hop__set **y)
+static void run_op(hop__layer_sets *l, const hop_op *op, hop__set **y)
 {
-    hop__walk *w = l->w;
+    hop__analysis *w = l->w;
     hop__sets in[HOP_OP_INPUTS];
     hop__inputs x = {.op = op, .config = &l->config};
-    bool swings = l->swing && op->in[0].buffer >= 0 && op->in[0].column == 0 &&
-                  (op->kind == HOP_OP_RMS || passes_swing(l, op));
-    if (swings) x.swing = l->swing[op->in[0].buffer];
-    if (swings && op->kind != HOP_OP_RMS) memcpy(l->swing[op->y], x.swing, sizeof l->swing[op->y]);
-    if (l->swing && op->kind == HOP_OP_SCAN) x.swings = l->swing[op->y];
+    bool head_gains = l->head_gain && op->in[0].buffer >= 0 && op->in[0].column == 0 &&
+                      (op->kind == HOP_OP_RMS || passes_gain(l, op));
+    if (head_gains) x.head_gain = l->head_gain[op->in[0].buffer];
+    if (head_gains && op->kind != HOP_OP_RMS)
+        memcpy(l->head_gain[op->y], x.head_gain, sizeof l->head_gain[op->y]);
+    if (l->head_gain && op->kind == HOP_OP_SCAN) x.head_gains = l->head_gain[op->y];
     for (int i = 0; i < HOP_OP_PARAMS; i++) x.par[i] = op->par[i] >= 0 ? l->par[op->par[i]] : NULL;
     for (int i = 0; i < HOP_OP_INPUTS; i++) {
         const hop_ref *r = &op->in[i];
         if (r->buffer < 0) continue;
         for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++)
-            in[i][a] = input(l, op, i, a, swings && i == 0);
+            in[i][a] = input(l, op, i, a, head_gains && i == 0);
         x.in[i] = in[i];
     }
     if (w->m->status != HOP_OK) return;
@@ -147,27 +148,27 @@ static void run_op(hop__layer *l, const hop_op *op, hop__set **y)
     default: hop__local_op(w, &x, y);
     }
     for (int a = 0; op->kind != HOP_OP_CONSTANT && w->m->status == HOP_OK && a < w->facts.classes; a++)
-        y[a] = hop__set_cut(w->m, y[a], w->bits);
+        y[a] = hop__set_rounded(w->m, y[a], w->bits);
 }
 
-/* Room for what a recurrence's result may swing by. Where results are rounded to fewer bits, or nothing is
+/* Room for what a recurrence's result may head_gain by. Where results are rounded to fewer bits, or nothing is
  * looked up, none does. */
-static bool ready_to_swing(hop__layer *l, const hop_op *op)
+static bool ready_for_gains(hop__layer_sets *l, const hop_op *op)
 {
-    hop__walk *w = l->w;
+    hop__analysis *w = l->w;
     if (op->kind != HOP_OP_SCAN || !w->facts.task || w->bits > 0) return true;
-    if (!l->swing) l->swing = hop__take(w->m, l->list.buffer_count, sizeof *l->swing);
+    if (!l->head_gain) l->head_gain = hop__take(w->m, l->list.buffer_count, sizeof *l->head_gain);
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++)
-        l->swing[op->y][a] =
-            (hop__swing){.dim = op->value_dim, .by = hop__take(w->m, op->heads, sizeof(double))};
+        l->head_gain[op->y][a] =
+            (hop__head_gain){.dim = op->value_dim, .by = hop__take(w->m, op->heads, sizeof(double))};
     return w->m->status == HOP_OK;
 }
 
-bool hop__layer_op(hop__layer *l, int number)
+bool hop__layer_op(hop__layer_sets *l, int number)
 {
     const hop_op *op = &l->list.op[number];
-    hop__walk *w = l->w;
-    if (!ready_to_swing(l, op)) return false;
+    hop__analysis *w = l->w;
+    if (!ready_for_gains(l, op)) return false;
     hop__memory *keep = begin_scratch(w);
     run_op(l, op, l->buffer[op->y]);
     end_scratch(w, keep, l->buffer[op->y], w->facts.classes);
@@ -179,10 +180,10 @@ bool hop__layer_op(hop__layer *l, int number)
     return w->m->status == HOP_OK;
 }
 
-bool hop__layer_open(hop__layer *l, hop__walk *w)
+bool hop__layer_open(hop__layer_sets *l, hop__analysis *w)
 {
     hop_param list[HOP_MIXER_MAX_PARAMS] = {{0}};
-    *l = (hop__layer){.w = w, .config = hop_model_mixer_config(w->model, w->layer)};
+    *l = (hop__layer_sets){.w = w, .config = hop_model_mixer_config(w->model, w->layer)};
     const hop_mixer_ops *ops =
         hop_mixer_find(hop_pattern_mixer(&hop_model_config(w->model)->pattern, w->layer));
     int count = ops->params(&l->config, list);
@@ -197,29 +198,29 @@ bool hop__layer_open(hop__layer *l, hop__walk *w)
     return w->m->status == HOP_OK;
 }
 
-hop__set *hop__layer_input(const hop__walk *w, const hop__set *x)
+hop__set *hop__layer_input(const hop__analysis *w, const hop__set *x)
 {
     const hop_config *c = hop_model_config(w->model);
-    x = hop__set_settled(w->m, (hop__set *)x);
+    x = hop__set_folded(w->m, (hop__set *)x);
     if (!x) return NULL;
     hop__set *y = hop__set_norm(w->m, x, c->norm, weight(w, "input_layernorm.weight"),
                                 weight(w, "input_layernorm.bias"), c->norm_eps);
-    return c->norm == HOP_NORM_NONE ? y : hop__set_cut(w->m, y, w->bits);
+    return c->norm == HOP_NORM_NONE ? y : hop__set_rounded(w->m, y, w->bits);
 }
 
 /* x + mixer(norm(x)), class by class. */
-static bool mix(hop__walk *w, hop__set **x)
+static bool mix(hop__analysis *w, hop__set **x)
 {
-    hop__layer l;
+    hop__layer_sets l;
     if (!hop__layer_open(&l, w)) return false;
     for (int a = 0; a < w->facts.classes; a++) l.buffer[HOP_X][a] = hop__layer_input(w, x[a]);
     for (int i = 0; w->m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
     for (int a = 0; w->m->status == HOP_OK && a < w->facts.classes; a++) {
         hop__memory *keep = begin_scratch(w);
-        hop__set *y =
-            l.swing ? hop__set_swung(w->m, l.buffer[HOP_Y][a], &l.swing[HOP_Y][a], 0) : l.buffer[HOP_Y][a];
-        y = y ? hop__set_blurred(w->m, y) : NULL;
-        x[a] = y ? hop__set_cut(w->m, hop__set_add_relative(w->m, x[a], y), w->bits) : NULL;
+        hop__set *y = l.head_gain ? hop__set_swung(w->m, l.buffer[HOP_Y][a], &l.head_gain[HOP_Y][a], 0)
+                                  : l.buffer[HOP_Y][a];
+        y = y ? hop__set_merged(w->m, y) : NULL;
+        x[a] = y ? hop__set_rounded(w->m, hop__set_add_relative(w->m, x[a], y), w->bits) : NULL;
         if (x[a]) hop__set_own(w->m, x[a]);
         end_scratch(w, keep, &x[a], 1);
     }
@@ -227,7 +228,7 @@ static bool mix(hop__walk *w, hop__set **x)
 }
 
 /* x [classes] through the layer, in place. *same: nothing has changed, and x lies where it did. */
-static bool run_layer(hop__walk *w, hop__set **x, bool *same)
+static bool run_layer(hop__analysis *w, hop__set **x, bool *same)
 {
     bool silent = hop__mixer_is_silent(w, x);
     if (!silent && !mix(w, x)) return false;
@@ -235,7 +236,7 @@ static bool run_layer(hop__walk *w, hop__set **x, bool *same)
     *same = silent && idle;
     for (int a = 0; w->m->status == HOP_OK && !idle && a < w->facts.classes; a++) {
         hop__memory *keep = begin_scratch(w);
-        x[a] = hop__set_settled(w->m, x[a]);
+        x[a] = hop__set_folded(w->m, x[a]);
         if (x[a]) x[a] = hop__set_mlp(w, a, x[a]);
         if (x[a]) hop__set_own(w->m, x[a]); /* the memory of the layer before is about to go */
         end_scratch(w, keep, &x[a], 1);
@@ -243,7 +244,8 @@ static bool run_layer(hop__walk *w, hop__set **x, bool *same)
     return w->m->status == HOP_OK;
 }
 
-bool hop__walk_layers(hop__walk *w, hop__set **x, hop__memory memory[2], hop_margin *margins, int64_t *count)
+bool hop__analyse_layers(hop__analysis *w, hop__set **x, hop__memory memory[2], hop_margin *margins,
+                         int64_t *count)
 {
     int64_t layers = hop_model_config(w->model)->pattern.layers;
     bool same = false;
@@ -252,8 +254,8 @@ bool hop__walk_layers(hop__walk *w, hop__set **x, hop__memory memory[2], hop_mar
     for (w->layer = 0; w->layer < layers; w->layer++) {
         if (w->layer > 0 && !same) w->m = w->m == &memory[0] ? &memory[1] : &memory[0];
         hop__memory_clear(w->m);
-        w->margin =
-            (hop_margin){.layer = w->layer, .player = -2, .score_gap = INFINITY, .clip_margin = INFINITY};
+        w->margin = (hop_margin){
+            .layer = w->layer, .player = HOP_PLAYER_NONE, .score_gap = INFINITY, .clip_margin = INFINITY};
         if (!run_layer(w, x, &same)) return false;
         if (w->observer && !w->m->overflow) w->observer->stream(w->observer->ctx, w, x);
         const hop__set *own = x[w->answering];

@@ -1,10 +1,10 @@
 /* Sets, and vectors drawn from them: whatever a transfer function does to a set, the set that it makes holds
- * what it does to the vectors. Of sets whose heads swing as a whole, and of cases that are taken together. */
+ * what it does to the vectors. Of sets whose heads head_gain as a whole, and of cases that are taken together. */
 #include "test.h"
 
 #include <hopbound/base.h>
 
-#include "walk.h"
+#include "analysis.h"
 
 enum { VARS = 3, VALUES = 6, MOST = 24, TIMES = 4000, DRAWS = 24 };
 
@@ -50,7 +50,7 @@ static hop__set *draw_set(hop__memory *m, hop_rng *rng, int64_t heads, int64_t d
                 if (!none[c / dim]) *hop__term_cell(t, r, c) = middle + apart * size * hop_rng_normal(rng);
         }
     }
-    hop__set_tidy(m, s);
+    hop__set_canonical(m, s);
     for (int64_t c = 0; c < width; c++) { /* no row is beyond these as a whole */
         ival range = hop__set_range(s, c);
         if (below(rng, 3) == 0) s->least[c] = range.lo + s->rad[c] * hop_rng_uniform(rng);
@@ -76,7 +76,7 @@ static double within(const hop__set *s, int64_t c, double x)
     return fmin(fmax(x, s->least[c]), s->most[c]);
 }
 
-static void draw_vector(vector *v, const hop__set *s, const hop__swing *w, hop_rng *rng)
+static void draw_vector(vector *v, const hop__set *s, const hop__head_gain *w, hop_rng *rng)
 {
     for (int k = 0; k < VARS; k++) v->value[k] = below(rng, VALUES);
     for (int64_t h = 0; h < s->width / w->dim; h++) v->factor[h] = 1 + w->by[h] * one(rng);
@@ -100,7 +100,7 @@ typedef struct case_of {
     hop__memory m;
     int64_t heads, dim;
     hop__set *x;
-    hop__swing swing;
+    hop__head_gain head_gain;
     double by[MOST];
 } case_of;
 
@@ -109,11 +109,11 @@ static void draw_case(case_of *k, hop_rng *rng)
     *k = (case_of){.heads = 1 + below(rng, 4), .dim = 1 + below(rng, 4)};
     k->x = draw_set(&k->m, rng, k->heads, k->dim);
     for (int64_t h = 0; h < k->heads; h++)
-        k->by[h] = below(rng, 3) ? HOP__MOST_SWING * ldexp(1, -(int)below(rng, 24)) : 0;
-    k->swing = (hop__swing){.dim = k->dim, .by = k->by};
+        k->by[h] = below(rng, 3) ? HOP__MOST_HEAD_GAIN * ldexp(1, -(int)below(rng, 24)) : 0;
+    k->head_gain = (hop__head_gain){.dim = k->dim, .by = k->by};
 }
 
-static void what_swings_is_held_number_by_number(void **state)
+static void what_has_a_gain_is_held_number_by_number(void **state)
 {
     hop_rng rng;
     (void)state;
@@ -123,10 +123,11 @@ static void what_swings_is_held_number_by_number(void **state)
         vector v;
         draw_case(&k, &rng);
         int64_t from = below(&rng, k.heads * k.dim), width = k.heads * k.dim - from;
-        const hop__set *y = hop__set_swung(&k.m, hop__set_columns(&k.m, k.x, from, width), &k.swing, from);
+        const hop__set *y =
+            hop__set_swung(&k.m, hop__set_columns(&k.m, k.x, from, width), &k.head_gain, from);
         assert_non_null(y);
         for (int n = 0; n < DRAWS; n++) {
-            draw_vector(&v, k.x, &k.swing, &rng);
+            draw_vector(&v, k.x, &k.head_gain, &rng);
             for (int64_t c = 0; c < width; c++)
                 assert_holds(y, &v, c, v.factor[(from + c) / k.dim] * v.x[from + c], "swung");
         }
@@ -135,7 +136,7 @@ static void what_swings_is_held_number_by_number(void **state)
 }
 
 /* Norms over a head, over several, and over parts of one. */
-static void norms_of_what_swings_are_held(void **state)
+static void norms_of_what_has_a_gain_are_held(void **state)
 {
     hop_rng rng;
     int64_t apart = 0;
@@ -154,10 +155,10 @@ static void norms_of_what_swings_are_held(void **state)
                            .groups = width / dim,
                            .eps = ldexp(1, -(int)below(&rng, 40))};
         for (int64_t c = 0; c < dim; c++) weight[c] = (float)(below(&rng, 4) ? hop_rng_normal(&rng) : 1);
-        const hop__set *y = hop__set_norm_op(&k.m, k.x, &op, weight, NULL, &k.swing);
+        const hop__set *y = hop__set_norm_op(&k.m, k.x, &op, weight, NULL, &k.head_gain);
         assert_non_null(y);
         for (int n = 0; n < DRAWS && !k.m.overflow; n++) {
-            draw_vector(&v, k.x, &k.swing, &rng);
+            draw_vector(&v, k.x, &k.head_gain, &rng);
             for (int64_t c = 0; c < width; c++) v.x[c] *= v.factor[c / k.dim];
             for (int64_t c = 0; c < width; c++) {
                 double sum = 0;
@@ -172,8 +173,8 @@ static void norms_of_what_swings_are_held(void **state)
     assert_true(apart > TIMES / 8);
 }
 
-/* The product of what swings with what does not, as float32 has it, swings as much. */
-static void products_of_what_swings_swing(void **state)
+/* The product of what head_gains with what does not, as float32 has it, head_gains as much. */
+static void products_of_what_has_a_gain_have_one(void **state)
 {
     hop_rng rng;
     (void)state;
@@ -185,13 +186,13 @@ static void products_of_what_swings_swing(void **state)
         int64_t width = k.heads * k.dim;
         hop__set *gate = draw_set(&k.m, &rng, k.heads, k.dim), *y = NULL, *a[1] = {k.x}, *b[1] = {gate};
         const hop_op op = {.kind = HOP_OP_MUL, .width = width, .dim = 1, .groups = 1};
-        hop__walk w = {.m = &k.m, .facts = {.classes = 1}};
-        const hop__inputs in = {.op = &op, .in = {a, b}, .swing = &k.swing};
+        hop__analysis w = {.m = &k.m, .facts = {.classes = 1}};
+        const hop__inputs in = {.op = &op, .in = {a, b}, .head_gain = &k.head_gain};
         hop__local_op(&w, &in, &y);
         assert_non_null(y);
         for (int n = 0; n < DRAWS && !k.m.overflow; n++) {
             vector g;
-            draw_vector(&v, k.x, &k.swing, &rng);
+            draw_vector(&v, k.x, &k.head_gain, &rng);
             g = v;
             for (int64_t c = 0; c < width; c++) {
                 double middle = middle_of(gate, &v, c);
@@ -211,7 +212,7 @@ static void products_of_what_swings_swing(void **state)
     }
 }
 
-static void what_is_blurred_holds_what_it_was(void **state)
+static void what_is_merged_holds_what_it_was(void **state)
 {
     hop_rng rng;
     int64_t fewer = 0;
@@ -225,17 +226,17 @@ static void what_is_blurred_holds_what_it_was(void **state)
         if (below(&rng, 2)) { /* a table over two variables */
             const hop__set *joined = hop__set_joined(&k.m, k.x);
             if (joined) k.x = (hop__set *)joined;
-            hop__set_tidy(&k.m, k.x);
+            hop__set_canonical(&k.m, k.x);
         }
         memset(k.by, 0, sizeof k.by);
         for (int t = 0; t < k.x->terms; t++) before += k.x->term[t].rows;
-        hop__set *y = hop__set_blurred(&k.m, hop__set_columns(&k.m, k.x, 0, k.x->width));
+        hop__set *y = hop__set_merged(&k.m, hop__set_columns(&k.m, k.x, 0, k.x->width));
         assert_non_null(y);
         for (int t = 0; t < y->terms; t++) after += y->term[t].rows;
         fewer += after < before;
         for (int n = 0; n < DRAWS; n++) {
-            draw_vector(&v, k.x, &k.swing, &rng);
-            for (int64_t c = 0; c < k.x->width; c++) assert_holds(y, &v, c, v.x[c], "blurred");
+            draw_vector(&v, k.x, &k.head_gain, &rng);
+            for (int64_t c = 0; c < k.x->width; c++) assert_holds(y, &v, c, v.x[c], "merged");
         }
         hop__memory_free(&k.m);
     }
@@ -245,10 +246,10 @@ static void what_is_blurred_holds_what_it_was(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_swings_is_held_number_by_number),
-        cmocka_unit_test(norms_of_what_swings_are_held),
-        cmocka_unit_test(products_of_what_swings_swing),
-        cmocka_unit_test(what_is_blurred_holds_what_it_was),
+        cmocka_unit_test(what_has_a_gain_is_held_number_by_number),
+        cmocka_unit_test(norms_of_what_has_a_gain_are_held),
+        cmocka_unit_test(products_of_what_has_a_gain_have_one),
+        cmocka_unit_test(what_is_merged_holds_what_it_was),
     };
-    return cmocka_run_group_tests_name("swings", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("head_gains", tests, NULL, NULL);
 }

@@ -46,7 +46,7 @@ static void become(const hop__set *s, hop__term *t, int k, int64_t a, int64_t b,
     }
 }
 
-static bool blur(hop__memory *m, hop__set *s, hop__term *t, int k)
+static bool merge_columns(hop__memory *m, hop__set *s, hop__term *t, int k)
 {
     double *off = hop__take(m, s->width, sizeof *off), classes = (double)t->classes[k];
     int64_t *kept = hop__take(m, t->classes[k], sizeof *kept), count = 0;
@@ -68,7 +68,7 @@ static bool blur(hop__memory *m, hop__set *s, hop__term *t, int k)
     return any;
 }
 
-hop__set *hop__set_blurred(hop__memory *m, hop__set *x)
+hop__set *hop__set_merged(hop__memory *m, hop__set *x)
 {
     bool any = false;
     hop__set *y = x->terms ? hop__set_copy(m, x) : x;
@@ -79,7 +79,7 @@ hop__set *hop__set_blurred(hop__memory *m, hop__set *x)
     }
     for (int t = 0; y && m->status == HOP_OK && t < y->terms; t++)
         for (int k = 0; !y->term[t].mixture && k < y->term[t].vars; k++)
-            any = blur(m, y, &y->term[t], k) || any;
-    if (any) hop__set_unbound(y), hop__set_tidy(m, y);
+            any = merge_columns(m, y, &y->term[t], k) || any;
+    if (any) hop__set_unbound(y), hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }

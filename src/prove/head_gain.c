@@ -1,8 +1,8 @@
 /* Heads that are too large or too small as a whole, where nothing takes that away: each number is, by itself.
  */
-#include "walk.h"
+#include "analysis.h"
 
-hop__set *hop__set_swung(hop__memory *m, const hop__set *x, const hop__swing *s, int64_t from)
+hop__set *hop__set_swung(hop__memory *m, const hop__set *x, const hop__head_gain *s, int64_t from)
 {
     bool any = false;
     for (int64_t c = 0; s->by && c < x->width; c++) any = any || s->by[(from + c) / s->dim] > 0;
@@ -15,6 +15,6 @@ hop__set *hop__set_swung(hop__memory *m, const hop__set *x, const hop__swing *s,
         y->rad[c] = ival_up(y->rad[c] * (1 + by) * HOP__ABOVE);
         y->least[c] = -INFINITY, y->most[c] = INFINITY;
     }
-    hop__set_tidy(m, y);
+    hop__set_canonical(m, y);
     return m->status == HOP_OK ? y : NULL;
 }

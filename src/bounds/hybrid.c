@@ -21,7 +21,7 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-static void add_full(hop__shape *s, const hop_arch_layer *l, int64_t times)
+static void add_full(hop__hybrid *s, const hop_arch_layer *l, int64_t times)
 {
     int64_t dim = larger(l->dim, l->reply_dim);
     s->full += times;
@@ -32,7 +32,7 @@ static void add_full(hop__shape *s, const hop_arch_layer *l, int64_t times)
     keep_largest(&s->width, l->heads, dim, l->number_bits);
 }
 
-static void add_linear(hop__shape *s, const hop_arch_layer *l, int64_t times)
+static void add_linear(hop__hybrid *s, const hop_arch_layer *l, int64_t times)
 {
     if (l->state_bits == 0) return; /* it mixes no tokens */
     fmpz_t bits;
@@ -49,9 +49,9 @@ static void add_linear(hop__shape *s, const hop_arch_layer *l, int64_t times)
     fmpz_clear(bits);
 }
 
-void hop__shape_init(hop__shape *s, const hop_arch *a)
+void hop__hybrid_init(hop__hybrid *s, const hop_arch *a)
 {
-    *s = (hop__shape){.heads = 1, .dim = 1, .bits = 1}; /* an fmpz of zero bits is 0 */
+    *s = (hop__hybrid){.heads = 1, .dim = 1, .bits = 1}; /* an fmpz of zero bits is 0 */
     for (int64_t i = 0; i < a->count; i++) {
         const hop_arch_layer *l = &a->layers[i];
         switch (l->kind) {
@@ -77,7 +77,7 @@ void hop__shape_init(hop__shape *s, const hop_arch *a)
     }
 }
 
-void hop__shape_clear(hop__shape *s)
+void hop__hybrid_clear(hop__hybrid *s)
 {
     for (int e = 0; e < HOP__GAPS; e++) fmpz_clear(&s->state[e]);
     fmpz_clear(&s->total);

@@ -12,16 +12,16 @@ typedef struct step {
     int player;
 } step;
 
-typedef struct walk {
+typedef struct table_build {
     hop__encoding *e;
     int p;
     step steps[MAX_STEPS];
     int count;
     hop__view view;
     int guard[32 * MAX_STEPS], n;
-} walk;
+} table_build;
 
-static void plan(walk *w)
+static void plan(table_build *w)
 {
     const hop__encoding *e = w->e;
     for (int q = 1; q <= w->p; q++) {
@@ -33,7 +33,7 @@ static void plan(walk *w)
     w->steps[w->count++] = (step){CHAIN, w->p - 1};
 }
 
-static const hop__label *label_of(const walk *w, const step *s)
+static const hop__label *label_of(const table_build *w, const step *s)
 {
     const hop__encoding *e = w->e;
     const int64_t *x = w->view.x;
@@ -45,7 +45,7 @@ static const hop__label *label_of(const walk *w, const step *s)
     return &e->chain[w->p - 1][hop__index(e->game, x, 0, w->p)];
 }
 
-static void leaf(walk *w)
+static void leaf(table_build *w)
 {
     hop__encoding *e = w->e;
     const hop__label *entry = &e->after[w->p][hop__after_at(e, &w->view, w->p)];
@@ -56,7 +56,7 @@ static void leaf(walk *w)
                          &e->chain[w->p][hop__index(e->game, w->view.x, 0, w->p + 1)]);
 }
 
-static void branch(walk *w, int at)
+static void branch(table_build *w, int at)
 {
     if (at == w->count) {
         leaf(w);
@@ -78,7 +78,7 @@ static void branch(walk *w, int at)
 void hop__encode_player(hop__encoding *e, int p)
 {
     int64_t x[HOP_EXACT_PLAYERS] = {0};
-    walk w = {.e = e, .p = p, .view.x = x};
+    table_build w = {.e = e, .p = p, .view.x = x};
     plan(&w);
     for (;;) {
         if (hop__in_formula(e, x[0])) branch(&w, 0);
@@ -94,7 +94,7 @@ double hop__encoding_clauses(const hop_exact_game *g, hop_bits bits, hop__mode m
     double total = 0;
     for (int p = 1; p < g->players; p++) {
         if (hop__chain_is_free(&e, p)) continue;
-        walk w = {.e = (hop__encoding *)(uintptr_t)&e, .p = p};
+        table_build w = {.e = (hop__encoding *)(uintptr_t)&e, .p = p};
         plan(&w);
         double clauses = (double)hop__inputs_before(g, 1, p + 1), tables = 0;
         for (int64_t x0 = 0; x0 < g->count[0]; x0++) tables += hop__in_formula(&e, x0);

@@ -1,12 +1,12 @@
-/* walk.h - running a list (room: mixers). A walk is some tokens of some sequences; buffers are [sequences,
- * tokens, width]. walk.c goes through the operations; those that look at one row at a time are in rows.c,
+/* exec.h - running a list (room: mixers). An execution is some tokens of some sequences; buffers are [sequences,
+ * tokens, width]. exec.c goes through the operations; those that look at one row at a time are in rows.c,
  * those that look along a sequence in sequence.c and sparse.c. */
-#ifndef HOP_MIXERS_WALK_H
-#define HOP_MIXERS_WALK_H
+#ifndef HOP_MIXERS_EXEC_H
+#define HOP_MIXERS_EXEC_H
 
 #include "build.h"
 
-typedef struct hop__walk {
+typedef struct hop__exec {
     const hop_list *l;
     const hop_mixer_config *c;
     const float *const *w;
@@ -27,63 +27,63 @@ typedef struct hop__walk {
     const hop_list_watch *watch; /* NULL: nobody looks */
     const hop_reverse *reverse;  /* training: attention's log-sum-exp are kept */
     float *kept;
-} hop__walk;
+} hop__exec;
 
-/* walk.c: operations from .. to - 1. */
-void hop__run(const hop__walk *w, int from, int to);
+/* exec.c: operations from .. to - 1. */
+void hop__run(const hop__exec *w, int from, int to);
 
-static inline const float *hop__par(const hop__walk *w, const hop_op *op, int i)
+static inline const float *hop__par(const hop__exec *w, const hop_op *op, int i)
 {
     return op->par[i] < 0 ? NULL : w->w[op->par[i]];
 }
 
 /* Row `row` of sequence `s`, from the reference's first column on; rows are hop__stride apart. */
-static inline const float *hop__in(const hop__walk *w, const hop_op *op, int i, int64_t s, int64_t row)
+static inline const float *hop__in(const hop__exec *w, const hop_op *op, int i, int64_t s, int64_t row)
 {
     hop_ref r = op->in[i];
     return r.buffer < 0 ? NULL : w->b[r.buffer] + (s * w->tokens + row) * w->l->width[r.buffer] + r.column;
 }
 
-static inline int64_t hop__stride(const hop__walk *w, const hop_op *op, int i)
+static inline int64_t hop__stride(const hop__exec *w, const hop_op *op, int i)
 {
     return op->in[i].buffer < 0 ? 0 : w->l->width[op->in[i].buffer];
 }
 
-static inline float *hop__out(const hop__walk *w, const hop_op *op, int64_t s, int64_t row)
+static inline float *hop__out(const hop__exec *w, const hop_op *op, int64_t s, int64_t row)
 {
     int64_t rows = op->y == HOP_Y ? w->tokens - w->first : w->tokens, from = op->y == HOP_Y ? w->first : 0;
     return w->b[op->y] + (s * rows + row - from) * op->width;
 }
 
 /* Where the log-sum-exp of sequence s are kept, [heads, tokens - first]; NULL: nowhere. */
-static inline float *hop__lse(const hop__walk *w, const hop_op *op, int64_t s)
+static inline float *hop__lse(const hop__exec *w, const hop_op *op, int64_t s)
 {
     if (!w->kept) return NULL;
     return w->kept + (w->reverse->lse[op - w->l->op] * w->sequences + s * op->heads) * w->tokens;
 }
 
-static inline void hop__cut_rows(const hop__walk *w, float *y, int64_t n)
+static inline void hop__cut_rows(const hop__exec *w, float *y, int64_t n)
 {
     if (w->bits > 0) hop_round_significand(y, n, w->bits);
 }
 
 /* rows.c: rows from .. from + count - 1 of sequence s; where s is 0 the rows of all sequences may be counted
- * on. The result is cut. */
-void hop__row_op(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, int64_t count);
+ * on. The result is rounded to `bits`. */
+void hop__row_op(const hop__exec *w, const hop_op *op, int64_t s, int64_t from, int64_t count);
 
-/* sequence.c: one sequence; the result is cut. */
-void hop__sequence_op(const hop__walk *w, const hop_op *op, int64_t s, float *work, hop_pool *pool);
+/* sequence.c: one sequence; the result is rounded to `bits`. */
+void hop__sequence_op(const hop__exec *w, const hop_op *op, int64_t s, float *work, hop_pool *pool);
 size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int threads); /* floats */
 /* What a recurrence is given, forward and backward. A token of several steps: row t of x becomes row t·n + at
  * of y, zeros between. A [width, states] of the selective scan is filled. */
-hop_scan hop__scan_shape(const hop__walk *w, const hop_op *op);
-hop_scan_in hop__scan_inputs(const hop__walk *w, const hop_op *op, int64_t s);
+hop_scan hop__scan_shape(const hop__exec *w, const hop_op *op);
+hop_scan_in hop__scan_inputs(const hop__exec *w, const hop_op *op, int64_t s);
 int64_t hop__scan_gate_width(const hop_op *op); /* numbers a token; 0: not for each token */
 const float *hop__scan_spread(float *y, const float *x, int64_t stride, int64_t width,
                               const int64_t rows_n_at[3]);
-hop_selective hop__selective_of(hop_selective_in *in, const hop__walk *w, const hop_op *op, int64_t s,
+hop_selective hop__selective_of(hop_selective_in *in, const hop__exec *w, const hop_op *op, int64_t s,
                                 float *A);
-/* strides: of q, k, v. Work in floats, cut or not. */
+/* strides: of q, k, v. Work in floats, rounded or not. */
 hop_attn hop__attend_shape(const hop_op *op, int64_t tokens, int64_t first, const int64_t strides[3]);
 size_t hop__attend_work(const hop_op *op, int64_t tokens, int64_t first, int threads);
 

@@ -28,18 +28,18 @@ static void add_cell(hop_text *out, const hop_stair *c)
     hop_text_add(out, "</td>\n");
 }
 
-static void add_stairs(hop_text *out, const hop_stairs *s)
+static void add_thresholds(hop_text *out, const hop_thresholds *s)
 {
     char sizes[96];
     snprintf(sizes, sizeof sizes,
              s->hops > 1 ? "<var>m</var> = %d, <var>n</var><sub>1</sub> = %d" : "<var>m</var> = %d",
              (int)s->m, (int)s->fan);
-    hop_text_printf(
-        out,
-        "<table class=\"stairs\">\n<caption>%d hop%s, %s, one full layer</caption>\n<thead>\n<tr><td></td>"
-        "<th scope=\"colgroup\" colspan=\"%d\">bits of a message</th></tr>\n<tr>"
-        "<th scope=\"col\">state bits after it</th>",
-        s->hops, s->hops == 1 ? "" : "s", sizes, s->most_message + 1);
+    hop_text_printf(out,
+                    "<table class=\"thresholds\">\n<caption>%d hop%s, %s, one full "
+                    "layer</caption>\n<thead>\n<tr><td></td>"
+                    "<th scope=\"colgroup\" colspan=\"%d\">bits of a message</th></tr>\n<tr>"
+                    "<th scope=\"col\">state bits after it</th>",
+                    s->hops, s->hops == 1 ? "" : "s", sizes, s->most_message + 1);
     for (int m = 0; m <= s->most_message; m++) hop_text_printf(out, "<th scope=\"col\">%d</th>", m);
     hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
     for (int64_t i = 0; i < s->cell_count; i++) {
@@ -51,15 +51,15 @@ static void add_stairs(hop_text *out, const hop_stairs *s)
     hop_text_add(out, "</tbody>\n</table>\n");
 }
 
-void hop__stairs_section(hop_text *out, const hop_ladder_page *page)
+void hop__thresholds_section(hop_text *out, const hop_ladder_page *page)
 {
-    if (!page->stairs_count && !page->no_stairs) return;
+    if (!page->thresholds_count && !page->no_thresholds) return;
     hop__section_open(out, "stairs", "The exact staircase");
-    if (!page->stairs_count) {
+    if (!page->thresholds_count) {
         hop_text_add(out,
                      "<p>At tiny sizes the question is finite, and a SAT solver decides it; this run has no "
                      "staircase: ");
-        hop__escape(out, page->no_stairs, 0);
+        hop__escape(out, page->no_thresholds, 0);
         hop_text_add(out, ".</p>\n");
         hop__section_close(out);
         return;
@@ -75,7 +75,7 @@ void hop__stairs_section(hop_text *out, const hop_ladder_page *page)
                       "P2 counts states, P4 and P5 also what a message can bring. Where none stands, the "
                       "truth is stricter than "
                       "they are.</p>\n<div class=\"stairway\">\n");
-    for (int64_t i = 0; i < page->stairs_count; i++) add_stairs(out, &page->stairs[i]);
+    for (int64_t i = 0; i < page->thresholds_count; i++) add_thresholds(out, &page->thresholds[i]);
     hop_text_add(
         out,
         "</div>\n<p class=\"legend\">A message is what a token hears from each earlier part of the prompt "

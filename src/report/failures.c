@@ -7,7 +7,7 @@
 
 #define LEAST 1e-6 /* differences from here on have a length; logarithmic up to the largest */
 
-static double most_of(const hop_fall_layer *list, int count, double most)
+static double most_of(const hop_failure_layer *list, int count, double most)
 {
     for (int i = 0; i < count; i++) {
         most = fmax(most, fmax(list[i].own, fmax(list[i].last_token, list[i].stream)));
@@ -33,7 +33,7 @@ static void add_bar(hop_text *out, double value, double most)
 }
 
 /* A network's layers, under its name. */
-static void add_layers(hop_text *out, const char *pattern, const char *what, const hop_fall_layer *list,
+static void add_layers(hop_text *out, const char *pattern, const char *what, const hop_failure_layer *list,
                        int count, double most)
 {
     hop_text_add(out, "<tbody>\n<tr><th scope=\"rowgroup\" colspan=\"5\">");
@@ -50,7 +50,7 @@ static void add_layers(hop_text *out, const char *pattern, const char *what, con
     hop_text_add(out, "</tbody>\n");
 }
 
-static void draw(hop_text *out, const hop_fall *f)
+static void draw(hop_text *out, const hop_failure_trace *f)
 {
     static const char *const heads[] = {"layer", "where they differ", "at any token behind",
                                         "in the layer\u2019s state", "at the last token"};
@@ -64,7 +64,7 @@ static void draw(hop_text *out, const hop_fall *f)
     hop_text_add(out, "</table>\n");
 }
 
-static void tell(hop_text *out, const hop_fall *f)
+static void tell(hop_text *out, const hop_failure_trace *f)
 {
     hop_text_printf(out, "<h3>%d hop%s, ", f->hops, f->hops == 1 ? "" : "s");
     hop__plan_html(out, f->pattern);
@@ -84,9 +84,9 @@ static void tell(hop_text *out, const hop_fall *f)
     hop_text_add(out, "</code>.</p>\n");
 }
 
-void hop__falls_section(hop_text *out, const hop_ladder_page *page)
+void hop__failures_section(hop_text *out, const hop_ladder_page *page)
 {
-    if (page->fall_count == 0) return;
+    if (page->failure_count == 0) return;
     hop__section_open(out, "falls", "Where they fail");
     hop_text_add(
         out, "<p>Each plan below a line, with the weights that the network above it leaves for its layers: "
@@ -98,10 +98,10 @@ void hop__falls_section(hop_text *out, const hop_ladder_page *page)
              "far these are apart behind each layer, on the way that the difference would have to go: from "
              "the token in "
              "which they differ to the last one, which answers. A cross: nothing of it is left there.</p>\n");
-    for (int64_t i = 0; i < page->fall_count; i++) {
-        tell(out, &page->falls[i]);
+    for (int64_t i = 0; i < page->failure_count; i++) {
+        tell(out, &page->failures[i]);
         hop__fold_open(out, "Where the difference is lost, layer by layer");
-        draw(out, &page->falls[i]);
+        draw(out, &page->failures[i]);
         hop__fold_close(out);
     }
     hop_text_add(out, "<p><code>hopbound check FILE</code> confirms each without this program\u2019s own "

@@ -1,4 +1,4 @@
-/* Every set is tidied by what makes it: rows that are equal become one, what does not vary goes to mid, and
+/* Every set is made canonical by what makes it: rows that are equal become one, what does not vary goes to mid, and
  * what is known of each column is measured. */
 #include "set_inside.h"
 
@@ -135,7 +135,7 @@ void hop__set_measure(hop__memory *m, hop__set *s)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-void hop__set_tidy(hop__memory *m, hop__set *s)
+void hop__set_canonical(hop__memory *m, hop__set *s)
 {
     hop__term joint;
     if (m->status != HOP_OK || !s) return;

@@ -10,7 +10,7 @@ static const struct stairway {
     int hops;
     int64_t m, fan;
     int most_message, most_after;
-} stairways[STAIRWAYS] = {{1, 3, 1, 5, 5}, {2, 2, 2, 4, 0}};
+} stairways[THRESHOLD_TABLES] = {{1, 3, 1, 5, 5}, {2, 2, 2, 4, 0}};
 
 static void name_theorems(hop_stair *out, const hop_exact_cell *c)
 {
@@ -29,7 +29,7 @@ static void name_theorems(hop_stair *out, const hop_exact_cell *c)
 static void find_proof(hop_stair *out, const ladder *l, const struct stairway *w)
 {
     char name[96], path[4096];
-    snprintf(name, sizeof name, "%s/exact-hops%d-m%d-fan%d-before0-message%d-after%d.drat", STAIRS_DIR,
+    snprintf(name, sizeof name, "%s/exact-hops%d-m%d-fan%d-before0-message%d-after%d.drat", THRESHOLD_DIR,
              w->hops, (int)w->m, (int)w->fan, out->message, out->after);
     if (hop_path_join(path, sizeof path, l->args->output.text, name, NULL) != HOP_OK) return;
     if (!hop_is_there(path)) return;
@@ -48,7 +48,7 @@ static hop_status decide(ladder *l, const struct stairway *w, hop_stair *cells, 
                                  .progress = &l->args->common.progress};
     hop_status s = hop_exact_new(&x, &o, err);
     if (s != HOP_OK) return s;
-    snprintf(l->stairs.solver, sizeof l->stairs.solver, "%s", hop_exact_solver(x));
+    snprintf(l->thresholds.solver, sizeof l->thresholds.solver, "%s", hop_exact_solver(x));
     for (int after = 0; after <= w->most_after; after++)
         for (int message = 0; message <= w->most_message && s == HOP_OK; message++) {
             hop_exact_cell c;
@@ -64,35 +64,36 @@ static hop_status decide(ladder *l, const struct stairway *w, hop_stair *cells, 
     return s;
 }
 
-hop_status ladder_stairs_make(ladder *l, hop_error *err)
+hop_status ladder_thresholds_make(ladder *l, hop_error *err)
 {
     char proofs[4096];
-    hop_status s = hop_path_join(proofs, sizeof proofs, l->args->output.text, STAIRS_DIR, err);
-    for (int i = 0; i < STAIRWAYS && s == HOP_OK; i++) {
+    hop_status s = hop_path_join(proofs, sizeof proofs, l->args->output.text, THRESHOLD_DIR, err);
+    for (int i = 0; i < THRESHOLD_TABLES && s == HOP_OK; i++) {
         const struct stairway *w = &stairways[i];
         int64_t count = (int64_t)(w->most_message + 1) * (w->most_after + 1);
         hop_error why = {0};
-        if (!(l->stairs.cells[i] = calloc((size_t)count, sizeof *l->stairs.cells[i])))
+        if (!(l->thresholds.cells[i] = calloc((size_t)count, sizeof *l->thresholds.cells[i])))
             return hop_fail(err, HOP_ENOMEM, "out of memory");
-        s = decide(l, w, l->stairs.cells[i], proofs, &why);
-        if (s == HOP_EIO && !l->stairs.solver[0]) { /* no solver here: the page does without, and says so */
-            snprintf(l->stairs.missing, sizeof l->stairs.missing, "%s", why.text);
+        s = decide(l, w, l->thresholds.cells[i], proofs, &why);
+        if (s == HOP_EIO &&
+            !l->thresholds.solver[0]) { /* no solver here: the page does without, and says so */
+            snprintf(l->thresholds.missing, sizeof l->thresholds.missing, "%s", why.text);
             return HOP_OK;
         }
         if (s != HOP_OK) return hop_fail(err, s, "%s", why.text);
-        l->stairs.page[i] = (hop_stairs){.hops = w->hops,
-                                         .m = w->m,
-                                         .fan = w->fan,
-                                         .most_message = w->most_message,
-                                         .most_after = w->most_after,
-                                         .cells = l->stairs.cells[i],
-                                         .cell_count = count};
-        l->stairs.count++;
+        l->thresholds.page[i] = (hop_thresholds){.hops = w->hops,
+                                                 .m = w->m,
+                                                 .fan = w->fan,
+                                                 .most_message = w->most_message,
+                                                 .most_after = w->most_after,
+                                                 .cells = l->thresholds.cells[i],
+                                                 .cell_count = count};
+        l->thresholds.count++;
     }
     return s;
 }
 
-void ladder_stairs_free(ladder *l)
+void ladder_thresholds_free(ladder *l)
 {
-    for (int i = 0; i < STAIRWAYS; i++) free(l->stairs.cells[i]);
+    for (int i = 0; i < THRESHOLD_TABLES; i++) free(l->thresholds.cells[i]);
 }

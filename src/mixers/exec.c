@@ -1,5 +1,5 @@
-/* walk.c - the two walkers: a list over whole sequences, and token by token. */
-#include "walk.h"
+/* exec.c - the two walkers: a list over whole sequences, and token by token. */
+#include "exec.h"
 
 #include <assert.h>
 #include <string.h>
@@ -19,7 +19,7 @@ static int64_t least(int64_t a, int64_t b)
 /* ---- one operation, or a few ------------------------------------------------------------------ */
 
 /* hop_linear sums a few rows in another order than many; a product that begins with the bias does not. */
-static void multiply(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, int64_t rows)
+static void multiply(const hop__exec *w, const hop_op *op, int64_t s, int64_t from, int64_t rows)
 {
     int64_t stride = hop__stride(w, op, 0), out = op->width / op->groups, in = op->dim;
     const float *x = hop__in(w, op, 0, s, from), *bias = hop__par(w, op, 1);
@@ -47,7 +47,7 @@ static void multiply(const hop__walk *w, const hop_op *op, int64_t s, int64_t fr
     hop__cut_rows(w, y, rows * out);
 }
 
-static void multiply_blocks(const hop__walk *w, const hop_op *op, int64_t s, int64_t from, int64_t rows)
+static void multiply_blocks(const hop__exec *w, const hop_op *op, int64_t s, int64_t from, int64_t rows)
 {
     int64_t dim = op->dim, stride = hop__stride(w, op, 0);
     const float *x = hop__in(w, op, 0, s, from), *m = hop__par(w, op, 0), *bias = hop__par(w, op, 1);
@@ -65,14 +65,14 @@ typedef struct span {
     int64_t sequences, from, rows;
 } span;
 
-static span span_of(const hop__walk *w, int buffer)
+static span span_of(const hop__exec *w, int buffer)
 {
     int64_t from = w->l->tail[buffer] ? w->first : 0;
     if (from == 0) return (span){1, 0, w->sequences * w->tokens};
     return (span){w->sequences, from, w->tokens - from};
 }
 
-static void product(const hop__walk *w, const hop_op *op)
+static void product(const hop__exec *w, const hop_op *op)
 {
     span p = span_of(w, op->y);
     for (int64_t s = 0; s < p.sequences && p.rows > 0; s++)
@@ -81,7 +81,7 @@ static void product(const hop__walk *w, const hop_op *op)
 
 /* Rowwise operations one after the other, on blocks of rows that stay in cache. */
 typedef struct row_job {
-    const hop__walk *w;
+    const hop__exec *w;
     const hop_op *op;
     int count;
     int64_t s, from, block;
@@ -95,7 +95,7 @@ static void some_rows(void *ctx, int64_t first, int64_t count)
             hop__row_op(j->w, &j->op[i], j->s, j->from + at, least(j->block, first + count - at));
 }
 
-static void rowwise(const hop__walk *w, const hop_op *op, int count)
+static void rowwise(const hop__exec *w, const hop_op *op, int count)
 {
     span p = span_of(w, op->y);
     row_job j = {.w = w, .op = op, .count = count, .from = p.from};
@@ -107,7 +107,7 @@ static void rowwise(const hop__walk *w, const hop_op *op, int count)
 
 /* Several sequences are shared out, each one being one worker's; the parts of a single one are. */
 typedef struct sequence_job {
-    const hop__walk *w;
+    const hop__exec *w;
     const hop_op *op;
     size_t each;
 } sequence_job;
@@ -123,7 +123,7 @@ static void sequence_task(void *ctx, int64_t task, int worker)
     hop__sequence_op(j->w, j->op, task, j->w->work + j->each * (size_t)worker, NULL);
 }
 
-static void along(const hop__walk *w, const hop_op *op)
+static void along(const hop__exec *w, const hop_op *op)
 {
     if (w->sequences == 1) {
         hop__sequence_op(w, op, 0, w->work, w->pool);
@@ -134,7 +134,7 @@ static void along(const hop__walk *w, const hop_op *op)
     hop_pool_run(w->pool, w->sequences, sequence_task, &j);
 }
 
-static void show(const hop__walk *w, int number)
+static void show(const hop__exec *w, int number)
 {
     const hop_op *op = &w->l->op[number];
     bool one = op->kind == HOP_OP_CONSTANT;
@@ -144,7 +144,7 @@ static void show(const hop__walk *w, int number)
                      one ? 1 : w->tokens - from);
 }
 
-void hop__run(const hop__walk *w, int from, int to)
+void hop__run(const hop__exec *w, int from, int to)
 {
     const hop_list *l = w->l;
     for (int i = from; i < to; i++) {
@@ -235,7 +235,7 @@ size_t hop_list_step_scratch(const hop_list *l, int64_t sequences, int64_t t)
 
 /* Buffers of `rows` rows, and `work` floats; 0: what the arena still has, which a step need not count again.
  */
-static void take(hop__walk *w, const hop_mixer_io *io, int64_t rows)
+static void take(hop__exec *w, const hop_mixer_io *io, int64_t rows)
 {
     float *base = hop_arena_floats(io->scratch, (size_t)(rows * w->l->row_floats));
     w->work = hop_arena_floats(io->scratch,
@@ -245,9 +245,9 @@ static void take(hop__walk *w, const hop_mixer_io *io, int64_t rows)
 
 /* ---- the walkers ------------------------------------------------------------------------------- */
 
-/* Some sequences from their first to their last token. When activations are cut a recurrence goes token by
- * token, and its state is cut after each: a state of that precision. */
-static void forward(hop__walk *w, const hop_mixer_io *io, int64_t segment)
+/* Some sequences from their first to their last token. When activations are rounded to `bits` a recurrence goes token by
+ * token, and its state is rounded after each: a state of that precision. */
+static void forward(hop__exec *w, const hop_mixer_io *io, int64_t segment)
 {
     const hop_list *l = w->l;
     const float *x = w->b[HOP_X];
@@ -274,7 +274,7 @@ void hop_list_forward(const hop_list *l, const hop_mixer_config *c, const float 
     int64_t together = segment == io->tokens ? least(least(sequences, TOGETHER), SEGMENT / io->tokens) : 1;
     if (together < 1) together = 1;
     hop_pool *pool = stepwise ? NULL : io->pool;
-    hop__walk w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = io->steady, .pool = pool};
+    hop__exec w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = io->steady, .pool = pool};
     w.form = stepwise ? HOP_FORM_RECURRENT : HOP_FORM_CHUNKED, w.watch = io->watch;
     w.state_stride = l->state_floats;
     if (l->state_floats > 0) w.state = hop_arena_floats(io->scratch, (size_t)(together * l->state_floats));
@@ -290,7 +290,7 @@ void hop_list_forward(const hop_list *l, const hop_mixer_config *c, const float 
 void hop_list_step(const hop_list *l, const hop_mixer_config *c, const float *const *params, float *state,
                    int64_t stride, int64_t t, const hop_mixer_io *io)
 {
-    hop__walk w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = io->steady};
+    hop__exec w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = io->steady};
     w.sequences = io->sequences > 0 ? io->sequences : 1;
     w.tokens = 1, w.position = t, w.form = HOP_FORM_RECURRENT;
     w.state = state, w.state_stride = stride, w.stepping = true, w.watch = io->watch;
@@ -310,10 +310,10 @@ static int attend_at(const hop_list *l)
     return 0;
 }
 
-static hop__walk piece(const hop_list *l, const hop_mixer_config *c, const float *const *params,
+static hop__exec piece(const hop_list *l, const hop_mixer_config *c, const float *const *params,
                        const hop_mixer_io *io)
 {
-    hop__walk w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = true, .pool = io->pool};
+    hop__exec w = {.l = l, .c = c, .w = params, .bits = io->bits, .steady = true, .pool = io->pool};
     w.sequences = 1, w.tokens = io->tokens, w.position = io->position, w.watch = io->watch;
     w.b[HOP_X] = (float *)(uintptr_t)io->x, w.b[HOP_Y] = io->y;
     take(&w, io, io->tokens);
@@ -323,7 +323,7 @@ static hop__walk piece(const hop_list *l, const hop_mixer_config *c, const float
 void hop_attention_project(const hop_attention_rows *out, const hop_list *l, const hop_mixer_config *c,
                            const float *const *params, const hop_mixer_io *io)
 {
-    hop__walk w = piece(l, c, params, io);
+    hop__exec w = piece(l, c, params, io);
     const hop_op *op = &l->op[attend_at(l)];
     float *const to[3] = {out->q, out->k, out->v};
     for (int i = 0; i < 3; i++) {
@@ -346,7 +346,7 @@ hop_attn hop_attention_shape(const hop_list *l, int64_t keys, int64_t queries, b
 void hop_attention_output(const float *o, const hop_list *l, const hop_mixer_config *c,
                           const float *const *params, const hop_mixer_io *io)
 {
-    hop__walk w = piece(l, c, params, io);
+    hop__exec w = piece(l, c, params, io);
     w.b[l->op[attend_at(l)].y] = (float *)(uintptr_t)o;
     if (w.watch) show(&w, attend_at(l));
     hop__run(&w, attend_at(l) + 1, l->op_count);

@@ -16,11 +16,11 @@ typedef struct frame {
     bool blind;  /* it would have to ask before it knows where: all entries that may be meant */
 } frame;
 
-static look look_of(const hop_walk *w, const frame *f, int64_t position)
+static look look_of(const hop_demonstration *w, const frame *f, int64_t position)
 {
     int player = w->players[position];
     if (player < 0 || player > w->hops) return PLAIN;
-    const hop_walk_step *s = &w->steps[player];
+    const hop_demonstration_step *s = &w->steps[player];
     bool here = position == s->position;
     if (player == f->missing) {
         bool row = s->digit < 0 || w->indices[position] / w->m == s->digit;
@@ -40,14 +40,14 @@ static void name_of(char out[32], int player)
         snprintf(out, 32, "/{z}_{%d}", player);
 }
 
-static void add_token(hop_text *out, const hop_walk *w, const frame *f, int64_t position)
+static void add_token(hop_text *out, const hop_demonstration *w, const frame *f, int64_t position)
 {
     hop_text_printf(out, "<span class=\"tok%s\">%d</span>", look_class[look_of(w, f, position)],
                     (int)w->tokens[position]);
 }
 
 /* A player's tokens: a table with the numbers of its columns and rows, or a single one. */
-static void add_player(hop_text *out, const hop_walk *w, const frame *f, int64_t from, int64_t to)
+static void add_player(hop_text *out, const hop_demonstration *w, const frame *f, int64_t from, int64_t to)
 {
     int player = w->players[from];
     char name[32];
@@ -73,7 +73,7 @@ static void add_player(hop_text *out, const hop_walk *w, const frame *f, int64_t
     hop_text_add(out, "</span></span>\n");
 }
 
-static void add_prompt(hop_text *out, const hop_walk *w, const frame *f)
+static void add_prompt(hop_text *out, const hop_demonstration *w, const frame *f)
 {
     hop_text_printf(out, "<div class=\"prompt\" style=\"--columns:%d\" aria-hidden=\"true\">\n", (int)w->m);
     for (int64_t from = 0, to; from < w->length; from = to) {
@@ -86,9 +86,9 @@ static void add_prompt(hop_text *out, const hop_walk *w, const frame *f)
 /* ---- words ----------------------------------------------------------------------------------------- */
 
 /* "z_2 at (w_1, i_1) = (2, 3)" */
-static void say_address(char *out, size_t size, const hop_walk *w, int l)
+static void say_address(char *out, size_t size, const hop_demonstration *w, int l)
 {
-    const hop_walk_step *s = &w->steps[l];
+    const hop_demonstration_step *s = &w->steps[l];
     if (l == 0)
         snprintf(out, size, "/{z}_{0}");
     else if (l == 1)
@@ -106,7 +106,7 @@ static void open_step(hop_text *out, const char *plan, int layer, const char *ki
     hop_text_printf(out, " layer %d, %s</h3>\n<p>", layer, kind);
 }
 
-static void close_step(hop_text *out, const hop_walk *w, const char *rich, const frame *f)
+static void close_step(hop_text *out, const hop_demonstration *w, const char *rich, const frame *f)
 {
     hop__html_rich(out, rich);
     hop_text_add(out, "</p>\n");
@@ -115,7 +115,7 @@ static void close_step(hop_text *out, const hop_walk *w, const char *rich, const
 }
 
 /* A full layer that looks up i_l. */
-static void add_look_up(hop_text *out, const hop_walk *w, const char *plan, int layer, int l)
+static void add_look_up(hop_text *out, const hop_demonstration *w, const char *plan, int layer, int l)
 {
     char text[400], address[120];
     say_address(address, sizeof address, w, l);
@@ -125,12 +125,12 @@ static void add_look_up(hop_text *out, const hop_walk *w, const char *plan, int 
     close_step(out, w, text, &(frame){.known = l, .asks = l, .missing = -1});
 }
 
-static void add_upper(hop_text *out, const hop_walk *w)
+static void add_upper(hop_text *out, const hop_demonstration *w)
 {
     for (int l = 0; l <= w->hops; l++) add_look_up(out, w, w->upper, l, l);
 }
 
-static void add_lower(hop_text *out, const hop_walk *w)
+static void add_lower(hop_text *out, const hop_demonstration *w)
 {
     char text[900], address[120], entries[80];
     int L = w->hops, layer = 0;
@@ -182,9 +182,9 @@ static void add_legend(hop_text *out)
     hop_text_add(out, "</p>\n");
 }
 
-void hop__walk_section(hop_text *out, const hop_ladder_page *page)
+void hop__demonstration_section(hop_text *out, const hop_ladder_page *page)
 {
-    const hop_walk *w = page->walk;
+    const hop_demonstration *w = page->demonstration;
     if (!w) return;
     hop__section_open(out, "play", "Play one instance");
     hop_text_printf(
