@@ -107,7 +107,7 @@ const verb *const *all_verbs(size_t *count);
     RUN(ladder)                   \
     ASK(task)                     \
     ASK(build)                    \
-    RUN(run)                      \
+    ASK(run)                      \
     ASK(prove)                    \
     ASK(damage)                   \
     ASK(refute)                   \

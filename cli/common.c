@@ -47,6 +47,8 @@ int fail_stopped(const common_args *a)
 
 int fail_error(const common_args *a, const hop_error *err)
 {
+    const char *more = err->status == HOP_ESTOPPED ? strchr(err->text, ';') : NULL; /* how it goes on */
+    if (more) return fail(a, EXIT_FAILED, "stopped: by a signal%s", more);
     if (err->status == HOP_ESTOPPED || terminal_stopped()) return fail_stopped(a);
     return fail(a, EXIT_FAILED, "%s", err->text[0] ? err->text : hop_status_text(err->status));
 }

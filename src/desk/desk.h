@@ -8,6 +8,7 @@
     X(build)             \
     X(prove)             \
     X(task)              \
+    X(run)               \
     X(damage)            \
     X(refute)            \
     X(bound)             \
