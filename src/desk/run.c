@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ALL_BITS 24 /* float32's own precision: nothing is cut */
+#define ALL_BITS 24 /* float32's own precision: nothing is rounded */
 
 HOP_RECORD_TABLE(hop_run_answer, HOP_RUN_ANSWER, "how often a network was right")
 
@@ -24,7 +24,7 @@ static const hop_opt OPTIONS[] = {
      .help = "write index, prediction, answer and correct of every instance, an object a line; predictions "
              "and targets where there are several, chain where there is one"},
     {"precision", 0, HOP_OPT_INT, AT(precision), "BITS", "24", 1, ALL_BITS,
-     .help = "cut tables, activations and attention weights to BITS significant bits; 24 is all of float32"},
+     .help = "round tables, activations and attention weights to BITS significant bits; 24 is all of float32"},
     {"checkpoint", 0, HOP_OPT_TEXT, AT(checkpoint), "FILE", .use = HOP_OPT_WRITES,
      .help = "for networks of thousands of layers: when it is stopped, keep there how far it came, and go on "
              "from there the next time; instances go one after another, those after the first in FILE.1, .."},
@@ -158,8 +158,7 @@ static hop_status note_other_sizes(hop_response *out, const evaluation *e, hop_e
     hop_task own;
     bool known = false;
     if (!hop_sizes_given(&a->sizes)) return HOP_OK;
-    hop_status s =
-        hop_sizes_of_network(&none, e->model, hop_request_operand(&a->ask, 0), &own, &known, err);
+    hop_status s = hop_sizes_of_network(&none, e->model, hop_request_operand(&a->ask, 0), &own, &known, err);
     if (s != HOP_OK || !known) return s;
     hop_text here = {0}, built = {0};
     hop_sizes_say(&here, &e->task);
@@ -187,10 +186,12 @@ static hop_status ask_network(evaluation *e, hop_error *err)
     if (e->generate && cut)
         return hop_fail(err, HOP_EUSAGE, "--precision: a network that generates runs in float32 only");
     if (a->message_bits.given && (cut || a->checkpoint.text || e->generate))
-        return hop_fail(err, HOP_EUSAGE,
-                        "--message-bits: not with --precision or --checkpoint, nor for a network that generates");
+        return hop_fail(
+            err, HOP_EUSAGE,
+            "--message-bits: not with --precision or --checkpoint, nor for a network that generates");
     if (!a->message_bits.given && (a->seats.players.given || a->seats.cut.given))
-        return hop_fail(err, HOP_EUSAGE, "--%s: needs --message-bits", a->seats.players.given ? "players" : "cut");
+        return hop_fail(err, HOP_EUSAGE, "--%s: needs --message-bits",
+                        a->seats.players.given ? "players" : "cut");
     if (e->generate && a->checkpoint.text)
         return hop_fail(err, HOP_EUSAGE, "--checkpoint: a network that generates is not kept");
     return HOP_OK;
@@ -227,7 +228,7 @@ static const hop_example EXAMPLES[] = {
     {"hopbound run net --count 1000",
      "Accuracy on a thousand sampled instances."},
     {"hopbound run net --count 1000 --precision 8",
-     "The same with everything cut to bfloat16's precision."},
+     "The same with everything rounded to bfloat16's precision."},
     {"hopbound run net --input test.jsonl --predictions out.jsonl",
      "Answers to a file of instances, in its order."},
     {"hopbound run net --message-bits 16",

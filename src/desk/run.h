@@ -31,7 +31,7 @@ typedef struct evaluation {
     int64_t filled;
     int64_t instances, with_answer, correct, tokens;
     int64_t targets, targets_correct;
-    bool keep;  /* predictions are wanted */
+    bool keep; /* predictions are wanted */
     hop_lines predictions;
     hop_json_writer line;
 } evaluation;
