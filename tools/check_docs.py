@@ -102,7 +102,7 @@ def main():
             file = (page.parent / m[1].partition("#")[0]).resolve()
             for name in re.findall(r"`(\w+)`", m[2]):
                 names += 1
-                if file.is_file() and not re.search(rf"^(static void|def) {name}\(", file.read_text(), flags=re.M):
+                if file.is_file() and not re.search(rf"^(static void| *def) {name}\(", file.read_text(), flags=re.M):
                     wrong(page, text, m.start(), f"{m[1]} has no {name}")
     for source in sorted(p for d in ("src", "include", "cli") for p in (ROOT / d).rglob("*.[ch]")):
         text = source.read_text()

@@ -14,6 +14,7 @@ for line in (root / "tools/rooms.txt").read_text().splitlines():
 bad = 0
 files = [(p, p.parts[len(root.parts) + 1]) for p in root.glob("src/*/*.[ch]")]
 files += [(p, p.parts[len(root.parts)]) for d in ("cli", "bench") for p in root.glob(f"{d}/*.[ch]")]
+files += [(p, "python") for p in root.glob("python/flat/*.[ch]")]
 files += [(p, owner[p.stem]) for d in ("include", "src/include") for p in root.glob(f"{d}/hopbound/*.h") if owner[p.stem]]
 for path, room in sorted(files):
     for number, text in enumerate(path.read_text().splitlines(), 1):

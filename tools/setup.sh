@@ -67,6 +67,13 @@ if [ -n "$missing" ] && may_install; then
 fi
 [ -z "$missing" ] || echo "setup: the proofs will not be checked: no$missing" >&2
 
+# For the Python package. Without numpy its tests are skipped, so lacking it is no failure.
+if ! python3 -c 'import numpy' >/dev/null 2>&1 && may_install; then
+    echo "setup: installing python3-numpy" >&2
+    { install python3-numpy || { apt-get update -q && install python3-numpy; }; } >"$log" 2>&1 || true
+fi
+python3 -c 'import numpy' >/dev/null 2>&1 || echo "setup: the Python package will not be tested: no numpy" >&2
+
 # For the ladder's page in a browser. Without it that test is skipped, so lacking it is no failure.
 missing=$(lacking chromium nodejs npm)
 if [ -n "$missing" ] && may_install; then

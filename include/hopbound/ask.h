@@ -40,7 +40,7 @@ typedef struct hop_front {
 } hop_front;
 
 /* Every verb as JSON: {"bound": {"summary": .., "takes": [{"name", "kind", "default", "help", ..}], "answers": [{"name",
- * "type", "unit", "doc", ..}], ..}, ..}, from which a front can be made. */
+ * "type", "unit", "doc", ..}], ..}, ..}, from which a front can be made. "others": what it answers instead, and when. */
 void hop_verbs_json(hop_text *out);
 
 /* Asks with a question in JSON, "" or NULL being an empty one; appends the answer to `out`, one line. `progress` and

@@ -188,6 +188,21 @@ static void put_option(hop_json_writer *w, const hop_opt *o)
     hop_json_end_object(w);
 }
 
+static void put_others(hop_json_writer *w, const hop_other *others)
+{
+    hop_json_key(w, "others");
+    hop_json_begin_array(w);
+    for (const hop_other *o = others; o && o->record; o++) {
+        hop_json_begin_object(w);
+        hop_json_string(w, "record", o->record->name);
+        hop_json_string(w, "when", o->when);
+        hop_json_key(w, "answers");
+        hop_record_schema(w, o->record);
+        hop_json_end_object(w);
+    }
+    hop_json_end_array(w);
+}
+
 static void put_verb(hop_json_writer *w, const hop_verb *v)
 {
     hop_opt_group all[MOST_GROUPS];
@@ -204,6 +219,7 @@ static void put_verb(hop_json_writer *w, const hop_verb *v)
     hop_json_end_array(w);
     hop_json_key(w, "answers");
     hop_record_schema(w, v->answer);
+    put_others(w, v->others);
     hop_json_string(w, "rows", v->rows);
     hop_json_end_object(w);
 }

@@ -163,6 +163,14 @@ static void doc_rows(hop_text *out, const hop_record *r, const char *before)
     }
 }
 
+static void put_words(hop_json_writer *w, const char *const *words)
+{
+    hop_json_key(w, "words");
+    hop_json_begin_array(w);
+    for (; *words; words++) hop_json_put_string(w, *words);
+    hop_json_end_array(w);
+}
+
 void hop_record_schema(hop_json_writer *w, const hop_record *r)
 {
     hop_json_begin_array(w);
@@ -172,6 +180,7 @@ void hop_record_schema(hop_json_writer *w, const hop_record *r)
         hop_json_string(w, "type", json_name(f->type));
         hop_json_string(w, "unit", f->unit[0] ? f->unit : NULL);
         hop_json_string(w, "doc", f->doc);
+        if (f->words) put_words(w, f->words);
         if (f->of) {
             hop_json_string(w, "record", f->of->name);
             hop_json_key(w, "members");
