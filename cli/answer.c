@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli.h"
+#include "outside.h"
 
 static const char *const FORMATS[] = {"text", "json", "csv", "markdown", NULL};
 
@@ -103,20 +104,43 @@ static bool print_lines(void *muted, const char *text, size_t length)
     return fwrite(text, 1, length, stdout) == length;
 }
 
+/* The rank that this process is, of a verb that ranks ask together. What rank 0 says the others do not say again. */
+static int open_ranks(const verb *v, hop_transport **ranks)
+{
+    const common_args a = {.verb = v};
+    hop_error err = {0};
+    if (!v->asks->ranks) return EXIT_DONE;
+    if (ranks_open(ranks, &err) != HOP_OK) return fail_error(&a, &err);
+    (*ranks)->stopped = terminal_stopped;
+    if ((*ranks)->rank > 0) terminal_mute();
+    return EXIT_DONE;
+}
+
+/* A signal comes from the launcher, which ends all ranks and says why. */
+static void close_ranks(hop_transport *ranks, int code, bool apart)
+{
+    hop_transport_close(ranks, code != EXIT_DONE && terminal_stopped() ? HOP_TRANSPORT_LEAVE
+                               : apart                                 ? code
+                                                                       : 0);
+}
+
 static int ask(const verb *v, hop_request *q, const program_args *p)
 {
     hop_response r = {0};
     hop_error err = {0};
     bool muted = false;
-    const hop_front front = {.json = p->json.flag, .lines = print_lines, .ctx = &muted};
+    hop_front front = {.json = p->json.flag, .lines = print_lines, .ctx = &muted};
     q->progress = terminal_start(v->name, p->quiet.flag);
     q->front = &front;
+    int opened = open_ranks(v, &front.ranks);
+    if (opened != EXIT_DONE) return opened;
     hop_status s = v->asks->ask(&r, q, &err);
     int code = s == HOP_OK ? print_answer_as(v, p, &r) : fail_answer(v, &err);
     if (code == EXIT_DONE && s == HOP_OK) code = (int)r.exit;
     if (s == HOP_OK && r.note && !p->quiet.flag)
         fail(&(const common_args){.verb = v}, EXIT_DONE, "note: %s", r.note);
     if (s == HOP_OK && r.complaint) fail(&(const common_args){.verb = v}, (exit_code)code, "%s", r.complaint);
+    close_ranks(front.ranks, code, r.apart);
     hop_response_free(&r);
     terminal_clear();
     return code;

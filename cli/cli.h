@@ -115,7 +115,7 @@ const verb *const *all_verbs(size_t *count);
     ASK(separate)                 \
     ASK(plan)                     \
     PAGE(audit)                   \
-    RUN(play)                     \
+    ASK(play)                     \
     RUN(train)                    \
     RUN(sweep)                    \
     ASK(exact)                    \

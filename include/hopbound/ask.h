@@ -14,6 +14,7 @@
 #define HOPBOUND_ASK_H
 
 #include <hopbound/base.h>
+#include <hopbound/ranks.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -37,6 +38,7 @@ typedef struct hop_front {
      * was all. */
     bool (*lines)(void *ctx, const char *text, size_t length);
     void *ctx;
+    hop_transport *ranks; /* that this process is one of (ranks.h); NULL: it is alone */
 } hop_front;
 
 /* Every verb as JSON: {"bound": {"summary": .., "takes": [{"name", "kind", "default", "help", ..}], "answers": [{"name",

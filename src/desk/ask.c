@@ -253,6 +253,14 @@ hop_status hop__asked(hop_error *err, const char *before, const char *after)
     return hop_fail(err, HOP_EUSAGE, "%s%s%s", before, was.text, after);
 }
 
+hop_exit hop__exit(hop_status s)
+{
+    return s == HOP_OK           ? HOP_EXIT_DONE
+           : s == HOP_EUSAGE     ? HOP_EXIT_USAGE
+           : s == HOP_EUNDECIDED ? HOP_EXIT_UNDECIDED
+                                 : HOP_EXIT_FAILED;
+}
+
 double hop__length_log10(const char *text)
 {
     if (!text || !*text) return NAN;

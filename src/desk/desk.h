@@ -9,6 +9,7 @@
     X(prove)             \
     X(task)              \
     X(run)               \
+    X(play)              \
     X(damage)            \
     X(refute)            \
     X(bound)             \
@@ -24,6 +25,8 @@
 hop_status hop__asked(hop_error *err, const char *before, const char *after);
 /* log10 of a length as it is printed, "38215" or "10^22.10"; NaN: there is none. */
 double hop__length_log10(const char *text);
+
+hop_exit hop__exit(hop_status s); /* how a verb ends that ends with that status */
 
 /* Lines that a verb writes on its way: to a file, which appears only when complete, or, for NULL and "-", to the front. */
 typedef struct hop_lines {

@@ -25,10 +25,11 @@ const char *hop_request_operand(const hop_request *q, int index); /* NULL: not g
 /* An answer: the struct that the verb's record describes, and all it points to. Freed by hop_response_free, which
  * is fine with an empty one. */
 typedef struct hop_response {
-    const hop_record *record; /* NULL: the answer was written to the front's lines */
+    const hop_record *record; /* NULL: there is nothing to say: the front's lines had it, or rank 0 says it */
     const void *data;
     hop_exit exit;
     const char *complaint; /* a line for standard error beside the answer; NULL: none */
+    bool apart;            /* other ranks do not know that it ended: who runs them ends them */
     const char *note;      /* the same, of less weight: a quiet front leaves it out */
     hop_keep memory;
 } hop_response;
@@ -92,6 +93,7 @@ typedef struct hop_verb {
     const hop_other
         *others;      /* what it answers instead, ended by one without a record; NULL: always the one */
     bool of_files;    /* the answer tells of files that were written: a quiet front says nothing */
+    bool ranks;       /* several processes may ask it together */
     const char *rows; /* the answer's list that --format csv and markdown print; NULL: none */
     const char
         *rows_flag; /* the option, a flag, with which it is there; NULL: always, or where `answer` has it */
