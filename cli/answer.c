@@ -104,6 +104,13 @@ static bool print_lines(void *muted, const char *text, size_t length)
     return fwrite(text, 1, length, stdout) == length;
 }
 
+/* Beside an answer that a program reads nobody reads news. */
+static void print_news(const char *line)
+{
+    terminal_clear();
+    fprintf(stderr, "%s\n", line);
+}
+
 /* The rank that this process is, of a verb that ranks ask together. What rank 0 says the others do not say again. */
 static int open_ranks(const verb *v, hop_transport **ranks)
 {
@@ -129,7 +136,8 @@ static int ask(const verb *v, hop_request *q, const program_args *p)
     hop_response r = {0};
     hop_error err = {0};
     bool muted = false;
-    hop_front front = {.json = p->json.flag, .lines = print_lines, .ctx = &muted};
+    hop_front front = {.json = p->json.flag, .lines = print_lines, .ctx = &muted, .store = sweep_store()};
+    if (!p->quiet.flag && !p->json.flag) front.news = print_news;
     q->progress = terminal_start(v->name, p->quiet.flag);
     q->front = &front;
     int opened = open_ranks(v, &front.ranks);

@@ -116,7 +116,7 @@ const verb *const *all_verbs(size_t *count);
     ASK(plan)                     \
     PAGE(audit)                   \
     ASK(play)                     \
-    RUN(train)                    \
+    ASK(train)                    \
     RUN(sweep)                    \
     ASK(exact)                    \
     ASK(check)                    \

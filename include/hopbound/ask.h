@@ -15,6 +15,7 @@
 
 #include <hopbound/base.h>
 #include <hopbound/ranks.h>
+#include <hopbound/sweep.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -38,7 +39,10 @@ typedef struct hop_front {
      * was all. */
     bool (*lines)(void *ctx, const char *text, size_t length);
     void *ctx;
-    hop_transport *ranks; /* that this process is one of (ranks.h); NULL: it is alone */
+    void (*news)(
+        const char *line); /* a line for people now and then, while it works; NULL: nobody reads it */
+    hop_transport *ranks;  /* that this process is one of (ranks.h); NULL: it is alone */
+    hop_store_open *store; /* where `sweep` keeps results (sweep.h); NULL: nowhere, and sweeps are refused */
 } hop_front;
 
 /* Every verb as JSON: {"bound": {"summary": .., "takes": [{"name", "kind", "default", "help", ..}], "answers": [{"name",

@@ -253,6 +253,20 @@ hop_status hop__asked(hop_error *err, const char *before, const char *after)
     return hop_fail(err, HOP_EUSAGE, "%s%s%s", before, was.text, after);
 }
 
+hop_transport *hop__ranks(const hop_request *q, hop_transport **own, hop_error *err)
+{
+    *own = NULL;
+    if (q->front->ranks) return q->front->ranks;
+    return hop_transport_in_process(own, err) == HOP_OK ? *own : NULL;
+}
+
+void hop__news(const hop_request *q, hop_text *line)
+{
+    if (line->s) hop_plain(line->s);
+    if (line->s && q->front->news) q->front->news(line->s);
+    hop_text_free(line);
+}
+
 hop_exit hop__exit(hop_status s)
 {
     return s == HOP_OK           ? HOP_EXIT_DONE

@@ -10,6 +10,7 @@
     X(task)              \
     X(run)               \
     X(play)              \
+    X(train)             \
     X(damage)            \
     X(refute)            \
     X(bound)             \
@@ -25,6 +26,12 @@
 hop_status hop__asked(hop_error *err, const char *before, const char *after);
 /* log10 of a length as it is printed, "38215" or "10^22.10"; NaN: there is none. */
 double hop__length_log10(const char *text);
+
+/* The front's transport, or one of this process alone, which is put into `own`, for hop_transport_close. NULL: there is no
+ * memory. */
+hop_transport *hop__ranks(const hop_request *q, hop_transport **own, hop_error *err);
+/* A line for people, if somebody reads it; the text is freed. */
+void hop__news(const hop_request *q, hop_text *line);
 
 hop_exit hop__exit(hop_status s); /* how a verb ends that ends with that status */
 

@@ -244,13 +244,10 @@ static hop_status ask_play(hop_response *out, const void *request, hop_error *er
     playing *p = calloc(1, sizeof *p);
     if (!p) return hop_fail(err, HOP_ENOMEM, "out of memory");
     hop_transport *own = NULL;
-    hop_status s = HOP_OK;
     p->args = request;
     p->dir = hop_request_operand(&p->args->ask, 0);
-    p->transport = p->args->ask.front->ranks;
-    if (!p->transport) s = hop_transport_in_process(&own, err);
-    if (own) p->transport = own;
-    if (s == HOP_OK) s = hop__play_in_turn(p, prepare, err);
+    p->transport = hop__ranks(&p->args->ask, &own, err);
+    hop_status s = p->transport ? hop__play_in_turn(p, prepare, err) : HOP_ENOMEM;
     if (s == HOP_OK && !p->told) s = play_all(p, err);
     out->exit = p->told;
     out->apart = p->apart;

@@ -48,6 +48,17 @@ static void put_counts(hop_json_writer *w, const hop_counts *list)
     hop_json_end_array(w);
 }
 
+static void put_reals(hop_json_writer *w, const hop_reals *list)
+{
+    if (!list->at) {
+        hop_json_put_null(w);
+        return;
+    }
+    hop_json_begin_array(w);
+    for (int64_t i = 0; i < list->count; i++) hop_json_put_real(w, list->at[i]);
+    hop_json_end_array(w);
+}
+
 static void put_texts(hop_json_writer *w, const hop_texts *list, bool digits)
 {
     if (!list->at) {
@@ -100,6 +111,7 @@ static void put_field(hop_json_writer *w, const hop_field *f, const void *at)
     case HOP_TYPE_digits: put_digits(w, *(const char *const *)at); break;
     case HOP_TYPE_json: put_json(w, *(const char *const *)at); break;
     case HOP_TYPE_counts: put_counts(w, at); break;
+    case HOP_TYPE_reals: put_reals(w, at); break;
     case HOP_TYPE_texts: put_texts(w, at, false); break;
     case HOP_TYPE_digit_list: put_texts(w, at, true); break;
     case HOP_TYPE_word: put_text(w, f->words[*(const int *)at]); break;

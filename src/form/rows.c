@@ -10,10 +10,16 @@ static void add_texts(hop_text *out, const hop_texts *list)
         hop_text_printf(out, "%s%s", i ? " " : "", list->at[i] ? list->at[i] : "");
 }
 
+static void add_real(hop_text *out, double v)
+{
+    if (isfinite(v)) hop_text_printf(out, fabs(v) < 1e15 && v == floor(v) ? "%.0f" : "%.6g", v);
+}
+
 void hop_field_cell(hop_text *out, const hop_field *f, const void *data)
 {
     const void *at = (const char *)data + f->at;
     const hop_counts *counts = at;
+    const hop_reals *reals = at;
     switch (f->type) {
     case HOP_TYPE_flag: hop_text_add(out, *(const bool *)at ? "true" : "false"); break;
     case HOP_TYPE_maybe: {
@@ -25,11 +31,7 @@ void hop_field_cell(hop_text *out, const hop_field *f, const void *data)
         if (*(const int64_t *)at != HOP_NO_COUNT)
             hop_text_printf(out, "%lld", (long long)*(const int64_t *)at);
         break;
-    case HOP_TYPE_real: {
-        double v = *(const double *)at;
-        if (isfinite(v)) hop_text_printf(out, fabs(v) < 1e15 && v == floor(v) ? "%.0f" : "%.6g", v);
-        break;
-    }
+    case HOP_TYPE_real: add_real(out, *(const double *)at); break;
     case HOP_TYPE_text:
     case HOP_TYPE_digits:
     case HOP_TYPE_json:
@@ -38,6 +40,12 @@ void hop_field_cell(hop_text *out, const hop_field *f, const void *data)
     case HOP_TYPE_counts:
         for (int64_t i = 0; counts->at && i < counts->count; i++)
             hop_text_printf(out, "%s%lld", i ? " " : "", (long long)counts->at[i]);
+        break;
+    case HOP_TYPE_reals:
+        for (int64_t i = 0; reals->at && i < reals->count; i++) {
+            hop_text_add(out, i ? " " : "");
+            add_real(out, reals->at[i]);
+        }
         break;
     case HOP_TYPE_texts:
     case HOP_TYPE_digit_list: add_texts(out, at); break;

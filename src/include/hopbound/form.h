@@ -117,6 +117,10 @@ typedef struct hop_counts {
     const int64_t *at; /* NULL: null */
     int64_t count;
 } hop_counts;
+typedef struct hop_reals {
+    const double *at; /* NULL: null */
+    int64_t count;
+} hop_reals;
 typedef struct hop_texts {
     const char *const *at; /* NULL: null */
     int64_t count;
@@ -132,6 +136,7 @@ typedef struct hop_texts {
     X(text, const char *, "a text")                                                \
     X(digits, const char *, "an integer; a text where it has more than 18 digits") \
     X(counts, hop_counts, "a list of integers")                                    \
+    X(reals, hop_reals, "a list of numbers")                                       \
     X(texts, hop_texts, "a list of texts")                                         \
     X(digit_list, hop_texts, "a list of integers, texts beyond 18 digits")         \
     X(json, const char *, "JSON of its own")
@@ -173,6 +178,7 @@ typedef double hop_c_real;
 typedef const char *hop_c_text;
 typedef const char *hop_c_digits;
 typedef hop_counts hop_c_counts;
+typedef hop_reals hop_c_reals;
 typedef hop_texts hop_c_texts;
 typedef hop_texts hop_c_digit_list;
 typedef const char *hop_c_json;
@@ -193,6 +199,7 @@ typedef const char *hop_c_json;
 #define HOP_OF_text                                      NULL, NULL
 #define HOP_OF_digits                                    NULL, NULL
 #define HOP_OF_counts                                    NULL, NULL
+#define HOP_OF_reals                                     NULL, NULL
 #define HOP_OF_texts                                     NULL, NULL
 #define HOP_OF_digit_list                                NULL, NULL
 #define HOP_OF_json                                      NULL, NULL
