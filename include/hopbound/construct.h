@@ -24,6 +24,8 @@ extern "C" {
     X(hybrid, "hybrid", FUNCCOMP, HOP_CHOOSES_MIXER | HOP_CHOOSES_SHAPE,                                     \
       "one linear layer (--mixer), then L full-attention layers, or any --pattern that has them, or "        \
       "whose states hold tables")                                                                            \
+    X(rotary, "rotary", FUNCCOMP, HOP_CHOOSES_SHAPE,                                                         \
+      "no position table: rotary embedding tells where tokens stand; L+1 full-attention layers")             \
     X(linear, "linear", FUNCCOMP, 0, "linear layers only, every table kept in a state")                   \
     X(mixed, "mixed", FUNCCOMP, HOP_CHOOSES_PATTERN,                                                         \
       "L+1 layers, full or linear in any order (--pattern), each a hop: by scores, or by a state that holds the table") \

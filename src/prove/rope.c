@@ -98,6 +98,27 @@ static void turn_one(turn *t)
 
 /* ---- many ---------------------------------------------------------------------------------------- */
 
+/* x with the middle of what other tables than the positions' have as a part of mid: that is turned row by row, and
+ * only what they differ from it by is not. */
+static const hop__set *centred(turn *t)
+{
+    hop__set *y = hop__set_copy(t->m, t->x);
+    for (int k = 0; y && k < y->terms; k++) {
+        hop__term *u = &y->term[k];
+        for (int64_t c = u->first; !by_position(u) && c < u->first + u->count; c++) {
+            ival x = hop__set_term_range(y, k, c);
+            double middle = ival_mid(x);
+            if (!is_turned(t->op, c) || middle == 0) continue;
+            for (int64_t r = 0; r < u->rows; r++) *hop__term_cell(u, r, c) -= middle;
+            y->mid[c] += middle;
+            y->rad[c] = ival_up(y->rad[c] + 0x1p-50 * y->mag[c]);
+        }
+    }
+    if (y) hop__set_unbound(y);
+    hop__set_canonical(t->m, y);
+    return t->m->status == HOP_OK ? y : NULL;
+}
+
 /* Tables of other variables go through where nothing turns; where something does, into the box. */
 static void turn_others(turn *t)
 {
@@ -138,6 +159,8 @@ static hop__term *rows_of_positions(turn *t)
 static void turn_many(turn *t)
 {
     hop__set *y = t->y;
+    t->x = centred(t);
+    if (!t->x) return;
     for (int64_t c = 0; c < y->width; c++)
         if (is_turned(t->op, c)) y->mid[c] = y->rad[c] = 0;
     turn_others(t);
