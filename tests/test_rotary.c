@@ -24,7 +24,16 @@ static const shape SHAPES[] = {
     {"tied", "F^4", RMS, 2, 1, 16, 100, true, "full", {{0}}},
     {"groups", "F^3", RMS, 4, 2, 16, 1e4, false, "full", {{0}}},
     {"in part", "F^3", RMS, 4, 2, 32, 100, false, "full", {{"rope_dim", 16}}},
-    {"norms of queries", "F^3", RMS, 2, 1, 32, 100, false, "full", {{"qk_norm", 1}, {"gate", 1}, {"rope_dim", 16}}},
+    {"norms of queries",
+     "F^3",
+     RMS,
+     2,
+     1,
+     32,
+     100,
+     false,
+     "full",
+     {{"qk_norm", 1}, {"gate", 1}, {"rope_dim", 16}}},
     {"windows", "W^3", RMS, 2, 2, 16, 100, false, "window", {{"window", 64}}},
 };
 enum { SHAPE_COUNT = sizeof SHAPES / sizeof *SHAPES };
@@ -85,10 +94,10 @@ static void many_sizes_are_proved(void **state)
         double theta;
         int64_t head_dim, rotary;
     } all[] = {
-        {{1, 300, {0}}, 1e4, 64, 64},           {{2, 30, {29}}, 5e5, 128, 128},
-        {{3, 8, {4, 4}}, 1e4, 128, 64},         {{3, 7, {5, 6}}, 1e6, 128, 128},
-        {{4, 16, {4, 4, 4}}, 5e5, 128, 128},    {{4, 16, {4, 4, 4}}, 1e7, 256, 64},
-        {{4, 16, {4, 4, 4}}, 1e11, 128, 128},   {{6, 2, {2, 2, 3, 2, 2}}, 1e4, 64, 64},
+        {{1, 300, {0}}, 1e4, 64, 64},         {{2, 30, {29}}, 5e5, 128, 128},
+        {{3, 8, {4, 4}}, 1e4, 128, 64},       {{3, 7, {5, 6}}, 1e6, 128, 128},
+        {{4, 16, {4, 4, 4}}, 5e5, 128, 128},  {{4, 16, {4, 4, 4}}, 1e7, 256, 64},
+        {{4, 16, {4, 4, 4}}, 1e11, 128, 128}, {{6, 2, {2, 2, 3, 2, 2}}, 1e4, 64, 64},
     };
     (void)state;
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -97,7 +106,15 @@ static void many_sizes_are_proved(void **state)
         hop_task t = composition(&all[i].size);
         snprintf(name, sizeof name, "%zu: n %lld", i, (long long)t.length);
         snprintf(pattern, sizeof pattern, "F^%d", t.funccomp.hops + 2);
-        shape s = {name, pattern, RMS, 8, 2, all[i].head_dim, all[i].theta, false, "full",
+        shape s = {name,
+                   pattern,
+                   RMS,
+                   8,
+                   2,
+                   all[i].head_dim,
+                   all[i].theta,
+                   false,
+                   "full",
                    {{"rope_dim", (double)all[i].rotary}}};
         hop_model *m = in_shape(&s, &t, &err);
         if (!m) fail_msg("%s: %s", name, err.text);
@@ -115,7 +132,8 @@ static void what_cannot_be_built_is_said_with_the_reason(void **state)
     } all[] = {
         {{"few", "F^2", RMS, 1, 1, 64, 1e4, false, "full", {{0}}}, "2 hops need 3 layers that attend"},
         {{"short", "W^3", RMS, 1, 1, 64, 1e4, false, "window", {{"window", 8}}}, "the pattern has 0"},
-        {{"mean", "F^3", HOP_NORM_LAYER, 1, 1, 64, 1e4, false, "full", {{0}}}, "norm: layer takes the mean off"},
+        {{"mean", "F^3", HOP_NORM_LAYER, 1, 1, 64, 1e4, false, "full", {{0}}},
+         "norm: layer takes the mean off"},
         {{"slow", "F^3", RMS, 1, 1, 64, 1e4, false, "full", {{"rope_dim", 0}, {"value_dim", 1}}},
          "with room for 0"},
     };

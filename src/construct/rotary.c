@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE_ONE 65536.0 /* beside some hundred numbers of size 1: a norm's factor is known to a part in 10^7 */
-#define SURPLUS   16      /* the wrong tokens together weigh e^-SURPLUS / 4 */
-#define CONSTANT  1024.0  /* in a head whose queries and keys are normalised */
+#define LARGE_ONE \
+    65536.0         /* beside some hundred numbers of size 1: a norm's factor is known to a part in 10^7 */
+#define SURPLUS  16 /* the wrong tokens together weigh e^-SURPLUS / 4 */
+#define CONSTANT 1024.0 /* in a head whose queries and keys are normalised */
 
 /* ---- the stream ------------------------------------------------------------------------------------ */
 
@@ -137,7 +138,8 @@ void hop__circle_look_up(hop_model *m, const hop__circle *s, int64_t layer, int 
 /* ---- a product ------------------------------------------------------------------------------------- */
 
 /* x y = silu(x) y - silu(-x) y, since silu(x) - silu(-x) = x. */
-static void fill_times(hop_model *m, int64_t layer, int64_t unit, int64_t x, int64_t y, int64_t to, float sign)
+static void fill_times(hop_model *m, int64_t layer, int64_t unit, int64_t x, int64_t y, int64_t to,
+                       float sign)
 {
     const hop_weight *gate = hop_model_layer_weight(m, layer, "mlp.gate_proj.weight"),
                      *up = hop_model_layer_weight(m, layer, "mlp.up_proj.weight"),
@@ -187,16 +189,18 @@ static hop_status choose_layers(const hop_config *c, const hop_funccomp *task, i
     for (int64_t i = 0; i < c->pattern.layers && found <= task->hops; i++)
         if (attends(c, i, task->length, &own)) layer[found++] = i;
     if (found > task->hops) return HOP_OK;
-    return hop_fail(err, HOP_EDOMAIN,
-                    "%d hops need %d layers that attend to all tokens with rotary embedding; the pattern has %d",
-                    task->hops, task->hops + 1, found);
+    return hop_fail(
+        err, HOP_EDOMAIN,
+        "%d hops need %d layers that attend to all tokens with rotary embedding; the pattern has %d",
+        task->hops, task->hops + 1, found);
 }
 
 static hop_status choose_sizes(hop_config *c, hop__circle *s, int64_t first, hop_error *err)
 {
     hop_mixer_config own;
     if (c->norm == HOP_NORM_LAYER)
-        return hop_fail(err, HOP_EDOMAIN, "norm: layer takes the mean off, of which nothing is known; rms or none");
+        return hop_fail(err, HOP_EDOMAIN,
+                        "norm: layer takes the mean off, of which nothing is known; rms or none");
     if (s->task->hops > 1 && c->mlp != HOP_MLP_SWIGLU)
         return hop_fail(err, HOP_EDOMAIN, "mlp: products need gated units; swiglu");
     attends(c, first, s->task->length, &own);

@@ -41,8 +41,9 @@ hop_status hop__turns_init(hop__turns *t, const hop_config *c, int64_t turned, i
             if (other.lead > t->lead) *t = other;
         }
     if (t->lead >= LEAST_LEAD) return HOP_OK;
-    return hop_fail(err, HOP_EDOMAIN,
-                    "rotary embedding: of %lld pairs %lld turn enough to tell %lld places apart, by %.3g units of "
-                    "score with room for %d; %g are needed",
-                    (long long)all, (long long)useful, (long long)places, t->lead, most, LEAST_LEAD);
+    return hop_fail(
+        err, HOP_EDOMAIN,
+        "rotary embedding: of %lld pairs %lld turn enough to tell %lld places apart, by %.3g units of "
+        "score with room for %d; %g are needed",
+        (long long)all, (long long)useful, (long long)places, t->lead, most, LEAST_LEAD);
 }
