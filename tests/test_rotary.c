@@ -2,7 +2,7 @@
  * right, proved, and never proved when damaged so that they err. */
 #include "against_truth.h"
 
-enum { WALKS = 700 };
+enum { WALKS = 1000 };
 
 typedef struct shape {
     const char *name, *pattern;
@@ -156,7 +156,7 @@ static hop_model *walk(int64_t number, subject *s)
     s->kind = "rotary";
     s->task = composition(&all[below(&rng, 40) ? below(&rng, 2) : 2]);
     hop_model *m = in_shape(of, &s->task, &err);
-    for (int64_t i = 1 + below(&rng, 6); m && i > 0; i--) change(m, &rng);
+    for (int64_t i = 1 + below(&rng, 40); m && i > 0; i--) change(m, &rng);
     return m;
 }
 
