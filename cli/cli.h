@@ -117,7 +117,7 @@ const verb *const *all_verbs(size_t *count);
     PAGE(audit)                   \
     ASK(play)                     \
     ASK(train)                    \
-    RUN(sweep)                    \
+    ASK(sweep)                    \
     ASK(exact)                    \
     ASK(check)                    \
     RUN(core)                     \

@@ -2,7 +2,7 @@
  * plans above and below the line, at a width that stays while the table grows, several seeds each. */
 #include "cli.h"
 #include "ladder.h"
-#include "learnt.h"
+#include <hopbound/learnt.h>
 
 #include <math.h>
 #include <stdatomic.h>
@@ -98,7 +98,7 @@ static hop_status gather(hop_learnt *row, const run *r, hop_error *err)
     }
     const hop_measure nothing = {
         .chance = NAN, .ceiling = r->last.ceiling, .seconds = r->last.seconds, .instances = 1};
-    learnt_add(row, r->status == HOP_OK ? &r->last : &nothing);
+    hop_learnt_add(row, r->status == HOP_OK ? &r->last : &nothing);
     return HOP_OK;
 }
 
@@ -132,7 +132,7 @@ static hop_status fill(ladder *l, run *runs, int64_t *count, hop_error *err)
                 s = make_recipe(r, p, z, seed, l->args, err);
                 if (s == HOP_OK) s = place(r, l, p, z, seed, err);
             }
-            if (s == HOP_OK) s = learnt_describe(row, &runs[first].recipe, (int)i, err);
+            if (s == HOP_OK) s = hop_learnt_describe(row, &runs[first].recipe, (int)i, err);
             if (s != HOP_OK) return s;
         }
     return HOP_OK;
@@ -210,5 +210,9 @@ void ladder_train_write(hop_json_writer *w, const ladder *l)
 
 int ladder_train_check(const ladder *l)
 {
-    return learnt_check(&l->args->common, l->learnt, l->learnt_count);
+    hop_keep k = {0};
+    const char *bug = hop_learnt_bug(&k, l->learnt, l->learnt_count);
+    int code = bug ? fail(&l->args->common, EXIT_FAILED, "%s", bug) : EXIT_DONE;
+    hop_keep_free(&k);
+    return code;
 }

@@ -153,6 +153,72 @@ static void what_is_built_by_a_question_is_proved_by_one(void **state)
     hop_text_free(&built), hop_text_free(&proved);
 }
 
+/* Instances, runs, games and trainings: what they answer is one object, and so is what is too long to be held. */
+static void what_works_on_a_network_is_asked_the_same_way(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *verb, *question, *holds; /* %s: a new directory */
+    } asked_for[] = {
+        {"task", "{\"m\": 2, \"fan\": 2, \"count\": 2}",
+         "\"seed\":0,\"count\":2,\"instances\":[{\"tokens\":[1,3,2,2,1,0,1,0],"},
+        {"build", "{\"kind\": \"hybrid\", \"m\": 3, \"fan\": 2, \"output\": \"%s/net\"}",
+         "\"kind\":\"hybrid\""},
+        {"run", "{\"dir\": \"%s/net\", \"count\": 9}",
+         "{\"instances\":9,\"with_answer\":9,\"correct\":9,\"accuracy\":1.0,"},
+        {"run", "{\"dir\": \"%s/net\", \"count\": 2, \"message_bits\": 16}",
+         "\"message_bits\":16,\"players\":4,"},
+        {"play", "{\"dir\": \"%s/net\", \"count\": 2}", "{\"instances\":2,\"identical\":true,"},
+        {"train",
+         "{\"output\": \"%s/learnt\", \"pattern\": \"F\", \"hops\": 1, \"m\": 2, \"steps\": 2, "
+         "\"eval_count\": 4}",
+         "\"steps\":2,"},
+    };
+    char dir[256], question[600];
+    assert_non_null(mkdtemp((char *)(uintptr_t)test_path(dir, sizeof dir, "ask-XXXXXX")));
+    for (size_t i = 0; i < sizeof asked_for / sizeof *asked_for; i++) {
+        hop_text out;
+        hop_error err;
+        hop_json_doc doc = {0};
+        snprintf(question, sizeof question, asked_for[i].question, dir);
+        assert_int_equal(asked(asked_for[i].verb, question, &out, &err), HOP_OK);
+        assert_int_equal(hop_json_parse(&doc, out.s, out.len, &err), HOP_OK);
+        assert_non_null(strstr(out.s, asked_for[i].holds));
+        assert_null(strchr(out.s, '\n'));
+        hop_json_free(&doc);
+        hop_text_free(&out);
+    }
+}
+
+static bool take_lines(void *seen, const char *text, size_t length)
+{
+    if (text) hop_text_addn(seen, text, length);
+    return true;
+}
+
+/* Standard output is a front's: its lines, beside the answer. */
+static void lines_go_to_a_front_that_takes_them(void **state)
+{
+    (void)state;
+    hop_text seen = {0}, out = {0};
+    hop_error err = {0};
+    const hop_front front = {.lines = take_lines, .ctx = &seen};
+    char dir[256], question[600];
+    test_path(dir, sizeof dir, "lined");
+    snprintf(question, sizeof question, "{\"kind\": \"full\", \"m\": 3, \"fan\": 2, \"output\": \"%s\"}",
+             dir);
+    assert_int_equal(asked("build", question, &out, &err), HOP_OK);
+    hop_text_free(&out);
+    snprintf(question, sizeof question, "{\"dir\": \"%s\", \"count\": 1, \"predictions\": \"-\"}", dir);
+    assert_int_equal(asked("run", question, &out, &err), HOP_EUSAGE);
+    assert_string_equal(err.text, "-: there is no standard output here; name a file");
+    hop_text_free(&out);
+    assert_int_equal(hop_ask_from(&front, "run", question, &out, NULL, &err), HOP_OK);
+    assert_non_null(strstr(seen.s, "{\"index\":0,"));
+    assert_non_null(strstr(out.s, "{\"instances\":1,"));
+    hop_text_free(&seen), hop_text_free(&out);
+}
+
 /* Dashes are underscores, numbers are texts, lists are lists: as each language likes it. */
 static void a_question_may_be_written_in_several_ways(void **state)
 {
@@ -184,6 +250,9 @@ static void a_wrong_question_is_refused_with_one_line(void **state)
         {"bound", "{\"pattern\": \"F\", \"operands\": [\"x\"]}", "operands: unknown option", HOP_EUSAGE},
         {"bound", "{\"pattern\": \"F\", \"curve\": 3}", "curve: takes no value", HOP_EUSAGE},
         {"plan", "{\"hops\": 1}", "n: missing", HOP_EUSAGE},
+        {"sweep", "{\"file\": \"x\", \"output\": \"y\"}", "no store for the results: built without SQLite",
+         HOP_EIO},
+        {"train", "{}", "--output: missing", HOP_EUSAGE},
         {"audit", "", "PATH..: missing", HOP_EUSAGE},
         {"audit", "{\"path\": \"x\", \"config\": {}}", "--config: instead of a PATH", HOP_EUSAGE},
         {"build", "{\"kind\": \"full\"}", "output: missing", HOP_EUSAGE},
@@ -278,6 +347,8 @@ int main(void)
         cmocka_unit_test(a_field_that_is_added_in_one_place_is_everywhere),
         cmocka_unit_test(a_question_in_json_is_answered_in_json),
         cmocka_unit_test(what_is_built_by_a_question_is_proved_by_one),
+        cmocka_unit_test(what_works_on_a_network_is_asked_the_same_way),
+        cmocka_unit_test(lines_go_to_a_front_that_takes_them),
         cmocka_unit_test(a_question_may_be_written_in_several_ways),
         cmocka_unit_test(a_wrong_question_is_refused_with_one_line),
         cmocka_unit_test(models_are_audited_from_files_and_from_the_question),

@@ -11,6 +11,7 @@
     X(run)               \
     X(play)              \
     X(train)             \
+    X(sweep)             \
     X(damage)            \
     X(refute)            \
     X(bound)             \

@@ -1,8 +1,13 @@
 /* What was learnt, as rows that the report draws. */
-#include "learnt.h"
+#include <hopbound/learnt.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
+
+#include <hopbound/mixers.h>
+
+#include "desk.h"
 
 /* What P1 asks of a plan: a full layer more than hops, or as many and a linear one before the second of them.
  */
@@ -18,7 +23,7 @@ static hop_learnt_side side_of(const hop_config *c, int hops)
     return full > hops || (full == hops && carried) ? HOP_LEARNT_ABOVE : HOP_LEARNT_BELOW;
 }
 
-hop_status learnt_describe(hop_learnt *row, const hop_recipe *r, int curve, hop_error *err)
+hop_status hop_learnt_describe(hop_learnt *row, const hop_recipe *r, int curve, hop_error *err)
 {
     hop_layout *l = NULL;
     hop_text sizes = {0};
@@ -48,7 +53,7 @@ hop_status learnt_describe(hop_learnt *row, const hop_recipe *r, int curve, hop_
     return s;
 }
 
-void learnt_add(hop_learnt *row, const hop_measure *m)
+void hop_learnt_add(hop_learnt *row, const hop_measure *m)
 {
     if (row->seeds < HOP_LEARNT_SEEDS) row->accuracy[row->seeds] = m->accuracy;
     row->seeds++;
@@ -60,11 +65,11 @@ void learnt_add(hop_learnt *row, const hop_measure *m)
     row->above = row->above || hop_measure_above(m, row->ceiling);
 }
 
-int learnt_check(const common_args *a, const hop_learnt *rows, int64_t count)
+const char *hop_learnt_bug(hop_keep *k, const hop_learnt *rows, int64_t count)
 {
     for (int64_t i = 0; i < count; i++)
         if (rows[i].above)
-            return fail(a, EXIT_FAILED, "a bug: %s at %s answers %.4f of the instances, P3 allows %.4f",
-                        rows[i].pattern, rows[i].sizes, rows[i].most, rows[i].ceiling);
-    return EXIT_DONE;
+            return hop_keep_printf(k, "a bug: %s at %s answers %.4f of the instances, P3 allows %.4f",
+                                   rows[i].pattern, rows[i].sizes, rows[i].most, rows[i].ceiling);
+    return NULL;
 }

@@ -1,8 +1,9 @@
 /* The picture of a sweep: runs that differ in their seed alone are a row, rows that differ in the task's
  * sizes a curve. What else tells two plans of the same layers apart, a learning rate or a width, stands in
  * their names. */
-#include "learnt.h"
+#include "sweep.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -172,9 +173,9 @@ static hop_status add_row(sweep_rows *out, const group *g, const entry *e, const
     for (int64_t i = g->from; i < g->to; i++) {
         const hop_sweep_outcome *o = &outcomes[e[i].run];
         if (!o->measured || (before >= 0 && e[before].seed == e[i].seed)) continue;
-        hop_status s = before < 0 ? learnt_describe(row, &list[e[i].run], g->curve, err) : HOP_OK;
+        hop_status s = before < 0 ? hop_learnt_describe(row, &list[e[i].run], g->curve, err) : HOP_OK;
         if (s != HOP_OK) return s;
-        learnt_add(row, &o->last);
+        hop_learnt_add(row, &o->last);
         before = i;
     }
     out->count += before >= 0;
@@ -199,7 +200,7 @@ static hop_status add_rows(sweep_rows *out, const entry *e, int64_t count, const
     return s;
 }
 
-hop_status sweep_rows_make(sweep_rows *out, const hop_recipe *list, const hop_sweep_outcome *outcomes,
+hop_status hop__sweep_rows(sweep_rows *out, const hop_recipe *list, const hop_sweep_outcome *outcomes,
                            int64_t count, hop_error *err)
 {
     *out = (sweep_rows){0};
@@ -216,11 +217,11 @@ hop_status sweep_rows_make(sweep_rows *out, const hop_recipe *list, const hop_sw
         s = add_rows(out, e, count, list, outcomes, err);
     }
     free(e);
-    if (s != HOP_OK) sweep_rows_free(out);
+    if (s != HOP_OK) hop__sweep_rows_free(out);
     return s;
 }
 
-void sweep_rows_free(sweep_rows *r)
+void hop__sweep_rows_free(sweep_rows *r)
 {
     free(r->rows);
     *r = (sweep_rows){0};
@@ -228,7 +229,7 @@ void sweep_rows_free(sweep_rows *r)
 
 /* ---- the file --------------------------------------------------------------------------------------- */
 
-hop_status sweep_picture(const sweep_rows *r, const char *path, hop_error *err)
+hop_status hop__sweep_picture(const sweep_rows *r, const char *path, hop_error *err)
 {
     hop_text out = {0}, note = {0};
     hop_text_printf(&note, "%lld runs", (long long)r->runs);
