@@ -54,8 +54,12 @@ static void say_windows(hop_text *t, const hop_audit_answer *a)
     if (a->window != HOP_NO_COUNT) hop_text_add(t, hop_say_things(a->window, "token").s);
     if (a->window_chunks) hop_text_add(t, slides ? "; some layers in chunks of their own" : ", in chunks");
     if (a->index_topk != HOP_NO_COUNT)
-        hop_text_printf(t, "%ssparse layers pick %s", a->window != HOP_NO_COUNT ? "; " : "",
-                        hop_say_count(a->index_topk).s);
+        hop_text_printf(t, "%ssparse layers pick %s%s", a->window != HOP_NO_COUNT ? "; " : "",
+                        hop_say_count(a->index_topk).s,
+                        a->index_topk_all
+                            ? ", at this length every token: here they are full, which no count below "
+                              "assumes"
+                            : "");
 }
 
 static void say_state(hop_text *t, const hop_audit_answer *a)

@@ -140,17 +140,17 @@ static void foreign_model_types_are_never_taken_for_full_attention(void **state)
 {
     (void)state;
     static const char types[] =
-        "aimv2 aimv2_text_model albert align altclip_text_model autoformer axk1 bark bart beit bert- "
+        "aimv2 aimv2_text_model albert align altclip_text_model autoformer bark bart beit bert- "
         "generation big_bird bigbird_pegasus bit blenderbot blip blip_2_qformer blip_text_model blt "
         "blt_local_encoder bridgetower bros camembert canine chameleon_vqgan chmv2 clap clip_text_model "
         "clip_vision_model clvp cohere_asr colqwen2 convbert convnext cpmant csm cvt dab-detr dac "
         "data2vec-text deberta-v2 decision_transformer deepseek_ocr2_encoder deit depth_pro detr dia "
-        "diffllama dinat dinov2 distilbert doge donut-swin dpr dpt edgetam efficientnet electra "
+        "dinat dinov2 distilbert donut-swin dpr dpt edgetam efficientnet electra "
         "emu3_vqgan encodec eomt esm esmfold2 eurobert evolla exaone4_5_vision fastspeech2_conformer "
         "flaubert flava fnet focalnet fsmt funnel gemma3n_audio gemma4_assistant gemma4_vision git "
         "glm4v_vision glm_image_vqmodel glpn granite_speech_encoder groupvit hgnet_v2 hiera hrm_text "
         "hubert ibert idefics idefics2_perceiver ijepa imagegpt informer instructblip "
-        "internvl_vision janus_vqgan jetmoe jina_embeddings_v3 kosmos_2_text_model kyutai_speech_to_text "
+        "internvl_vision janus_vqgan jina_embeddings_v3 kosmos_2_text_model kyutai_speech_to_text "
         "lasr_encoder layoutlm layoutlmv3 led levit lightglue lilt longformer longt5 luke lw_detr lxmert "
         "m2m_100 marian markuplm mask2former mbart megatron-bert metaclip_2 mgp-str mimi "
         "mlcd_vision_model mllama_text_model mobilebert mobilevit modernbert moonshine moshi mpnet mra "
@@ -164,7 +164,7 @@ static void foreign_model_types_are_never_taken_for_full_attention(void **state)
         "t5gemma2_decoder tapas textnet timesfm timesformer trocr tvp udop umt5 unispeech univnet upernet "
         "videomae vilt visual_bert vit vit_mae vit_msn vitdet vits vivit vjepa2 wav2vec2 wav2vec2-bert "
         "wavlm whisper xclip xlm xlm-roberta xlm-roberta-xl xlnet xmod yolos yoso zoedepth deci nemotron- "
-        "nas openelm mobilellm plamo2 jet_nemotron arctic dbrx2 molmo llada Dream sdar minicpm_sala "
+        "nas openelm mobilellm jet_nemotron arctic dbrx2 molmo llada Dream sdar "
         "longllama grok-1 abc bitnet2 cat deltaformer lightnet log_linear_mamba2 mesa_net mla moba mom "
         "nsa path_attn rodimus ";
     int count = 0;
@@ -179,7 +179,7 @@ static void foreign_model_types_are_never_taken_for_full_attention(void **state)
         if (!strstr(err.text, "unknown family") && !strstr(err.text, "no decoder"))
             fail_msg("%s\n%s", text, err.text);
     }
-    assert_true(count > 250);
+    assert_true(count > 240);
 }
 
 static void what_looks_ahead_is_no_decoder_whatever_else_it_says(void **state)

@@ -96,6 +96,7 @@ typedef struct hop_hf_plan {
     int64_t vocabulary; /* ids that a token may have; 0: the file does not say */
     int64_t window;     /* 0: none */
     int64_t index_topk; /* tokens or entries that sparse attention picks; 0: none */
+    bool topk_tokens;   /* they are tokens: in a prompt of no more, such a layer attends to everything */
     int64_t context;    /* longest sequence; 0: the file does not say, nor does its class */
     bool context_assumed;
     char dtype[16];   /* of the weights; "": the file does not say */

@@ -288,6 +288,7 @@ hop_status hop__audit_record(hop_response *response, const char *path, const hop
                               .attention_sliding = attention_of(k, &p->sliding, &u->cache),
                               .window = hop_known(p->window, p->window > 0),
                               .index_topk = hop_known(p->index_topk, p->index_topk > 0),
+                              .index_topk_all = p->topk_tokens && u->n && u->n <= p->index_topk,
                               .linear = linear_of(k, u),
                               .remark = hop_keep_text(k, p->remark),
                               .n = hop_known(u->n, u->n > 0),

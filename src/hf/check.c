@@ -169,7 +169,7 @@ static const struct {
     {"let", true, variable},               {"means", true, map},
     {"refuse", true, condition_and_text},
     {"last", true, last_letter},           {"window", true, expression},        {"slides", true, expression},
-    {"topk", true, expression},            {"topk_where_listed", true, nothing},
+    {"topk", true, expression},            {"topk_where_listed", true, nothing}, {"topk_tokens", true, nothing},
     {"layers", true, condition_and_text},  {"loops", true, expression},         {"shared", true, expression},
     {"state", true, a_state},              {"attention", true, an_attention},   {"known", true, free_text},
     {"differential", true, nothing},       {"remark", true, free_text},         {"block", true, block_facts},

@@ -227,22 +227,33 @@ static int64_t not_off(hop__hf *r, const char *keys)
     return hop__hf_flag(r, keys, true);
 }
 
+/* Is this layer's number in the list? */
+static int64_t is_listed(hop__eval *e, const reference *k)
+{
+    int64_t number, found = 0;
+    const hop_json *list = live(e) ? hop__hf_list(e->r, k->keys) : NULL;
+    for (const hop_json *v = list ? list->child : NULL; v; v = v->next)
+        found = found || (hop_json_int(v, 0, INT64_MAX, &number) && number == e->layer);
+    return found;
+}
+
 static const struct {
     const char *name;
     int64_t (*of_keys)(hop__hf *r, const char *keys);
     int64_t (*of_reference)(hop__eval *e, const reference *k);
 } functions[] = {
-    {"has", has, NULL},         /* there, and not null */
-    {"null", is_null, NULL},    /* there, and null */
-    {"list", is_list, NULL},    /* a list that is not empty */
-    {"on", on, NULL},           /* a flag, false without it */
-    {"not_off", not_off, NULL}, /* a flag, true without it */
-    {"zero", NULL, or_zero},    /* a size that may be 0 */
-    {"range", NULL, range},     /* range(key:4, 0, n) */
-    {"auto", NULL, or_words},   /* 0 where words stand in its place */
-    {"times", NULL, times},     /* times(key:0.5, x): a fraction of x, as a whole number */
-    {"layer", NULL, of_layer},  /* this layer's entry of a list, or the number for all */
-    {"same", NULL, the_same},   /* a number, or a list of equal ones */
+    {"has", has, NULL},          /* there, and not null */
+    {"null", is_null, NULL},     /* there, and null */
+    {"list", is_list, NULL},     /* a list that is not empty */
+    {"on", on, NULL},            /* a flag, false without it */
+    {"not_off", not_off, NULL},  /* a flag, true without it */
+    {"zero", NULL, or_zero},     /* a size that may be 0 */
+    {"range", NULL, range},      /* range(key:4, 0, n) */
+    {"auto", NULL, or_words},    /* 0 where words stand in its place */
+    {"times", NULL, times},      /* times(key:0.5, x): a fraction of x, as a whole number */
+    {"layer", NULL, of_layer},   /* this layer's entry of a list, or the number for all */
+    {"listed", NULL, is_listed}, /* listed(key?): this layer's number stands in the list */
+    {"same", NULL, the_same},    /* a number, or a list of equal ones */
 };
 
 /* is(key, word): a string. */

@@ -11,7 +11,7 @@
 void hop__hf_fail(hop__hf *r, hop_status s, const char *fmt, ...)
 {
     if (r->status != HOP_OK) return;
-    char text[320];
+    char text[400];
     va_list args;
     va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
@@ -76,7 +76,7 @@ static const hop_json *find_named(const hop__hf *r, const char *keys, char name[
     for (const char *at = keys; *at;) {
         size_t n = strcspn(at, "|");
         snprintf(name, 64, "%.*s", (int)n, at);
-        const hop_json *v = descend(r->text, at, n);
+        const hop_json *own = hop__hf_of_kind(r, name), *v = own ? own : descend(r->text, at, n);
         if (v) return v;
         at += at[n] ? n + 1 : n;
     }

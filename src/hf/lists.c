@@ -39,6 +39,18 @@ char hop__hf_letter_of(hop__span map, const char *word)
     return 0;
 }
 
+/* The kinds that a list may name, for whoever has named another. */
+static void unknown_kind(hop__hf *r, const char *key, const char *word, hop__span map)
+{
+    hop__span pair;
+    hop_text known = {0};
+    for (const char *before = ""; hop__span_next(&map, &pair); before = ", ")
+        hop_text_printf(&known, "%s%.*s", before, (int)(pair.end - pair.at - 2), pair.at);
+    hop__hf_fail(r, HOP_EUNKNOWN, "%s: \"%.60s\" is not a known kind of layer; known: %s", key, word,
+                 known.s ? known.s : "none");
+    hop_text_free(&known);
+}
+
 /* The family's words, then those of all. */
 static void put_name(hop__hf *r, const char *key, const hop_json *v, int64_t layer, hop__span map)
 {
@@ -53,7 +65,7 @@ static void put_name(hop__hf *r, const char *key, const hop_json *v, int64_t lay
     if (letter)
         hop__hf_letter(r, layer, letter);
     else
-        hop__hf_fail(r, HOP_EUNKNOWN, "%s: \"%.60s\" is not a known kind of layer", key, v->string);
+        unknown_kind(r, key, v->string, map.at < map.end ? map : words);
 }
 
 static bool from_names(hop__hf *r, const char *key, hop__span map)

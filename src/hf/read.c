@@ -105,6 +105,7 @@ static void overrule(hop__hf *r)
     hop__span rest;
     p->index_topk = hop__hf_fact_value(r, "topk", 0, 0);
     bool picks = p->index_topk && !hop__hf_fact(r, "topk_where_listed", &rest);
+    p->topk_tokens = p->index_topk && hop__hf_fact(r, "topk_tokens", &rest);
     if (hop__hf_fact(r, "means", &rest)) translate(r, rest);
     if (hop__hf_fact(r, "last", &rest) && rest.at < rest.end) hop__hf_letter(r, p->count - 1, *rest.at);
     if (picks && hop__hf_any(p, "HC")) hop__hf_unknown_rule(r, "index_topk");

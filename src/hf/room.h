@@ -50,13 +50,22 @@ typedef struct hop__hf {
     hop__row common;                           /* what holds for all .. */
     hop__statement of_all[HOP__HF_MAX_COMMON]; /* .. whose statements are taken apart once */
     int of_all_count;
-    bool checking; /* rows, and no file */
-    bool named;    /* the row is of its model_type, not of its keys */
+    bool checking;      /* rows, and no file */
+    bool named;         /* the row is of its model_type, not of its keys */
+    bool kind_read;     /* one kind of layers is read, .. */
+    int64_t kind_layer; /* .. of which this is the first */
     hop__var vars[HOP__HF_MAX_VARS];
     int var_count, work;
     hop_error *err;
     hop_status status;
 } hop__hf;
+
+/* layered.c: from now on keys are those of layers with one of `letters`, where the file gives them layer by
+ * layer; NULL: of all. Returns whether it does so of such a layer. Fails where layers of one kind differ. */
+bool hop__hf_kind(hop__hf *r, const char *letters);
+bool hop__hf_is_layered(const hop__hf *r);
+void hop__hf_check_layered(hop__hf *r);                             /* refuses what it cannot be */
+const hop_json *hop__hf_of_kind(const hop__hf *r, const char *key); /* NULL: nothing of its own */
 
 /* The part of a file that holds the language model's keys. */
 const hop_json *hop__hf_language_model(const hop__hf *r, const hop_json *root);

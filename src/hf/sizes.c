@@ -161,7 +161,8 @@ static void put_grouped(hop__hf *r, hop_hf_attention *a, const int64_t sizes[4])
     a->v_dim = sizes[3];
     a->cache_elems = hop__hf_mul(r, a->kv_heads, a->qk_dim + a->v_dim);
     int64_t taps = hop__hf_out(r, "taps", 1);
-    a->conv_before = hop__hf_mul(r, 2 * hop__hf_mul(r, a->kv_heads, a->qk_dim), taps - 1);
+    a->conv_before =
+        hop__hf_mul(r, 2 * hop__hf_mul(r, a->kv_heads, a->qk_dim), taps - 1) + hop__hf_out(r, "held", 0);
     if (taps > 1) a->conv_after = hop__hf_mul(r, 2 * hop__hf_hidden(r), taps - 1);
 }
 
@@ -218,14 +219,36 @@ static void put_attention(hop__hf *r)
     r->plan->in_sequence = r->plan->tied = hop__hf_out(r, "shared", 0) != 0;
 }
 
-void hop__hf_attention(hop__hf *r)
+/* By the family's row, of layers with one of `letters`. */
+static void read_attention(hop__hf *r, const char *letters)
 {
     static const char usual[] = "usual";
     hop__span name = {usual, usual + strlen(usual)};
     r->var_count = 0;
+    r->plan->attention = (hop_hf_attention){0};
+    hop__hf_kind(r, letters);
     hop__hf_fact(r, "attention", &name);
     run(r, "attention", name, 0);
     if (r->status == HOP_OK && !r->plan->attention.kind[0]) put_attention(r);
+    hop__hf_kind(r, NULL);
+}
+
+/* Where the file itself gives sizes layer by layer, those of layers with a window are theirs. */
+static void read_sliding(hop__hf *r)
+{
+    hop_hf_attention full = r->plan->attention;
+    read_attention(r, "Sh");
+    r->plan->sliding = r->plan->attention;
+    r->plan->attention = full;
+}
+
+void hop__hf_attention(hop__hf *r)
+{
+    hop__hf_check_layered(r);
+    read_attention(r, hop__hf_any(r->plan, "FHC") ? "FHC" : "Sh");
+    if (r->status == HOP_OK && hop__hf_any(r->plan, "FHC") && hop__hf_any(r->plan, "Sh") &&
+        hop__hf_is_layered(r))
+        read_sliding(r);
     if (!hop__hf_any(r->plan, "Sh")) r->plan->sliding = (hop_hf_attention){0};
     if (r->status == HOP_OK) widen_replies(r);
 }

@@ -131,6 +131,7 @@ HOP_RECORD(hop_audit_hops, HOP_AUDIT_HOPS)
     X(R, window_least, count, "tokens", "", "the shortest sliding window; null: none slides")             \
     X(R, window_chunks, flag, "", "", "are there layers that attend within chunks?")                      \
     X(R, index_topk, count, "", "", "tokens or entries that sparse attention picks")                      \
+    X(R, index_topk_all, flag, "", "", "are these all tokens, at n, so that such a layer is full there?") \
     X(R, linear, one(hop_audit_linear), "", "", "null: no layer has a state")                             \
     X(R, remark, text, "", "", "what a reader should know of this family")                                \
     X(R, n, count, "tokens", "", "the length at which bytes and hops are counted")                        \
