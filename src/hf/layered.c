@@ -51,7 +51,8 @@ static void check_config(hop__hf *r)
         for (const hop_json *own = v->type == HOP_JSON_OBJECT ? v->child : NULL; own; own = own->next)
             if (!hop__hf_listed(r, "layered", own->key))
                 hop__hf_fail(r, HOP_EUNKNOWN,
-                             "per_layer_config: %.40s differs from layer to layer, whose rule is not known", own->key);
+                             "per_layer_config: %.40s differs from layer to layer, whose rule is not known",
+                             own->key);
     }
 }
 
@@ -87,9 +88,10 @@ static void check_alike(hop__hf *r, int64_t i, int64_t k)
     char key[64];
     for (int w = 0; hop__hf_word(r, "layered", w, key); w++)
         if (!strchr(key, '*') && !same_number(value_for(r, key, i), value_for(r, key, k)))
-            hop__hf_fail(r, HOP_EUNKNOWN,
-                         "%.40s: layers %lld and %lld attend alike and have different sizes, which are not read", key,
-                         (long long)i, (long long)k);
+            hop__hf_fail(
+                r, HOP_EUNKNOWN,
+                "%.40s: layers %lld and %lld attend alike and have different sizes, which are not read", key,
+                (long long)i, (long long)k);
 }
 
 bool hop__hf_is_layered(const hop__hf *r)
