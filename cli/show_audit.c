@@ -4,6 +4,7 @@
 
 #include <string.h>
 #include "cli.h"
+#include "show_over.h"
 
 #define LABEL_WIDTH 10
 #define TEXT_WIDTH  106
@@ -198,12 +199,28 @@ static void page_model(hop_text *out, const hop_audit_answer *a)
 
 /* ---- several models -------------------------------------------------------------------------- */
 
-#define COLUMNS 10
+#define COLUMNS 11
+
+/* "13: 10^22.1 P6+": what is impossible, from where on, and who says so. */
+static void add_unable(hop_text *out, const hop_model_row *r)
+{
+    hop_text_printf(out, "%lld: %s %s%s%s", (long long)r->hops_impossible,
+                    hop_say_digits(r->impossible_from_n).s, r->impossible_by,
+                    r->machine_checked > 0 ? "+" : "", r->impossible_beyond_vocabulary > 0 ? "^" : "");
+}
+
+/* "16 all", "3, 4*" */
+static void add_able(hop_text *out, const hop_model_row *r)
+{
+    hop_text_add(out, r->hops_possible == HOP_NO_COUNT ? "-" : hop_say_count(r->hops_possible).s);
+    if (r->hops_possible == r->hops_that_fit) hop_text_add(out, " all");
+    if (r->hops_possible_at_own_sizes != HOP_NO_COUNT)
+        hop_text_printf(out, ", %lld*", (long long)r->hops_possible_at_own_sizes);
+}
 
 /* The cells of a row as people read them; freed by the caller. */
 static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
 {
-    bool own = r->hops_possible_at_own_sizes != HOP_NO_COUNT, no = r->hops_impossible != HOP_NO_COUNT;
     memset(cell, 0, sizeof *cell * COLUMNS);
     hop_text_add(&cell[0], r->model);
     hop_text_add(&cell[1], r->plan);
@@ -211,17 +228,18 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
     hop_text_add(&cell[3], hop_say_count(r->full_layers).s);
     hop_text_add(&cell[4], r->kv_bytes == HOP_NO_COUNT ? "?" : hop_say_bytes(r->kv_bytes).s);
     hop_text_add(&cell[5], hop_say_bytes(r->state_bytes).s);
-    hop_text_add(&cell[6], r->hops_possible == HOP_NO_COUNT ? "-" : hop_say_count(r->hops_possible).s);
-    if (own) hop_text_printf(&cell[6], ", %lld*", (long long)r->hops_possible_at_own_sizes);
-    if (no)
-        hop_text_printf(&cell[7], "%lld: %s %s%s%s", (long long)r->hops_impossible,
-                        hop_say_digits(r->impossible_from_n).s, r->impossible_by,
-                        r->machine_checked > 0 ? "+" : "", r->impossible_beyond_vocabulary > 0 ? "^" : "");
+    add_able(&cell[6], r);
+    if (r->impossible_at_n > 0)
+        hop_text_printf(&cell[7], "%lld", (long long)r->hops_impossible);
     else
         hop_text_add(&cell[7], "-");
-    hop_text_add(&cell[8],
+    if (r->impossible_at_n != HOP_NO_FLAG)
+        add_unable(&cell[8], r);
+    else
+        hop_text_add(&cell[8], "-");
+    hop_text_add(&cell[9],
                  r->tables_held_up_to == HOP_NO_COUNT ? "-" : hop_say_count(r->tables_held_up_to).s);
-    hop_text_printf(&cell[9], "%s%s",
+    hop_text_printf(&cell[10], "%s%s",
                     hop_say_digits(r->tables_outgrow_states_at ? r->tables_outgrow_states_at : "-").s,
                     r->tables_outgrow_beyond_vocabulary > 0 ? "^" : "");
 }
@@ -229,7 +247,7 @@ static void cells_of(hop_text cell[COLUMNS], const hop_model_row *r)
 /* Names and plans to the left, cut where they are too long; numbers to the right. */
 static void text_row(hop_text *out, const char *const cell[COLUMNS])
 {
-    static const int widths[COLUMNS] = {26, 14, 6, 4, 9, 9, 8, 21, 10, 14};
+    static const int widths[COLUMNS] = {26, 12, 6, 4, 9, 9, 8, 3, 21, 10, 12};
     for (int c = 0; c < COLUMNS; c++) {
         int length = (int)strlen(cell[c]);
         if (c > 1)
@@ -307,29 +325,31 @@ static void say_uncounted(hop_text *out, const hop_models_answer *m, const char 
 
 static void show_models(hop_text *out, const hop_models_answer *m)
 {
-    static const char *const heads[COLUMNS] = {"model",      "plan",       "layers",   "full",
-                                               "KV",         "states",     "hops yes", "hops no, from n",
-                                               "held up to", "outgrown at"};
+    static const char *const heads[COLUMNS] = {"model",      "plan",       "layers",     "full",
+                                               "KV",         "states",     "possible",   "not",
+                                               "not beyond", "held up to", "outgrown at"};
     bool own = false;
     hop_text_printf(out, "At %s (--n changes it):\n\n", hop_say_things(m->n, "token").s);
     text_row(out, heads);
     add_models(out, m, text_row);
     hop_text_add(
-        out, "\nhops yes: so many are possible here at these widths (P1, P10). hops no: so many are "
-             "impossible from\n"
-             "that n on, for any weights, and by which theorem; +: machine-checked, else on paper. held up "
-             "to: to\n"
-             "that n the states are known to hold the table of a hop (P10; -: not known). outgrown at: from "
-             "that n\n"
-             "on no table of the prompt's length fits all states together, and a hop over one needs a full "
-             "layer\n"
-             "(P2).\n");
+        out,
+        "\npossible: so many hops are, at this length and these widths (P1, P10); all: no more fit it. not: "
+        "so "
+        "many are\n"
+        "impossible at this length, for any weights. not beyond: so many are impossible on prompts of that "
+        "length and\n"
+        "longer, and by which theorem; +: machine-checked, else on paper. held up to: to that n the states "
+        "are known\n"
+        "to hold the table of a hop (P10; -: not known). outgrown at: from that n on no table of the "
+        "prompt's length\n"
+        "fits all states together, and a hop over one needs a full layer (P2).\n");
     for (int64_t i = 0; i < m->models.count; i++)
         own = own || m->models.at[i].hops_possible_at_own_sizes != HOP_NO_COUNT;
-    say_uncounted(out, m, "hops yes ");
+    say_uncounted(out, m, "possible ");
     say_beyond(out, m, "");
     say_any_weights(out);
-    say_known_weights(out, "hops yes");
+    say_known_weights(out, "possible");
     if (own) hop_text_add(out, "*: at the sizes of its own task, a network of this program.\n");
     if (m->remark) hop_text_printf(out, "%s\n", m->remark);
     for (int64_t i = 0; i < m->refused.count; i++)
@@ -345,7 +365,8 @@ static void page_models(hop_text *out, const hop_models_answer *m)
                                                "KV",
                                                "states",
                                                "hops possible",
-                                               "impossible from",
+                                               "impossible here",
+                                               "impossible from, on longer prompts",
                                                "states hold tables up to",
                                                "tables outgrow states at"};
     markdown_row(out, heads);
@@ -365,7 +386,9 @@ static void page_models(hop_text *out, const hop_models_answer *m)
 
 void show_audit(hop_text *out, const hop_response *r)
 {
-    if (r->record == &hop_models_answer_record)
+    if (r->record == &hop_over_answer_record)
+        show_over(out, r->data);
+    else if (r->record == &hop_models_answer_record)
         show_models(out, r->data);
     else
         show_model(out, r->data);
@@ -373,7 +396,9 @@ void show_audit(hop_text *out, const hop_response *r)
 
 void page_audit(hop_text *out, const hop_response *r)
 {
-    if (r->record == &hop_models_answer_record)
+    if (r->record == &hop_over_answer_record)
+        hop_record_rows(out, r->record, r->data, "curves", HOP_FORMAT_MARKDOWN);
+    else if (r->record == &hop_models_answer_record)
         page_models(out, r->data);
     else
         page_model(out, r->data);

@@ -3,6 +3,7 @@
 
 #include <string.h>
 #include "cli.h"
+#include "show_over.h"
 
 static void say_bytes(char out[16], double v)
 {
@@ -63,9 +64,8 @@ static void say_row(hop_text *out, const hop_plan_row *p, int width)
                     p->impossible_from_n ? " " : "", p->impossible_by ? p->impossible_by : "");
 }
 
-void show_plan(hop_text *out, const hop_response *r)
+static void show_plans(hop_text *out, const hop_plan_answer *a)
 {
-    const hop_plan_answer *a = r->data;
     size_t width = 7;
     bool placed = false, states = false;
     say_answer(out, a);
@@ -96,4 +96,12 @@ void show_plan(hop_text *out, const hop_response *r)
                      "full layers do\nbest behind them (P10).\n");
     say_any_weights(out);
     say_known_weights(out, "possible");
+}
+
+void show_plan(hop_text *out, const hop_response *r)
+{
+    if (r->record == &hop_over_answer_record)
+        show_over(out, r->data);
+    else
+        show_plans(out, r->data);
 }

@@ -249,7 +249,7 @@ static void a_wrong_question_is_refused_with_one_line(void **state)
         {"bound", "{\"pattern\": \"F\", \"dim\": 0}", "dim: 0 is outside 1..65536", HOP_EUSAGE},
         {"bound", "{\"pattern\": \"F\", \"operands\": [\"x\"]}", "operands: unknown option", HOP_EUSAGE},
         {"bound", "{\"pattern\": \"F\", \"curve\": 3}", "curve: takes no value", HOP_EUSAGE},
-        {"plan", "{\"hops\": 1}", "n: missing", HOP_EUSAGE},
+        {"plan", "{\"hops\": 1}", "--n: missing", HOP_EUSAGE},
         {"sweep", "{\"file\": \"x\", \"output\": \"y\"}", "no store for the results: built without SQLite",
          HOP_EIO},
         {"train", "{}", "--output: missing", HOP_EUSAGE},

@@ -132,10 +132,11 @@ static void plans_are_judged_as_bound_judges_them(void **state)
         hop_rng rng;
         hop_rng_init(&rng, 2030, (uint64_t)k);
         int64_t kv = 1 + below(&rng, 2);
-        hop_plan_question q = {.number_bits = 32, .cache_bits = 16, .kv_heads = kv};
+        hop_config shape = {.kv_heads = kv};
+        hop_plan_question q = {.number_bits = 32, .cache_bits = 16, .widths = &shape};
         q.hops = 1 + (int)below(&rng, 3), q.n = 20 + below(&rng, 120), q.mixer = mixers[below(&rng, 7)];
-        q.heads = kv * (1 + below(&rng, 2)), q.dim = 4 + below(&rng, 24);
-        q.d_model = 40 + below(&rng, 200);
+        shape.heads = kv * (1 + below(&rng, 2)), shape.head_dim = 4 + below(&rng, 24);
+        shape.d_model = 40 + below(&rng, 200);
         hop_plan *plans;
         hop_error err = {0};
         int found;
@@ -147,7 +148,8 @@ static void plans_are_judged_as_bound_judges_them(void **state)
             hop_reach r;
             hop_config_init(&d.c);
             assert_int_equal(hop_pattern_parse(&d.c.pattern, plans[i].pattern, q.mixer, NULL), HOP_OK);
-            d.c.heads = q.heads, d.c.kv_heads = q.kv_heads, d.c.head_dim = q.dim, d.c.d_model = q.d_model;
+            d.c.heads = shape.heads, d.c.kv_heads = shape.kv_heads;
+            d.c.head_dim = shape.head_dim, d.c.d_model = shape.d_model;
             snprintf(d.name, sizeof d.name, "plan %d: %.300s", k, plans[i].pattern);
             assert_true(see_architecture(&a, &d, 32));
             assert_int_equal(hop_reach_find(&r, &a, q.n, true, NULL, NULL), HOP_OK);

@@ -10,16 +10,16 @@
 
 #define DEEPEST 8
 
+static const hop_config WIDTHS = {.d_model = 96, .heads = 2, .kv_heads = 2, .head_dim = 48},
+                        WIDE = {.d_model = 600, .heads = 1, .kv_heads = 1, .head_dim = 64};
+
 static hop_plan_question question(int hops, int64_t layers)
 {
     return (hop_plan_question){.hops = hops,
                                .n = 300,
                                .layers = layers,
                                .mixer = "deltanet",
-                               .d_model = 96,
-                               .heads = 2,
-                               .kv_heads = 2,
-                               .dim = 48,
+                               .widths = &WIDTHS,
                                .number_bits = 32,
                                .cache_bits = 16};
 }
@@ -32,8 +32,8 @@ static bool possible(const char *pattern, const hop_plan_question *q)
     hop_arch arch;
     hop_bounds *b;
     hop_error err = {0};
-    hop_config_init(&c);
-    c.heads = q->heads, c.kv_heads = q->kv_heads, c.head_dim = q->dim, c.d_model = q->d_model;
+    assert_int_equal(hop_config_copy(&c, q->widths, &err), HOP_OK);
+    hop_pattern_free(&c.pattern);
     char longer[64];
     snprintf(longer, sizeof longer, "%s S", pattern);
     assert_int_equal(hop_pattern_parse(&c.pattern, longer, q->mixer, &err), HOP_OK);
@@ -86,11 +86,11 @@ static void the_cheapest_plan_is_that_of_all_patterns_of_up_to_8_layers(void **s
             const hop_plan *best = cheapest(plans, count);
             assert_int_equal(best ? best->full : -1, full);
             for (int i = 0; i < count; i++) {
-                double bytes = plans[i].kv_bytes + plans[i].state_bytes;
-                assert_true(i == 0 || plans[i - 1].kv_bytes + plans[i - 1].state_bytes <= bytes);
+                double bytes = plans[i].cost.kv_bytes + plans[i].cost.state_bytes;
+                assert_true(i == 0 || plans[i - 1].cost.kv_bytes + plans[i - 1].cost.state_bytes <= bytes);
                 assert_int_equal(plans[i].answer == HOP_ANSWER_POSSIBLE, possible(plans[i].pattern, &q));
                 assert_true(plans[i].full * 2 * 96 * 300 * 2 ==
-                            (int64_t)plans[i].kv_bytes); /* keys, values, 2 bytes */
+                            (int64_t)plans[i].cost.kv_bytes); /* keys, values, 2 bytes */
             }
             hop_plans_free(plans, count);
         }
@@ -133,7 +133,7 @@ static void the_cheapest_plan_with_states_that_hold_tables_is_that_of_all_patter
                 int total, count;
                 double best = INFINITY;
                 hop_error err = {0};
-                q.mixer = "linear", q.n = n, q.dim = 64, q.d_model = 600, q.heads = q.kv_heads = 1;
+                q.mixer = "linear", q.n = n, q.widths = &WIDE;
                 q.full = every, q.full_count = layers + 1;
                 assert_int_equal(hop_plans_find(&all, &total, &q, &err), HOP_OK);
                 for (int bits = 0; bits < 1 << layers; bits++) {
@@ -142,14 +142,14 @@ static void the_cheapest_plan_with_states_that_hold_tables_is_that_of_all_patter
                     for (int i = 0; i < layers; i++)
                         pattern[i] = bits >> i & 1 ? 'F' : 'L', full += bits >> i & 1;
                     for (int i = 0; i < total; i++)
-                        if (all[i].full == full && all[i].kv_bytes + all[i].state_bytes < best &&
+                        if (all[i].full == full && all[i].cost.kv_bytes + all[i].cost.state_bytes < best &&
                             possible(pattern, &q))
-                            best = all[i].kv_bytes + all[i].state_bytes;
+                            best = all[i].cost.kv_bytes + all[i].cost.state_bytes;
                 }
                 q.full_count = 0;
                 assert_int_equal(hop_plans_find(&plans, &count, &q, &err), HOP_OK);
                 const hop_plan *found = cheapest(plans, count);
-                assert_true((found ? found->kv_bytes + found->state_bytes : INFINITY) == best);
+                assert_true((found ? found->cost.kv_bytes + found->cost.state_bytes : INFINITY) == best);
                 assert_true(best < INFINITY || layers <= hops);
                 hop_plans_free(all, total);
                 hop_plans_free(plans, count);

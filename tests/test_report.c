@@ -1,5 +1,5 @@
 /* The ladder's page: what it must show, what it must never contain, and that it is well formed. */
-#include <hopbound/report.h>
+#include <hopbound/over.h>
 
 #include <ctype.h>
 #include <math.h>
@@ -215,10 +215,19 @@ static void what_verdicts_suppose_stands_beside_them(void **state)
                                .impossible_from_n = "99",
                                .impossible_log10_n = 1.99,
                                .impossible_by = "P2",
+                               .impossible_at_n = 1,
                                .impossible_beyond_vocabulary = 1};
     const hop_models_answer models = {.n = 100, .models = {&row, 1}, .model = "causal", .idealised = "wide"};
+    const int64_t lengths[] = {64, 128};
+    const hop_over_point points[] = {{.name = "x", .n = 64, .hops_that_fit = 5, .hops_possible = 5},
+                                     {.name = "x", .n = 128, .hops_that_fit = 6, .hops_possible = 3}};
+    const hop_over_curve curve = {.name = "x<y"};
+    const hop_over_answer over = {
+        .lengths = {lengths, 2}, .points = {points, 2}, .curves = {&curve, 1}, .differ = "a < b"};
     t = (hop_text){0};
-    assert_int_equal(hop_report_models(&t, &models), HOP_OK);
+    assert_int_equal(hop_report_models(&t, &models, &over), HOP_OK);
+    assert_has(&t, ">x&lt;y</text>");
+    assert_has(&t, "<p>a &lt; b</p>");
     assert_has(
         &t,
         "any weights of networks that are causal. Possible is said of weights that are known, where wide.");

@@ -198,6 +198,8 @@ typedef struct hop_reach {
  * needs_width say what they would have to be). */
 hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool widths,
                           const hop_progress *progress, hop_error *err);
+/* The same without what is impossible, which is the long part: unable is 0, why_unable NULL. */
+hop_status hop_reach_possible(hop_reach *r, const hop_arch *a, int64_t n, bool widths, hop_error *err);
 void hop_reach_free(hop_reach *r);
 
 /* The shortest prompt of which one table no longer fits all states together: N log2 N > Q, one hop. From
@@ -220,13 +222,27 @@ typedef struct hop_plan_question {
     const int64_t
         *full; /* [full_count]: these numbers of full layers only; none: those around `hops`, and 0 */
     int full_count;
-    const char *mixer; /* of the linear layers */
-    int64_t d_model, heads, kv_heads, dim;
+    const char *mixer;        /* of the linear layers */
+    const hop_config *widths; /* of all layers; its pattern does not matter */
     int64_t number_bits,
         cache_bits;               /* of a number in the accumulator and in states; of one in the KV cache */
     const hop_progress *progress; /* may be NULL */
     hop_pool *pool;               /* of threads, which change no result; NULL: this one alone */
 } hop_plan_question;
+
+/* At token n; flops of the mixers, MLPs left out: two a weight, attention's scores and values, six a number of a
+ * state. */
+typedef struct hop_plan_cost {
+    double kv_bytes, state_bytes, flops_per_token;
+} hop_plan_cost;
+
+typedef struct hop_plan_at {
+    int64_t n, number_bits, cache_bits; /* as in a question */
+} hop_plan_at;
+
+/* Adds what a layer costs. HOP_EUNKNOWN, HOP_EDOMAIN. */
+hop_status hop_plan_cost_add(hop_plan_cost *out, const hop_config *c, int64_t layer, const hop_plan_at *at,
+                             hop_error *err);
 
 typedef struct hop_plan {
     char *pattern; /* owned */
@@ -238,9 +254,7 @@ typedef struct hop_plan {
         impossible_by[8]; /* longer prompts are impossible from here on; "": not known */
     double impossible_log10;
     char why[240];
-    /* At token n; flops of the mixers, MLPs left out: two a weight, attention's scores and values, six a
-     * number of a state. */
-    double kv_bytes, state_bytes, flops_per_token;
+    hop_plan_cost cost;
 } hop_plan;
 
 /* Plans, the cheapest (bytes, then flops) first. HOP_EDOMAIN, HOP_EUNKNOWN, HOP_ESTOPPED, HOP_ENOMEM. */

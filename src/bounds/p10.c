@@ -72,8 +72,9 @@ static bool demand_of_length(demand *d, int hops, const fmpz_t n)
     fmpz_init(table);
     *d = (demand){0};
     bool fits = hop__largest_table(table, sizes, hops, n);
-    for (int e = 0; fits && e <= hops; e++) d->code[e] = hop__most_bits(hops, n).code;
-    if (fits) set_base(d, hops, hop__most_bits(hops, n));
+    const hop__bits bits = fits ? hop__most_bits(hops, n) : (hop__bits){0};
+    for (int e = 0; fits && e <= hops; e++) d->code[e] = bits.code;
+    if (fits) set_base(d, hops, bits);
     for (int l = 0; fits && l < hops; l++) {
         fmpz_t parts;
         fmpz_init_set_ui(parts, 1);

@@ -48,23 +48,27 @@ static int64_t weights_of(const hop_mixer_ops *ops, const hop_mixer_config *c)
     return sum;
 }
 
-/* Two flops a weight; attention: scores and values of n tokens; a recurrence: six a number of its state, for
+/* Two flops a weight; attention: scores and values of the tokens it sees; a recurrence: six a number of its state, for
  * decay, correction, write and read. */
-static hop_status add_cost(hop_plan *p, const hop_config *c, int64_t layer, const planner *s)
+hop_status hop_plan_cost_add(hop_plan_cost *out, const hop_config *c, int64_t layer, const hop_plan_at *at,
+                             hop_error *err)
 {
     const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
     hop_mixer_config m;
-    hop_status got = hop_config_mixer(c, ops, layer, &m, s->err);
+    if (!ops)
+        return hop_fail(err, HOP_EUNKNOWN, "%.40s: unknown mixer", hop_pattern_mixer(&c->pattern, layer));
+    hop_status got = hop_config_mixer(c, ops, layer, &m, err);
     if (got != HOP_OK) return got;
-    double n = (double)s->q->n;
-    p->flops_per_token += 2.0 * (double)weights_of(ops, &m);
-    if (ops->kind == HOP_MIXER_FULL) {
-        p->kv_bytes += 2.0 * (double)(m.kv_heads * m.head_dim) * n * (double)s->q->cache_bits / 8;
-        p->flops_per_token += 4.0 * (double)(m.heads * m.head_dim) * n;
-    } else {
+    double seen = (double)at->n;
+    if (ops->kind == HOP_MIXER_WINDOW) seen = fmin(seen, (double)m.option[HOP_OPTION_window]);
+    out->flops_per_token += 2.0 * (double)weights_of(ops, &m);
+    if (ops->kind == HOP_MIXER_RECURRENT) {
         double numbers = (double)hop_mixer_state_floats(ops, &m, 1);
-        p->state_bytes += numbers * (double)s->q->number_bits / 8;
-        p->flops_per_token += 6.0 * numbers;
+        out->state_bytes += numbers * (double)at->number_bits / 8;
+        out->flops_per_token += 6.0 * numbers;
+    } else {
+        out->kv_bytes += 2.0 * (double)(m.kv_heads * m.head_dim) * seen * (double)at->cache_bits / 8;
+        out->flops_per_token += 4.0 * (double)(m.heads * m.head_dim) * seen;
     }
     return HOP_OK;
 }
@@ -73,13 +77,9 @@ static hop_status add_cost(hop_plan *p, const hop_config *c, int64_t layer, cons
 
 static hop_status config_of(hop_config *c, const planner *s, const char *pattern)
 {
-    const hop_plan_question *q = s->q;
-    hop_config_init(c);
-    c->heads = q->heads;
-    c->kv_heads = q->kv_heads;
-    c->head_dim = q->dim;
-    c->d_model = q->d_model;
-    return hop_pattern_parse(&c->pattern, pattern, q->mixer, s->err);
+    hop_status got = hop_config_copy(c, s->q->widths, s->err);
+    hop_pattern_free(&c->pattern);
+    return got == HOP_OK ? hop_pattern_parse(&c->pattern, pattern, s->q->mixer, s->err) : got;
 }
 
 static const hop_bound *result(const hop_bounds *b, hop_answer answer)
@@ -161,7 +161,9 @@ static hop_status add_plan(planner *s, const char *pattern, int64_t layers, int6
     hop_plan p = {.layers = layers, .full = full};
     if (s->count == s->room) return hop_fail(s->err, HOP_ERANGE, "too many plans");
     hop_status got = config_of(&c, s, pattern);
-    for (int64_t i = 0; got == HOP_OK && i < layers; i++) got = add_cost(&p, &c, i, s);
+    const hop_plan_at at = {s->q->n, s->q->number_bits, s->q->cache_bits};
+    for (int64_t i = 0; got == HOP_OK && i < layers; i++)
+        got = hop_plan_cost_add(&p.cost, &c, i, &at, s->err);
     if (got == HOP_OK && !(p.pattern = strdup(pattern))) got = hop_fail(s->err, HOP_ENOMEM, "out of memory");
     if (got == HOP_OK) s->plans[s->count++] = p;
     hop_config_free(&c);
@@ -341,9 +343,10 @@ static hop_status add_all(planner *s)
 static int by_cost(const void *left, const void *right)
 {
     const hop_plan *a = left, *b = right;
-    double x = a->kv_bytes + a->state_bytes, y = b->kv_bytes + b->state_bytes;
+    double x = a->cost.kv_bytes + a->cost.state_bytes, y = b->cost.kv_bytes + b->cost.state_bytes;
     if (x != y) return x < y ? -1 : 1;
-    if (a->flops_per_token != b->flops_per_token) return a->flops_per_token < b->flops_per_token ? -1 : 1;
+    if (a->cost.flops_per_token != b->cost.flops_per_token)
+        return a->cost.flops_per_token < b->cost.flops_per_token ? -1 : 1;
     if (a->answer != b->answer)
         return a->answer == HOP_ANSWER_POSSIBLE ? -1 : b->answer == HOP_ANSWER_POSSIBLE ? 1 : 0;
     return strcmp(a->pattern, b->pattern);

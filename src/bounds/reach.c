@@ -198,22 +198,32 @@ static hop_status find_unable(hop_reach *r, const hop_question *base, int64_t fu
     return s;
 }
 
-hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool widths,
-                          const hop_progress *progress, hop_error *err)
+hop_status hop_reach_possible(hop_reach *r, const hop_arch *a, int64_t n, bool widths, hop_error *err)
 {
     *r = (hop_reach){0};
     hop_status s = hop__arch_check(a, err);
     if (s != HOP_OK) return s;
     if (n < 0) return hop_fail(err, HOP_EDOMAIN, "n: below 0");
+    hop__find_able(r, a, n, widths);
+    if (!r->why_able) {
+        hop_reach_free(r);
+        return hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    }
+    return HOP_OK;
+}
+
+hop_status hop_reach_find(hop_reach *r, const hop_arch *a, int64_t n, bool widths,
+                          const hop_progress *progress, hop_error *err)
+{
+    hop_status s = hop_reach_possible(r, a, n, widths, err);
+    if (s != HOP_OK) return s;
     hop__hybrid hybrid;
     hop__hybrid_init(&hybrid, a);
     int64_t full = hybrid.full;
     hop__hybrid_clear(&hybrid);
-    hop__find_able(r, a, n, widths);
     hop_question q = {.arch = a, .n = n, .progress = progress};
     s = find_unable(r, &q, full, err);
-    if (s == HOP_OK && (!r->why_able || !r->why_unable))
-        s = hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
+    if (s == HOP_OK && !r->why_unable) s = hop_fail(err, HOP_ENOMEM, "bounds: out of memory");
     if (s != HOP_OK) hop_reach_free(r);
     return s;
 }

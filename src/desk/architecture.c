@@ -14,6 +14,8 @@ const hop_opt hop__arch_options[] = {
              "repeats, parentheses group: \"(gdn^3 full)^12\""},
     {"mixer", 0, HOP_OPT_TEXT, AT(mixer), "NAME", "deltanet", .help = "what L stands for"},
     {"heads", 0, HOP_OPT_INT, AT(heads), "H", "1", 1, 1 << 12, .help = "heads of every layer"},
+    {"key-heads", 0, HOP_OPT_INT, AT(key_heads), "H", NULL, 1, 1 << 12, .initial_help = "as many as heads",
+     .help = "of layers of --mixer: heads of keys, where values have more (gdn, kda)"},
     {"dim", 0, HOP_OPT_INT, AT(dim), "D", "64", 1, 1 << 16, .help = "numbers in a head"},
     {"d-model", 0, HOP_OPT_INT, AT(d_model), "N", NULL, 1, 1 << 28, .initial_help = "heads times dim",
      .help = "width of the residual stream: P1 counts it, and some mixers' states depend on it"},
@@ -42,17 +44,35 @@ static hop_status check_mixer(const char *name, hop_error *err)
     return HOP_OK;
 }
 
-/* Sizes, and what the theorems take for granted: linear attention with its normaliser, as it was published. */
+hop_status hop__widths(hop_config *c, const arch_widths *w, hop_error *err)
+{
+    hop_status s = HOP_OK;
+    hop_config_init(c);
+    c->heads = w->heads;
+    c->kv_heads = w->kv_heads ? w->kv_heads : w->heads;
+    c->head_dim = w->dim;
+    c->d_model = w->d_model ? w->d_model : w->heads * w->dim;
+    if (strcmp(w->mixer, "full") != 0 && strcmp(w->mixer, "window") != 0)
+        s = hop_config_set(c, -1, w->mixer, "kv_heads", (double)(w->key_heads ? w->key_heads : w->heads),
+                           err);
+    if (s == HOP_OK) s = hop_config_set(c, -1, "linear", "normalise", 1, err);
+    if (s == HOP_OK && w->window) s = hop_config_set(c, -1, "window", "window", (double)w->window, err);
+    if (s == HOP_OK && w->block) s = hop_config_set(c, -1, "sparse", "block", (double)w->block, err);
+    return s;
+}
+
 hop_status hop__architecture_config(hop_config *c, const arch_args *o, hop_error *err)
 {
-    hop_config_init(c);
-    c->heads = c->kv_heads = o->heads.integer;
-    c->head_dim = o->dim.integer;
-    c->d_model = o->d_model.given ? o->d_model.integer : o->heads.integer * o->dim.integer;
-    hop_status s = hop_pattern_parse(&c->pattern, o->pattern.text, o->mixer.text, err);
-    if (s == HOP_OK) s = hop_config_set(c, -1, "linear", "normalise", 1, err);
-    if (s == HOP_OK) s = hop_config_set(c, -1, "window", "window", (double)o->window.integer, err);
-    if (s == HOP_OK) s = hop_config_set(c, -1, "sparse", "block", (double)o->block.integer, err);
+    hop_status s = hop__widths(c,
+                               &(arch_widths){.mixer = o->mixer.text,
+                                              .heads = o->heads.integer,
+                                              .key_heads = o->key_heads.given ? o->key_heads.integer : 0,
+                                              .dim = o->dim.integer,
+                                              .d_model = o->d_model.given ? o->d_model.integer : 0,
+                                              .window = o->window.integer,
+                                              .block = o->block.integer},
+                               err);
+    if (s == HOP_OK) s = hop_pattern_parse(&c->pattern, o->pattern.text, o->mixer.text, err);
     return s == HOP_OK ? s : hop__asked(err, "--", "");
 }
 

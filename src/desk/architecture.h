@@ -6,7 +6,8 @@
 #include <hopbound/bounds.h>
 
 typedef struct arch_args {
-    hop_opt_value pattern, mixer, heads, dim, d_model, bits, accumulators, state_bits, window, block;
+    hop_opt_value pattern, mixer, heads, key_heads, dim, d_model, bits, accumulators, state_bits, window,
+        block;
 } arch_args;
 
 extern const hop_opt hop__arch_options[];
@@ -20,6 +21,17 @@ typedef struct architecture {
     hop_text pattern; /* with the mixers' names */
     int64_t full, linear, other;
 } architecture;
+
+/* Widths as options give them, of any pattern. */
+typedef struct arch_widths {
+    const char *mixer; /* that key_heads is said of */
+    int64_t heads, kv_heads, key_heads, dim,
+        d_model;           /* the last four: 0 is as many as there are heads, and heads times dim */
+    int64_t window, block; /* of such layers; 0: their own */
+} arch_widths;
+/* A configuration without a pattern, with what the theorems take for granted: linear attention with its normaliser, as
+ * it was published. hop_config_free takes it back, on failure too. */
+hop_status hop__widths(hop_config *c, const arch_widths *w, hop_error *err);
 
 /* HOP_EUSAGE: it makes no sense. Free in any case. */
 hop_status hop__architecture(architecture *out, const arch_args *o, hop_error *err);

@@ -1,6 +1,8 @@
 /* The verb audit: what a real model's layers are, what they keep, and how many hops that gives. */
 #include "audit.h"
 
+#include <hopbound/over.h>
+
 #include <string.h>
 
 /* clang-format off */
@@ -25,6 +27,10 @@ static const hop_opt OPTIONS[] = {
     {"config", 0, HOP_OPT_JSON, AT(config), "JSON",
      .help = "the configuration itself, as config.json has it, instead of a PATH"},
     {"table", 0, HOP_OPT_FLAG, AT(table), .help = "a table also of one model, as --format csv and --report have it"},
+    {"over", 0, HOP_OPT_TEXT, AT(over), "A..B",
+     .help = "hops and bytes against length, from A to B by factors of two or more, or at a list of lengths A,B,..: a row for "
+             "each model, and where they first differ"},
+    {"picture", 0, HOP_OPT_TEXT, AT(picture), "FILE.svg", .use = HOP_OPT_WRITES, .help = "with --over: also as a drawing"},
     {"report", 0, HOP_OPT_TEXT, AT(report), "FILE.html", .use = HOP_OPT_WRITES,
      .help = "of several models: also a page with a picture"},
     {0},
@@ -46,6 +52,13 @@ static hop_status check(const audit_args *a, bool many, hop_error *err)
         return hop_fail(err, HOP_EUSAGE, a->config.text ? "--config: instead of a PATH" : "PATH..: missing");
     if (many && a->config.text) return hop_fail(err, HOP_EUSAGE, "--config: is one model, in no table");
     if (many && a->plan_only.flag) return hop_fail(err, HOP_EUSAGE, "--plan-only: is for one model");
+    if (a->over.text && (a->config.text || a->plan_only.flag || a->n.given || a->report.text))
+        return hop_fail(err, HOP_EUSAGE, "--over: not with --%s",
+                        a->n.given          ? "n"
+                        : a->config.text    ? "config"
+                        : a->plan_only.flag ? "plan-only"
+                                            : "report");
+    if (a->picture.text && !a->over.text) return hop_fail(err, HOP_EUSAGE, "--picture: needs --over");
     return HOP_OK;
 }
 
@@ -92,13 +105,15 @@ static hop_status ask_audit(hop_response *out, const void *request, hop_error *e
     hop_status s = check(a, many, err);
     if (s == HOP_OK && a->families.text) s = hop_hf_families_load(&families, a->families.text, err);
     o.families = families;
-    if (s == HOP_OK) s = many ? hop__audit_table(out, a, &o, err) : ask_one(out, a, &o, err);
+    if (s == HOP_OK)
+        s = a->over.text ? hop__audit_over(out, a, &o, err)
+            : many       ? hop__audit_table(out, a, &o, err)
+                         : ask_one(out, a, &o, err);
     hop_hf_families_free(families);
     return s;
 }
 
 /* clang-format off */
-static const hop_other OTHERS[] = {{&hop_models_answer_record, "Of several models, of a directory, and with `--table` or `--report`"}, {0}};
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
     {0},
@@ -110,10 +125,17 @@ static const hop_example EXAMPLES[] = {
      "The model in this directory at a million tokens, with states kept in 16 bits."},
     {"hopbound audit a/config.json b/config.json c.json d.json --n 128k",
      "How do these four models compare? One table at one length."},
+    {"hopbound audit a.json b.json c.json d.json --over 32k..16M --picture hops.svg",
+     "Where do these four models first differ? Hops and bytes against length."},
     {"hopbound audit models --format csv > models.csv",
      "All models of a directory, for a spreadsheet; --report models.html draws them."},
     {"hopbound audit config.json --format markdown > audit.md",
      "A section for the model card."},
+    {0},
+};
+static const hop_other OTHERS[] = {
+    {&hop_models_answer_record, "Of several models, of a directory, and with `--table` or `--report`"},
+    {&hop_over_answer_record, "With `--over`"},
     {0},
 };
 const hop_verb hop__verb_audit = {

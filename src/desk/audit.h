@@ -7,7 +7,8 @@
 
 typedef struct audit_args {
     hop_request ask;
-    hop_opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, config, table, report, families;
+    hop_opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, config, table, report, families,
+        over, picture;
 } audit_args;
 
 /* The verdicts in sentences; without theirs, none. audit_say.c */
@@ -20,6 +21,27 @@ const char *hop__audit_plan(hop_keep *k, const char *letters);
 /* Many models: one row each, at a common length; and --report. audit_table.c */
 hop_status hop__audit_table(hop_response *out, const audit_args *a, const hop_audit_options *o,
                             hop_error *err);
-bool hop__audit_is_collection(const char *path); /* a directory of models, not of one */
+/* Hops against length, of one model or many: --over. audit_over.c */
+hop_status hop__audit_over(hop_response *out, const audit_args *a, const hop_audit_options *o,
+                           hop_error *err);
+
+/* ---- which files: audit_files.c ---------------------------------------------------------------- */
+
+typedef struct audit_file {
+    const char *path;
+    bool named; /* by the asker, not found in a directory */
+} audit_file;
+
+typedef struct audit_files {
+    audit_file *at;
+    int count, room;
+} audit_files;
+
+/* The paths, and what is in those that are directories of models. All is kept in `k`. */
+hop_status hop__audit_files(audit_files *out, hop_keep *k, const hop_texts *paths, hop_error *err);
+bool hop__audit_is_collection(const char *path);             /* a directory of models, not of one */
+bool hop__audit_is_stray(const audit_file *f, hop_status s); /* in a directory and no model: a line, no end */
+const char *hop__audit_name(hop_keep *k, const char *path);  /* the file's name, or its directory's */
+const char *hop__audit_plain(hop_keep *k, const char *text, size_t length); /* of a file, in one line */
 
 #endif

@@ -177,10 +177,9 @@ static hop_status find_able(hop_audit_seen *h, const hop_question *base, hop_err
 static hop_status see_widths(hop_audit_seen *h, const hop_audit *u, const hop_question *base, hop_error *err)
 {
     hop_reach own;
-    hop_arch longer = for_p1(h);
     if (u->plan.tied) return HOP_OK;
     if (!base->n) return hop_tables_held(&h->arch, &h->held, err);
-    hop_status s = hop_reach_find(&own, &longer, base->n, true, base->progress, err);
+    hop_status s = hop_reach_possible(&own, &h->arch, base->n, true, err);
     if (s != HOP_OK) return s;
     if (own.able == h->able && h->able > 0 && h->able >= h->reach.able) {
         h->reach.needs_dim = own.needs_dim;
@@ -198,8 +197,11 @@ static hop_status see_widths(hop_audit_seen *h, const hop_audit *u, const hop_qu
 /* What the layers could do, were they wide enough. P1 gives each layer weights of its own. */
 static hop_status find_reach(hop_audit_seen *h, const hop_audit *u, const hop_question *q, hop_error *err)
 {
-    hop_arch longer = for_p1(h);
-    if (!u->plan.tied) return hop_reach_find(&h->reach, &longer, q->n, false, q->progress, err);
+    hop_status s = hop_reach_possible(&h->reach, &h->arch, q->n, false, err);
+    if (s != HOP_OK || !u->plan.tied) return s;
+    int fit = h->reach.fit;
+    hop_reach_free(&h->reach);
+    h->reach.fit = fit;
     h->reach.why_able =
         strdup("layers share their weights, and what such layers can do no theorem here says");
     return h->reach.why_able ? HOP_OK : hop_fail(err, HOP_ENOMEM, "out of memory");
@@ -225,7 +227,6 @@ static hop_status find_unable(hop_audit_seen *h, int64_t n, hop_error *err)
     const hop_bound *best = n ? hop_bounds_first(h->fewer, HOP_FIRST_IMPOSSIBLE) : NULL;
     int hops = best ? (int)h->full : h->asked;
     if (!best && n) best = hop_bounds_first(h->bounds, HOP_FIRST_IMPOSSIBLE);
-    free(h->reach.why_unable);
     h->reach.why_unable = strdup(best ? best->why
                                  : n  ? "no theorem speaks at this length"
                                       : "no length is given");
@@ -257,7 +258,7 @@ const hop_bound *hop_audit_first(const hop_audit_seen *h, int *hops)
     return first ? fewer : all;
 }
 
-hop_status hop_audit_see(hop_audit_seen *h, const hop_audit *u, const hop_audit_options *o, hop_error *err)
+hop_status hop_audit_layers(hop_audit_seen *h, const hop_audit *u, const hop_audit_options *o, hop_error *err)
 {
     *h = (hop_audit_seen){.bits = o->bits};
     h->layers = calloc(3 * (size_t)u->plan.count + 1, sizeof *h->layers);
@@ -269,8 +270,15 @@ hop_status hop_audit_see(hop_audit_seen *h, const hop_audit *u, const hop_audit_
     h->arch.layers = h->layers;
     h->arch.width = u->plan.hidden;
     for (int64_t i = 0; i < u->plan.count; i++) see_layer(h, u, &u->layers[i]);
+    return HOP_OK;
+}
+
+hop_status hop_audit_see(hop_audit_seen *h, const hop_audit *u, const hop_audit_options *o, hop_error *err)
+{
+    hop_status s = hop_audit_layers(h, u, o, err);
+    if (s != HOP_OK) return s;
     hop_question q = {.arch = &h->arch, .n = u->n, .progress = o->progress, .searched = o->searched};
-    hop_status s = find_reach(h, u, &q, err);
+    s = find_reach(h, u, &q, err);
     if (s == HOP_OK) s = find_able(h, &q, err);
     if (s == HOP_OK) s = see_widths(h, u, &q, err);
     /* The first number of hops of which T1 or T2 speaks. */

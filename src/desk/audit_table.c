@@ -1,102 +1,25 @@
 /* Many models side by side: one row each, at a common length. */
-#include <dirent.h>
-#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "audit.h"
 
+#include <hopbound/over.h>
+
 #define COMMON_N      32768
-#define MOST_ROWS     4096
 #define MOST_SEARCHED 7
 #define SEARCHED      5 /* full layers up to which P6 is searched for, in the time of a table; one model: 7 */
 
-typedef struct found {
-    const char *path;
-    bool named; /* by the asker, not found in a directory */
-} found;
-
 typedef struct table {
     hop_keep *keep;
-    found *files;
-    int count;
+    audit_files files;
     hop_model_row *rows;
     hop_model_refused *refused;
     int64_t row_count, refused_count;
 } table;
 
-/* ---- which files ------------------------------------------------------------------------------- */
-
-static hop_status add_path(table *t, const char *path, bool named, hop_error *err)
-{
-    if (t->count == MOST_ROWS) return hop_fail(err, HOP_ERANGE, "more than %d models", MOST_ROWS);
-    found *files = realloc(t->files, sizeof *files * (size_t)(t->count + 1));
-    if (files) t->files = files;
-    const char *copy = files ? hop_keep_text(t->keep, path) : NULL;
-    if (!copy) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    t->files[t->count++] = (found){copy, named};
-    return HOP_OK;
-}
-
-static bool holds_config(const char *dir)
-{
-    char path[4096];
-    return hop_path_join(path, sizeof path, dir, "config.json", NULL) == HOP_OK && hop_is_there(path);
-}
-
-bool hop__audit_is_collection(const char *path)
-{
-    return hop_is_dir(path) && !holds_config(path);
-}
-
-/* Hidden ones and what is no model by its name are left out. */
-static bool may_be_model(const char *dir, const char *name, char *path, size_t size)
-{
-    size_t n = strlen(name);
-    if (name[0] == '.' || hop_path_join(path, size, dir, name, NULL) != HOP_OK) return false;
-    if (hop_is_dir(path)) return holds_config(path);
-    return n > 5 && strcmp(name + n - 5, ".json") == 0;
-}
-
-static hop_status add_directory(table *t, const char *dir, hop_error *err)
-{
-    struct dirent **names = NULL;
-    int count = scandir(dir, &names, NULL, alphasort);
-    hop_status s = HOP_OK;
-    if (count < 0)
-        return hop_fail(err, errno == ENOMEM ? HOP_ENOMEM : HOP_EIO, "%.200s: %s", dir, strerror(errno));
-    for (int i = 0; i < count; i++) {
-        char path[4096];
-        if (s == HOP_OK && may_be_model(dir, names[i]->d_name, path, sizeof path))
-            s = add_path(t, path, false, err);
-        free(names[i]);
-    }
-    free(names);
-    return s;
-}
-
 /* ---- a row --------------------------------------------------------------------------------------- */
-
-/* A text of a file in one line. */
-static const char *plain(hop_keep *k, const char *text, size_t length)
-{
-    char *out = hop_keep_bytes(k, length + 1, 1);
-    if (out) hop_plain(memcpy(out, text, length));
-    return out;
-}
-
-/* The file's name without its end; of a config.json, its directory's. */
-static const char *name_of(hop_keep *k, const char *path)
-{
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/') n--;
-    if (n > 12 && memcmp(path + n - 12, "/config.json", 12) == 0) n -= 12;
-    size_t start = n;
-    while (start > 0 && path[start - 1] != '/') start--;
-    if (n - start > 5 && memcmp(path + n - 5, ".json", 5) == 0) n -= 5;
-    return plain(k, path + start, n - start);
-}
 
 static hop_status fill_row(hop_keep *k, hop_model_row *r, const char *path, const hop_audit *u,
                            const hop_audit_seen *h, hop_error *err)
@@ -110,9 +33,9 @@ static hop_status fill_row(hop_keep *k, hop_model_row *r, const char *path, cons
     const hop_bound *first = hop_audit_first(h, &hops);
     hop_status s = hop_tables_outgrow(&h->arch, outgrown, &outgrown_log10, err);
     if (s != HOP_OK) return s;
-    *r = (hop_model_row){.model = name_of(k, path),
+    *r = (hop_model_row){.model = hop__audit_name(k, path),
                          .path = path,
-                         .model_type = plain(k, u->plan.model_type, strlen(u->plan.model_type)),
+                         .model_type = hop__audit_plain(k, u->plan.model_type, strlen(u->plan.model_type)),
                          .plan = hop__audit_plan(k, u->plan.pattern),
                          .layers = u->plan.count,
                          .full_layers = h->full,
@@ -122,8 +45,10 @@ static hop_status fill_row(hop_keep *k, hop_model_row *r, const char *path, cons
                          .kv_bytes = hop_known(total - states, total >= 0),
                          .state_bytes = states,
                          .hops_possible = hop_known(h->by_states ? h->by_states : h->able, !uncovered),
+                         .hops_that_fit = h->reach.fit,
                          .hops_not_counted = uncovered,
                          .hops_possible_at_own_sizes = hop_known(u->own.funccomp.hops, own),
+                         .impossible_at_n = first ? first->answer == HOP_ANSWER_IMPOSSIBLE : HOP_NO_FLAG,
                          .hops_impossible = hop_known(hops, first),
                          .impossible_from_n = hop_keep_text(k, first ? first->speaks_from : NULL),
                          .impossible_log10_n = first ? first->log10_n : INFINITY,
@@ -141,19 +66,13 @@ static hop_status fill_row(hop_keep *k, hop_model_row *r, const char *path, cons
     return HOP_OK;
 }
 
-/* What is in a directory and no model is a line, no end. */
-static bool is_stray(const found *f, hop_status s)
-{
-    return !f->named && s != HOP_OK && s != HOP_ENOMEM && s != HOP_EIO;
-}
-
-static hop_status read_file(table *t, const found *f, const hop_audit_options *o, hop_error *err)
+static hop_status read_file(table *t, const audit_file *f, const hop_audit_options *o, hop_error *err)
 {
     hop_audit u;
     hop_audit_seen h = {0};
     hop_error why = {0};
     hop_status s = hop_audit_read(&u, f->path, o, &why);
-    if (is_stray(f, s)) {
+    if (hop__audit_is_stray(f, s)) {
         t->refused[t->refused_count++] = (hop_model_refused){f->path, hop_keep_text(t->keep, why.text)};
         return HOP_OK;
     }
@@ -169,15 +88,9 @@ static hop_status read_file(table *t, const found *f, const hop_audit_options *o
 
 static hop_status find_files(table *t, const hop_texts *paths, hop_error *err)
 {
-    hop_status s = HOP_OK;
-    for (int64_t i = 0; s == HOP_OK && i < paths->count; i++)
-        s = hop__audit_is_collection(paths->at[i]) ? add_directory(t, paths->at[i], err)
-                                                   : add_path(t, paths->at[i], true, err);
-    if (s == HOP_OK && t->count == 0)
-        s = hop_fail(err, HOP_EIO, "%.200s/config.json: No such file, nor any other *.json there",
-                     paths->at[0]);
-    t->rows = hop_keep_bytes(t->keep, (size_t)t->count + 1, sizeof *t->rows);
-    t->refused = hop_keep_bytes(t->keep, (size_t)t->count + 1, sizeof *t->refused);
+    hop_status s = hop__audit_files(&t->files, t->keep, paths, err);
+    t->rows = hop_keep_bytes(t->keep, (size_t)t->files.count + 1, sizeof *t->rows);
+    t->refused = hop_keep_bytes(t->keep, (size_t)t->files.count + 1, sizeof *t->refused);
     if (s == HOP_OK && t->keep->failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
     return s;
 }
@@ -196,11 +109,17 @@ static const char *remark_on(hop_keep *k, const table *t)
         SEARCHED + 1, MOST_SEARCHED);
 }
 
-static hop_status write_report(const char *path, const hop_models_answer *m, hop_error *err)
+/* The page draws hops against length, too. */
+static hop_status write_report(const audit_args *a, const hop_models_answer *m, const hop_audit_options *o,
+                               hop_error *err)
 {
     hop_text page = {0};
-    hop_status s = hop_report_models(&page, m);
-    s = s == HOP_OK ? hop_file_write(path, page.s, page.len, err) : hop_fail(err, s, "out of memory");
+    hop_response over = {0};
+    hop_status s = hop__audit_over(&over, a, o, err);
+    if (s == HOP_OK && hop_report_models(&page, m, over.data) != HOP_OK)
+        s = hop_fail(err, HOP_ENOMEM, "out of memory");
+    if (s == HOP_OK) s = hop_file_write(a->report.text, page.s, page.len, err);
+    hop_response_free(&over);
     hop_text_free(&page);
     return s;
 }
@@ -214,12 +133,11 @@ hop_status hop__audit_table(hop_response *response, const audit_args *a, const h
     at.searched = SEARCHED;
     if (!at.n) at.n = COMMON_N;
     hop_status s = out ? find_files(&t, &a->ask.operands, err) : HOP_ENOMEM;
-    for (int i = 0; s == HOP_OK && i < t.count; i++) {
-        s = read_file(&t, &t.files[i], &at, err);
-        if (s == HOP_OK && !hop_progress_tick(o->progress, "models", i + 1, t.count))
+    for (int i = 0; s == HOP_OK && i < t.files.count; i++) {
+        s = read_file(&t, &t.files.at[i], &at, err);
+        if (s == HOP_OK && !hop_progress_tick(o->progress, "models", i + 1, t.files.count))
             s = hop_fail(err, HOP_ESTOPPED, "stopped");
     }
-    free(t.files);
     if (s != HOP_OK) return s;
     *out = (hop_models_answer){.n = at.n,
                                .remark = remark_on(t.keep, &t),
@@ -228,6 +146,6 @@ hop_status hop__audit_table(hop_response *response, const audit_args *a, const h
     out->models.at = t.rows, out->models.count = t.row_count;
     out->refused.at = t.refused, out->refused.count = t.refused_count;
     s = hop_response_end(response, err);
-    if (s == HOP_OK && a->report.text) s = write_report(a->report.text, out, err);
+    if (s == HOP_OK && a->report.text) s = write_report(a, out, o, err);
     return s;
 }

@@ -2,23 +2,25 @@
 #include <hopbound/ask_plan.h>
 
 #include <string.h>
-#include "desk.h"
+#include <hopbound/over.h>
+#include "architecture.h"
+#include "plan.h"
 
 HOP_RECORD_TABLE(hop_plan_row, HOP_PLAN_ROW, "a layer plan")
 HOP_RECORD_TABLE(hop_plan_answer, HOP_PLAN_ANSWER, "the cheapest plans")
 
 const char *const hop_plan_verdict_words[] = {"impossible", "possible", "open", NULL};
 
-typedef struct plan_args {
-    hop_request ask;
-    hop_opt_value hops, n, layers, full, mixer, d_model, heads, kv_heads, dim, bits, cache_bits;
-} plan_args;
-
 /* clang-format off */
 #define AT(member) offsetof(plan_args, member)
 static const hop_opt OPTIONS[] = {
-    {"hops", 0, HOP_OPT_INT, AT(hops), "L", NULL, 1, HOP_MAX_HOPS, .required = true, .help = "hops that are wanted"},
-    {"n", 0, HOP_OPT_INT, AT(n), "N", NULL, 1, (int64_t)1 << 50, .required = true, .help = "at this length, in tokens"},
+    {"hops", 0, HOP_OPT_INT, AT(hops), "L", NULL, 1, HOP_MAX_HOPS, .help = "hops that are wanted; needed unless plans are named"},
+    {"n", 0, HOP_OPT_INT, AT(n), "N", NULL, 1, (int64_t)1 << 50, .help = "at this length, in tokens"},
+    {"over", 0, HOP_OPT_TEXT, AT(over), "A..B",
+     .help = "of plans that are named: at lengths from A to B by factors of two or more, or at a list of them A,B,.., and "
+             "where they first differ"},
+    {"picture", 0, HOP_OPT_TEXT, AT(picture), "FILE.svg", .use = HOP_OPT_WRITES,
+     .help = "of plans that are named: also as a drawing"},
     {"layers", 0, HOP_OPT_INT, AT(layers), "K", NULL, 1, HOP_PLAN_MAX_LAYERS, .initial_help = "as few as it takes",
      .help = "layers in all"},
     {"full", 0, HOP_OPT_LIST, AT(full), "F1,..", NULL, 0, HOP_PLAN_MAX_LAYERS, .initial_help = "0 to L+1; where states hold no tables, 0 and those around L",
@@ -28,7 +30,9 @@ static const hop_opt OPTIONS[] = {
      .help = "width of the residual stream"},
     {"heads", 0, HOP_OPT_INT, AT(heads), "H", "16", 1, 1 << 12, .help = "heads of every layer"},
     {"kv-heads", 0, HOP_OPT_INT, AT(kv_heads), "H", NULL, 1, 1 << 12, .initial_help = "as many as heads",
-     .help = "heads that keep keys and values"},
+     .help = "of full layers: heads that keep keys and values"},
+    {"key-heads", 0, HOP_OPT_INT, AT(key_heads), "H", NULL, 1, 1 << 12, .initial_help = "as many as heads",
+     .help = "of linear layers: heads of keys, where values have more (gdn, kda)"},
     {"dim", 0, HOP_OPT_INT, AT(dim), "D", "128", 1, 1 << 16, .help = "numbers in a head"},
     {"bits", 0, HOP_OPT_INT, AT(bits), "P", "32", 1, 1024, .help = "bits of a number in the accumulator and in states"},
     {"cache-bits", 0, HOP_OPT_INT, AT(cache_bits), "P", "16", 1, 1024, .help = "bits of a number in the KV cache"},
@@ -36,7 +40,19 @@ static const hop_opt OPTIONS[] = {
 };
 /* clang-format on */
 
-static hop_plan_question question_of(const plan_args *a)
+hop_status hop__plan_config(hop_config *c, const plan_args *a, hop_error *err)
+{
+    return hop__widths(c,
+                       &(arch_widths){.mixer = a->mixer.text,
+                                      .heads = a->heads.integer,
+                                      .kv_heads = a->kv_heads.given ? a->kv_heads.integer : 0,
+                                      .key_heads = a->key_heads.given ? a->key_heads.integer : 0,
+                                      .dim = a->dim.integer,
+                                      .d_model = a->d_model.given ? a->d_model.integer : 0},
+                       err);
+}
+
+static hop_plan_question question_of(const plan_args *a, const hop_config *shape)
 {
     return (hop_plan_question){.hops = (int)a->hops.integer,
                                .n = a->n.integer,
@@ -44,11 +60,7 @@ static hop_plan_question question_of(const plan_args *a)
                                .full = a->full.list,
                                .full_count = a->full.given ? a->full.count : 0,
                                .mixer = a->mixer.text,
-                               .heads = a->heads.integer,
-                               .kv_heads = a->kv_heads.given ? a->kv_heads.integer : a->heads.integer,
-                               .dim = a->dim.integer,
-                               .d_model =
-                                   a->d_model.given ? a->d_model.integer : a->heads.integer * a->dim.integer,
+                               .widths = shape,
                                .number_bits = a->bits.integer,
                                .cache_bits = a->cache_bits.integer,
                                .progress = &a->ask.progress};
@@ -61,9 +73,9 @@ static void fill_row(hop_keep *k, hop_plan_row *out, const hop_plan *p)
                           .by = hop_keep_text(k, p->by),
                           .layers = p->layers,
                           .full_layers = p->full,
-                          .kv_bytes = p->kv_bytes,
-                          .state_bytes = p->state_bytes,
-                          .flops_per_token = p->flops_per_token,
+                          .kv_bytes = p->cost.kv_bytes,
+                          .state_bytes = p->cost.state_bytes,
+                          .flops_per_token = p->cost.flops_per_token,
                           .hops_proved = p->able,
                           .impossible_from_n = hop_keep_text(k, p->impossible_from),
                           .impossible_by = hop_keep_text(k, p->impossible_by),
@@ -92,25 +104,57 @@ static hop_status record(hop_response *response, const hop_plan_question *q, con
     return hop_response_end(response, err);
 }
 
-static hop_status ask_plan(hop_response *out, const void *request, hop_error *err)
+static hop_status find_plans(hop_response *out, const plan_args *a, hop_error *err)
 {
-    const plan_args *a = request;
-    hop_plan_question q = question_of(a);
+    hop_config shape = {0};
     hop_plan *plans = NULL;
     int count = 0;
-    hop_status s = hop__pool(&q.pool, &a->ask, err);
-    if (s != HOP_OK) return s;
-    s = hop_plans_find(&plans, &count, &q, err);
-    hop_pool_free(q.pool);
-    if (s != HOP_OK) {
+    hop_status s = hop__plan_config(&shape, a, err);
+    hop_plan_question q = question_of(a, &shape);
+    if (s == HOP_OK) s = hop__pool(&q.pool, &a->ask, err);
+    if (s == HOP_OK && (s = hop_plans_find(&plans, &count, &q, err)) != HOP_OK) {
         /* What a mixer refuses begins with its name, all else with the option's. */
         size_t name = strlen(q.mixer);
         bool by_mixer = err && strncmp(err->text, q.mixer, name) == 0 && err->text[name] == ':';
-        return hop__asked(err, by_mixer ? "--mixer: " : "--", "");
+        s = hop__asked(err, by_mixer ? "--mixer: " : "--", "");
     }
-    s = record(out, &q, plans, count, err);
+    hop_pool_free(q.pool);
+    if (s == HOP_OK) s = record(out, &q, plans, count, err);
     hop_plans_free(plans, count);
+    hop_config_free(&shape);
     return s;
+}
+
+/* Plans that are named are compared, else the cheapest are found. */
+static hop_status check(const plan_args *a, hop_error *err)
+{
+    bool named = a->ask.operands.count > 0;
+    const struct {
+        bool wrong;
+        const char *why;
+    } rules[] = {
+        {!named && a->over.text, "--over: needs plans: patterns, or ratios such as 3:1"},
+        {!named && a->picture.text, "--picture: needs plans: patterns, or ratios such as 3:1"},
+        {!named && !a->hops.given, "--hops: missing"},
+        {!a->n.given && !(named && a->over.text), "--n: missing"},
+        {named && a->hops.given, "--hops: not with plans that are named, whose hops are counted"},
+        {named && a->full.given, "--full: not with plans that are named"},
+        {a->n.given && a->over.text, "--over: not with --n"},
+    };
+    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
+        if (rules[i].wrong) return hop_fail(err, HOP_EUSAGE, "%s", rules[i].why);
+    if (a->kv_heads.given && a->heads.integer % a->kv_heads.integer)
+        return hop_fail(err, HOP_EUSAGE, "--kv-heads: %lld heads are no multiple of %lld",
+                        (long long)a->heads.integer, (long long)a->kv_heads.integer);
+    return HOP_OK;
+}
+
+static hop_status ask_plan(hop_response *out, const void *request, hop_error *err)
+{
+    const plan_args *a = request;
+    hop_status s = check(a, err);
+    if (s != HOP_OK) return s;
+    return a->ask.operands.count ? hop__plan_over(out, a, err) : find_plans(out, a, err);
 }
 
 /* clang-format off */
@@ -125,11 +169,20 @@ static const hop_example EXAMPLES[] = {
      "What is lost with 6 full layers instead of 12 in 48?"},
     {"hopbound plan --hops 6 --n 128k --layers 48 --full 6",
      "Where should they stand? Both placements that differ to any theorem."},
+    {"hopbound plan 3:1 7:1 --layers 48 --over 32k..16M --kv-heads 4",
+     "3:1 or 7:1? Hops and bytes of both against length, and where they first differ."},
+    {0},
+};
+static const hop_other OTHERS[] = {
+    {&hop_over_answer_record, "Of plans that are named"},
     {0},
 };
 const hop_verb hop__verb_plan = {
     .name = "plan",
-    .summary = "finds the cheapest layer plans that make so many hops at a length",
+    .summary = "finds the cheapest layer plans that make so many hops at a length, or compares plans",
+    .operand = "[PLAN..]",
+    .operand_help = "layer patterns as `bound` reads them, or ratios of linear layers to full ones, \"3:1\", of --layers: how "
+                    "many hops they make at --n, or at the lengths of --over",
     .description =
         "Plans of full and linear layers, the cheapest first: bytes of KV cache and states at that length, then "
         "flops. Each is possible (weights that do it are known: P1 and P10 of docs/BOUNDS.md), impossible (no weights do it "
@@ -146,6 +199,7 @@ const hop_verb hop__verb_plan = {
     .groups = GROUPS,
     .examples = EXAMPLES,
     .answer = &hop_plan_answer_record,
+    .others = OTHERS,
     .rows = "plans",
     .request_size = sizeof(plan_args),
     .ask = ask_plan,

@@ -1,6 +1,7 @@
 /* Models side by side: a picture of lengths on a logarithmic axis, and the table. A line for each model:
  * filled up to where its states hold a table of the prompt's length, a ring at its context length, a mark
  * where some number of hops is proved impossible. */
+#include <hopbound/over.h>
 #include "page.h"
 
 #include <math.h>
@@ -11,9 +12,9 @@ HOP_RECORD_TABLE(hop_model_row, HOP_MODEL_ROW, "one model at a common length")
 HOP_RECORD_TABLE(hop_model_refused, HOP_MODEL_REFUSED, "a file that is no model")
 HOP_RECORD_TABLE(hop_models_answer, HOP_MODELS_ANSWER, "models side by side")
 
-#define LEFT  210.0
-#define RIGHT 800.0
-#define LINE  20.0
+#define LEFT  10.0
+#define RIGHT 450.0 /* a phone shows it whole */
+#define LINE  32.0
 #define TOP   34.0
 #define FIRST 3.0  /* log10 of the axis' ends */
 #define LAST  12.0 /* what lies beyond stands at the end, with an arrow */
@@ -38,7 +39,7 @@ static void draw_axis(hop_text *out, double height, int64_t n)
 
 static void draw_model(hop_text *out, const hop_model_row *r, double y)
 {
-    hop__svg_plain(out, "small", 4, y + 4, r->model, 30);
+    hop__svg_plain(out, "small", LEFT, y - 8, r->model, 60);
     hop__svg_line(out, "hair", LEFT, y, RIGHT, y);
     if (r->tables_outgrow_states_at)
         hop__svg_box(out, "full", LEFT, y - 3, at(r->tables_outgrow_log10_n) - LEFT, 6);
@@ -51,11 +52,11 @@ static void draw_model(hop_text *out, const hop_model_row *r, double y)
 
 static void draw(hop_text *out, const hop_models_answer *m)
 {
-    double height = TOP + LINE * (double)m->models.count + 6;
+    double height = TOP + LINE * (double)m->models.count + 10;
     hop__svg_open(out, RIGHT + 16, height, "Models on an axis of lengths", false);
     draw_axis(out, height, m->n);
     for (int64_t i = 0; i < m->models.count; i++)
-        draw_model(out, &m->models.at[i], TOP + 8 + LINE * (double)i);
+        draw_model(out, &m->models.at[i], TOP + 22 + LINE * (double)i);
     hop__svg_close(out);
 }
 
@@ -90,15 +91,25 @@ static void cell_length(hop_text *out, const char *label, const char *text, doub
     hop__html_cell(out, label, shown);
 }
 
-/* "4", and in small letters "P6, machine-checked". */
-static void cell_unable(hop_text *out, const hop_model_row *r)
+/* "4", and in small letters "P6, machine-checked"; `here`: at this length, else on longer prompts. */
+static void cell_unable(hop_text *out, const char *label, const hop_model_row *r, bool here)
 {
-    bool any = r->hops_impossible != HOP_NO_COUNT;
-    hop__html_cell_open(out, "hops impossible", true);
+    bool any = r->impossible_at_n != HOP_NO_FLAG && (r->impossible_at_n > 0) == here;
+    hop__html_cell_open(out, label, true);
     hop__html_rich(out, any ? hop__number_count(r->hops_impossible).rich : HOP__DASH);
     if (any)
         hop_text_printf(out, " <small>%s, %s</small>", r->impossible_by,
                         r->machine_checked > 0 ? "machine-checked" : "on paper");
+    hop_text_add(out, "</td>\n");
+}
+
+/* "16", and in small letters "all that fit". */
+static void cell_able(hop_text *out, const char *label, const hop_model_row *r)
+{
+    hop__html_cell_open(out, label, true);
+    hop__html_rich(out,
+                   r->hops_possible == HOP_NO_COUNT ? HOP__DASH : hop__number_count(r->hops_possible).rich);
+    if (r->hops_possible == r->hops_that_fit) hop_text_add(out, " <small>all that fit</small>");
     hop_text_add(out, "</td>\n");
 }
 
@@ -114,7 +125,8 @@ static void table(hop_text *out, const hop_models_answer *m)
                  {"KV, MiB", true},
                  {"states, MiB", true},
                  {"hops possible", true},
-                 {"hops impossible", true},
+                 {"impossible here", true},
+                 {"impossible on longer prompts", true},
                  {"from n", true},
                  {"states hold tables up to", true},
                  {"tables outgrow states at", true}};
@@ -136,8 +148,9 @@ static void table(hop_text *out, const hop_models_answer *m)
         cell_count(out, "full", r->full_layers);
         cell_mib(out, "KV, MiB", r->kv_bytes);
         cell_mib(out, "states, MiB", r->state_bytes);
-        cell_count(out, "hops possible", r->hops_possible);
-        cell_unable(out, r);
+        cell_able(out, "hops possible", r);
+        cell_unable(out, "impossible here", r, true);
+        cell_unable(out, "impossible on longer prompts", r, false);
         cell_length(out, "from n", r->impossible_from_n, r->impossible_log10_n,
                     r->impossible_beyond_vocabulary);
         cell_count(out, "states hold tables up to", r->tables_held_up_to);
@@ -149,7 +162,23 @@ static void table(hop_text *out, const hop_models_answer *m)
     hop__html_table_close(out);
 }
 
-hop_status hop_report_models(hop_text *out, const hop_models_answer *m)
+static void figure_of_hops(hop_text *out, const hop_over_answer *over)
+{
+    if (over->differ) {
+        hop_text_add(out, "<p>");
+        hop__escape(out, over->differ, 0);
+        hop_text_add(out, "</p>\n");
+    }
+    hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
+    hop_report_over_svg(out, over, false);
+    hop_text_add(
+        out, "</div>\n<figcaption><b>Figure 1.</b> Hops that are known to be possible at a length, and what "
+             "is kept there. A line that follows the dashed one makes as many as the length has room for, "
+             "which says nothing of what it could do at longer ones. Mark: so many hops are impossible from "
+             "there on, for any weights.</figcaption>\n</figure>\n");
+}
+
+hop_status hop_report_models(hop_text *out, const hop_models_answer *m, const hop_over_answer *over)
 {
     hop__html_open(out, "Models side by side \u2013 hopbound");
     hop_text_add(out, "<main>\n<header>\n<p class=\"brow\">hopbound</p>\n<h1>Models side by side</h1>\n"
@@ -157,10 +186,11 @@ hop_status hop_report_models(hop_text *out, const hop_models_answer *m)
                       "from which length on some are not.</p>\n");
     hop_text_printf(out, "<p class=\"sum\">%s models at %s tokens.</p>\n</header>\n",
                     hop__number_count(m->models.count).rich, hop__number_count(m->n).rich);
+    figure_of_hops(out, over);
     hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
     draw(out, m);
     hop_text_add(
-        out, "</div>\n<figcaption><b>Figure 1.</b> Tokens, on a logarithmic axis. Filled: as long as the "
+        out, "</div>\n<figcaption><b>Figure 2.</b> Tokens, on a logarithmic axis. Filled: as long as the "
              "states of the linear layers together may hold a table of the prompt's length; beyond, a hop "
              "over such a table needs a full layer, for any weights (P2). Ring: the model's context length. "
              "Dashed: "

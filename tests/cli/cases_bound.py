@@ -396,8 +396,9 @@ def plans_are_ranked_and_the_next_cheaper_one_fails_for_a_reason():
            "full^12 gdn^36": ("open", 11)}, why=str(both))
     one_line(hopbound("plan", "--hops", "2"), 2, r"--n: missing")
     for more, why in ((["full"], "full: is not a linear mixer"), (["apple"], "apple: unknown mixer"),
-                      (["gdn", "--kv-heads", "3"], "gdn: 16 heads are no multiple of 3 key heads")):
+                      (["gdn", "--key-heads", "3"], "gdn: 16 heads are no multiple of 3 key heads")):
         one_line(hopbound("plan", "--hops", "2", "--n", "4k", "--mixer", *more), 2, rf"plan: --mixer: {why}")
+    one_line(hopbound("plan", "--hops", "2", "--n", "4k", "--kv-heads", "3"), 2, r"--kv-heads: 16 heads are no multiple of 3")
     one_line(hopbound("plan", "--hops", "2", "--n", "4k", "--layers", "4", "--full", "5"), 2, r"--full: 5 of 4 layers")
 
 

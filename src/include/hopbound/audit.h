@@ -116,6 +116,9 @@ typedef struct hop_audit_seen {
 /* A window, a convolution and a recurrence are linear layers to the theorems, with what they carry from one
  * token to the next as state; a window that is not shorter than n is full attention at that length. */
 hop_status hop_audit_see(hop_audit_seen *h, const hop_audit *u, const hop_audit_options *o, hop_error *err);
+/* Its layers alone, no theorem: arch, kinds, counts, full, linear, other. */
+hop_status hop_audit_layers(hop_audit_seen *h, const hop_audit *u, const hop_audit_options *o,
+                            hop_error *err);
 void hop_audit_seen_free(hop_audit_seen *h);
 /* Why no theorem here says how many hops are possible, so that the number is not known; NULL: one does. */
 const char *hop_audit_uncovered(const hop_audit *u, const hop_audit_seen *h);

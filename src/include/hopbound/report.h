@@ -242,10 +242,14 @@ hop_status hop_report_ladder(hop_text *out, const hop_ladder_page *page);
     X(R, kv_bytes, count, "bytes", "KV", "that attention keeps; null: not known")                           \
     X(R, state_bytes, count, "bytes", "states", "of all states")                                            \
     X(R, hops_possible, count, "hops", "hops possible", "at that length; null: no theorem says how many")   \
+    X(R, hops_that_fit, count, "hops", "", "the most that can be posed at that length")                     \
     X(R, hops_not_counted, text, "", "",                                                                    \
       "why none does: layers share their weights, or pick or compress tokens and no others make a hop")     \
     X(R, hops_possible_at_own_sizes, count, "hops", "",                                                     \
       "a network of this program: the hops of its own task, where they are possible at that task's sizes")  \
+    X(R, impossible_at_n, maybe, "", "impossible already at n",                                             \
+      "are the hops of the next column impossible at `n`, or on longer prompts only? null: no theorem "     \
+      "speaks")                                                                                             \
     X(R, hops_impossible, count, "hops", "hops impossible",                                                 \
       "so many are, for any weights, from the next length on")                                              \
     X(R, impossible_from_n, text, "tokens", "impossible from", "the length")                                \
@@ -276,9 +280,6 @@ HOP_RECORD(hop_model_refused, HOP_MODEL_REFUSED)
     X(R, model, text, "", "", "impossible is said of any weights of networks that are so")        \
     X(R, idealised, text, "", "", "possible is said of weights that are known where this holds")
 HOP_RECORD(hop_models_answer, HOP_MODELS_ANSWER)
-
-/* The page, with a picture: lengths on a logarithmic axis. HOP_ENOMEM or HOP_OK. */
-hop_status hop_report_models(hop_text *out, const hop_models_answer *m);
 
 #ifdef __cplusplus
 }
