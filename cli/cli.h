@@ -120,7 +120,7 @@ const verb *const *all_verbs(size_t *count);
     ASK(sweep)                    \
     ASK(exact)                    \
     ASK(check)                    \
-    RUN(core)                     \
+    ASK(core)                     \
     ASK(mixers)                   \
     RUN(bench)                    \
     RUN(completion)

@@ -20,6 +20,7 @@
     X(audit)             \
     X(exact)             \
     X(check)             \
+    X(core)              \
     X(mixers)
 
 /* What was asked is wrong, unless it was memory that lacked or a signal that came: puts the error's line between

@@ -4,8 +4,8 @@
 
 #include "core.h"
 
-static core_fn *const cores[] = {core_attention, core_decay,     core_delta,
-                                 core_dplr,      core_selective, core_mlstm};
+static core_fn *const cores[] = {hop__core_attention, hop__core_decay,     hop__core_delta,
+                                 hop__core_dplr,      hop__core_selective, hop__core_mlstm};
 static const hop_isa isas[] = {HOP_ISA_SCALAR, HOP_ISA_REF}; /* those that are compiled with checks */
 
 #define CORES 6

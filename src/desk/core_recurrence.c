@@ -26,14 +26,14 @@ static hop_status read_all(work *w, hop_error *err)
     core_run *r = &w->run;
     hop_status s = HOP_OK;
     for (int i = 0; s == HOP_OK && i < w->inputs; i++) {
-        s = core_bind(w->job, &k->inputs[i], &r->dims, &r->inputs[i], err);
+        s = hop__core_bind(w->job, &k->inputs[i], &r->dims, &r->inputs[i], err);
         if (s == HOP_OK && !r->inputs[i].given && i < k->needed)
             s = hop_fail(err, HOP_EFORMAT, "%s: missing", k->inputs[i].name);
     }
     for (int i = 0; s == HOP_OK && i < w->states; i++)
-        s = core_bind(w->job, &k->states[i].initial, &r->dims, &r->initial[i], err);
+        s = hop__core_bind(w->job, &k->states[i].initial, &r->dims, &r->initial[i], err);
     const core_spec spec = {.name = "do", .shapes = {k->output}};
-    if (s == HOP_OK) s = core_bind(w->job, &spec, &r->dims, &r->d_o, err);
+    if (s == HOP_OK) s = hop__core_bind(w->job, &spec, &r->dims, &r->d_o, err);
     return s == HOP_OK && k->check ? k->check(r, err) : s;
 }
 
@@ -55,16 +55,16 @@ static bool make_gradients(work *w, hop_error *err)
     for (int i = 0; ok && i < w->inputs; i++) {
         const core_tensor *t = &r->inputs[i];
         if (!t->given) continue;
-        w->gradients[i] = core_output_like(w->job, k->inputs[i].gradient, t->given, &r->dims, err);
+        w->gradients[i] = hop__core_output_like(w->job, k->inputs[i].gradient, t->given, &r->dims, err);
         ok = w->gradients[i] != NULL;
         if (!ok || (t->given == t->shape && t->shape[0] == 'B')) continue;
-        w->parts[i] = floats(core_elements(t->shape, t->shape[0] == 'B', &r->dims), err);
+        w->parts[i] = floats(hop__core_elements(t->shape, t->shape[0] == 'B', &r->dims), err);
         ok = w->parts[i] != NULL;
     }
     for (int i = 0; ok && i < w->states; i++) {
         const core_spec *spec = &k->states[i].initial;
         if (!r->initial[i].given) continue;
-        w->state_gradients[i] = core_output_like(w->job, spec->gradient, spec->shapes[0], &r->dims, err);
+        w->state_gradients[i] = hop__core_output_like(w->job, spec->gradient, spec->shapes[0], &r->dims, err);
         ok = w->state_gradients[i] != NULL;
     }
     if (ok) w->d_state = floats(w->units * w->unit, err);
@@ -76,12 +76,13 @@ static hop_status make_outputs(work *w, hop_error *err)
     core_run *r = &w->run;
     const core_kind *k = r->kind;
     w->units = r->dims.of[(unsigned char)k->states[0].initial.shapes[0][1]];
-    for (int i = 0; i < w->states; i++) w->unit += core_elements(k->states[i].initial.shapes[0], 2, &r->dims);
-    w->o = core_output_like(w->job, "o", k->output, &r->dims, err);
+    for (int i = 0; i < w->states; i++)
+        w->unit += hop__core_elements(k->states[i].initial.shapes[0], 2, &r->dims);
+    w->o = hop__core_output_like(w->job, "o", k->output, &r->dims, err);
     bool ok = w->o != NULL;
     for (int i = 0; ok && i < w->states; i++) {
         w->finals[i] =
-            core_output_like(w->job, k->states[i].final, k->states[i].initial.shapes[0], &r->dims, err);
+            hop__core_output_like(w->job, k->states[i].final, k->states[i].initial.shapes[0], &r->dims, err);
         ok = w->finals[i] != NULL;
     }
     ok = ok && (w->state = floats(w->units * w->unit, err)) && (w->start = floats(w->units * w->unit, err));
@@ -113,7 +114,7 @@ static void move_state(const work *w, float *const *tensors, float *state, int64
 {
     for (int64_t u = 0, at = 0; u < w->units; u++)
         for (int i = 0; i < w->states; i++) {
-            int64_t n = core_elements(w->run.kind->states[i].initial.shapes[0], 2, &w->run.dims);
+            int64_t n = hop__core_elements(w->run.kind->states[i].initial.shapes[0], 2, &w->run.dims);
             float *part = tensors[i] ? tensors[i] + (b * w->units + u) * n : NULL;
             if (part) memcpy(out ? part : state + at, out ? state + at : part, (size_t)n * sizeof *part);
             at += n;
@@ -126,8 +127,8 @@ static void move_state(const work *w, float *const *tensors, float *state, int64
 static int64_t offset_of(const work *w, const char *shape, int64_t b, int64_t t)
 {
     int64_t at = 0;
-    if (shape[0] == 'B') at += b * core_elements(shape, 1, &w->run.dims);
-    if (shape[0] == 'B' && shape[1] == 'T') at += t * core_elements(shape, 2, &w->run.dims);
+    if (shape[0] == 'B') at += b * hop__core_elements(shape, 1, &w->run.dims);
+    if (shape[0] == 'B' && shape[1] == 'T') at += t * hop__core_elements(shape, 2, &w->run.dims);
     return at;
 }
 
@@ -172,7 +173,8 @@ static void run_backward(work *w, int64_t b)
     r->kind->backward(r);
     for (int i = 0; i < w->inputs; i++)
         if (w->parts[i])
-            core_add_up(w->gradients[i], r->inputs[i].given, w->parts[i], r->inputs[i].shape, b, &r->dims);
+            hop__core_add_up(w->gradients[i], r->inputs[i].given, w->parts[i], r->inputs[i].shape, b,
+                             &r->dims);
     move_state(w, w->state_gradients, w->d_state, b, true);
 }
 
@@ -187,7 +189,7 @@ static void run_all(work *w)
     }
 }
 
-hop_status core_recurrence(core_job *job, const core_kind *kind, hop_error *err)
+hop_status hop__core_recurrence(core_job *job, const core_kind *kind, hop_error *err)
 {
     work w = {.job = job, .run = {.kind = kind, .pool = job->pool}};
     while (w.inputs < CORE_MAX_INPUTS && kind->inputs[w.inputs].name) w.inputs++;

@@ -31,7 +31,7 @@ static hop_status read_inputs(attention *a, const core_job *job, hop_error *err)
     hop_status s = HOP_OK;
     a->backward = hop_safetensors_find(job->in, NAMES[DO]) != NULL;
     for (int i = 0; s == HOP_OK && i < (a->backward ? INPUTS : DO); i++)
-        s = core_input(job, NAMES[i], 4, &a->in[i], a->shape[i], err);
+        s = hop__core_input(job, NAMES[i], 4, &a->in[i], a->shape[i], err);
     if (s != HOP_OK) return s;
     a->batch = a->shape[Q][0];
     a->tokens = a->shape[Q][1];
@@ -70,10 +70,10 @@ static hop_status make_outputs(attention *a, core_job *job, hop_error *err)
     hop_attn c = kernel_config(a);
     size_t lse,
         scratch = hop_attn_backward_scratch(&c, hop_pool_threads(a->pool)); /* enough for a step too */
-    a->o = core_output_new(job, "o", 4, (int64_t[4]){a->batch, a->tokens, a->heads, a->value_dim}, err);
+    a->o = hop__core_output_new(job, "o", 4, (int64_t[4]){a->batch, a->tokens, a->heads, a->value_dim}, err);
     if (!a->o) return HOP_ENOMEM;
     for (int i = 0; a->backward && i < 3; i++) {
-        a->d[i] = core_output_new(job, gradients[i], 4, a->shape[i], err);
+        a->d[i] = hop__core_output_new(job, gradients[i], 4, a->shape[i], err);
         if (!a->d[i]) return HOP_ENOMEM;
     }
     bool fits =
@@ -120,7 +120,7 @@ static hop_status compute(attention *a, core_form form, hop_error *err)
     return HOP_OK;
 }
 
-hop_status core_attention(core_job *job, hop_error *err)
+hop_status hop__core_attention(core_job *job, hop_error *err)
 {
     attention a = {.pool = job->pool};
     hop_status s = read_inputs(&a, job, err);

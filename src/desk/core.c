@@ -1,14 +1,21 @@
-/* hopbound core: runs one kernel on tensors from a file, so that anybody can check it against anything. */
-#include "cli.h"
+/* The verb core: one kernel on tensors from a file, so that anybody can check it against anything. */
+#include "core.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "core.h"
+#include <hopbound/ask_core.h>
+
+#include "desk.h"
+
+HOP_RECORD_TABLE(hop_core_output, HOP_CORE_OUTPUT, "a tensor")
+HOP_RECORD_TABLE(hop_core_answer, HOP_CORE_ANSWER, "what a kernel made of some tensors")
 
 static const char *const FORMS[] = {"chunked", "recurrent", "step", NULL}; /* in core_form's order */
 
 typedef struct core_args {
-    common_args common;
+    hop_request ask;
     hop_opt_value input, output, form, scale;
 } core_args;
 
@@ -33,8 +40,9 @@ static const struct core {
     core_fn *compute;
     bool plain; /* its recurrent form is the ref kernels' */
 } CORES[] = {
-    {"attention", core_attention, true}, {"decay", core_decay, false},         {"delta", core_delta, false},
-    {"dplr", core_dplr, false},          {"selective", core_selective, false}, {"mlstm", core_mlstm, false},
+    {"attention", hop__core_attention, true},  {"decay", hop__core_decay, false},
+    {"delta", hop__core_delta, false},         {"dplr", hop__core_dplr, false},
+    {"selective", hop__core_selective, false}, {"mlstm", hop__core_mlstm, false},
 };
 #define CORE_COUNT (sizeof CORES / sizeof CORES[0])
 
@@ -45,13 +53,13 @@ static const struct core *find_core(const char *name)
     return NULL;
 }
 
-static int unknown_core(const common_args *a)
+static hop_status unknown_core(const char *name, hop_error *err)
 {
     hop_text known = {0};
     for (size_t i = 0; i < CORE_COUNT; i++) hop_text_printf(&known, "%s%s", i ? ", " : "", CORES[i].name);
-    int code = fail(a, EXIT_USAGE, "%.60s: unknown core (known: %s)", a->operand, known.s ? known.s : "");
+    hop_fail(err, HOP_EUSAGE, "%.60s: unknown core (known: %s)", name, known.s ? known.s : "");
     hop_text_free(&known);
-    return code;
+    return HOP_EUSAGE;
 }
 
 /* ---- outputs ------------------------------------------------------------------------------- */
@@ -67,12 +75,11 @@ static float max_abs(const float *x, int64_t n)
     return most;
 }
 
-/* max |ours - theirs| / max |theirs|, when the file has a tensor of that name; `known` says whether. */
-static hop_status compare(const core_job *job, const core_output *out, double *error, bool *known,
-                          hop_error *err)
+/* max |ours - theirs| / max |theirs|; NaN when the file has no tensor of that name. */
+static hop_status compare(const core_job *job, const core_output *out, double *error, hop_error *err)
 {
     const hop_tensor *t = hop_safetensors_find(job->in, out->tensor.name);
-    *known = t != NULL;
+    *error = NAN;
     if (!t) return HOP_OK;
     int64_t n = 1;
     bool same = t->rank == out->tensor.rank;
@@ -94,62 +101,37 @@ static hop_status compare(const core_job *job, const core_output *out, double *e
     return s;
 }
 
-static void describe(hop_json_writer *w, hop_text *text, const core_output *out, const double *error)
+static hop_status describe(hop_core_output *out, hop_keep *k, const core_job *job, const core_output *made,
+                           hop_error *err)
 {
-    const hop_tensor_out *t = &out->tensor;
-    int64_t n = 1;
-    hop_json_begin_object(w);
-    hop_json_string(w, "name", t->name);
-    hop_json_key(w, "shape");
-    hop_json_begin_array(w);
-    hop_text_printf(text, "  %-11s [", t->name);
-    for (int r = 0; r < t->rank; r++) {
-        n *= t->shape[r];
-        hop_json_put_int(w, t->shape[r]);
-        hop_text_printf(text, "%s%lld", r ? "," : "", (long long)t->shape[r]);
-    }
-    hop_json_end_array(w);
-    double most = (double)max_abs(out->data, n);
-    hop_json_number(w, "max_abs", most);
-    hop_text_printf(text, "]  max |x| %.6g", most);
-    if (error) {
-        hop_json_number(w, "max_error", *error);
-        hop_text_printf(text, "  max error %.3g", *error);
-    }
-    hop_json_end_object(w);
-    hop_text_add(text, "\n");
+    const hop_tensor_out *t = &made->tensor;
+    int64_t n = 1, *shape = hop_keep_bytes(k, (size_t)t->rank, sizeof *shape);
+    if (!shape) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    for (int r = 0; r < t->rank; r++) n *= shape[r] = t->shape[r];
+    *out = (hop_core_output){.name = hop_keep_text(k, t->name),
+                             .shape = {shape, t->rank},
+                             .max_abs = (double)max_abs(made->data, n),
+                             .compared = hop_safetensors_find(job->in, t->name) != NULL};
+    return compare(job, made, &out->max_error, err);
 }
 
-static int report(const core_args *a, const core_job *job)
+static hop_status record(hop_response *response, const core_args *a, const core_job *job, hop_error *err)
 {
-    hop_json_writer w = {0};
-    hop_text text = {0};
-    hop_error err = {0};
-    hop_status s = HOP_OK;
-    const char *isa = hop_isa_name(hop_kernels_selected());
-    hop_json_begin_object(&w);
-    hop_json_string(&w, "core", a->common.operand);
-    hop_json_string(&w, "form", FORMS[a->form.choice]);
-    hop_json_string(&w, "isa", isa);
-    hop_json_number(&w, "scale", job->scale);
-    hop_json_key(&w, "outputs");
-    hop_json_begin_array(&w);
-    hop_text_printf(&text, "%s, %s form, %s kernels, scale %.9g\n", a->common.operand, FORMS[a->form.choice],
-                    isa, job->scale);
-    for (int i = 0; s == HOP_OK && i < job->output_count; i++) {
-        double error = 0;
-        bool known = false;
-        s = compare(job, &job->outputs[i], &error, &known, &err);
-        if (s == HOP_OK) describe(&w, &text, &job->outputs[i], known ? &error : NULL);
+    hop_keep *k = &response->memory;
+    hop_core_answer *out = hop_response_begin(response, &hop_core_answer_record, err);
+    hop_core_output *outputs = hop_keep_bytes(k, (size_t)job->output_count + 1, sizeof *outputs);
+    if (!out || !outputs) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    for (int i = 0; i < job->output_count; i++) {
+        hop_status s = describe(&outputs[i], k, job, &job->outputs[i], err);
+        if (s != HOP_OK) return s;
     }
-    hop_json_end_array(&w);
-    hop_json_end_object(&w);
-    int code = s != HOP_OK           ? fail_error(&a->common, &err)
-               : a->common.json.flag ? print_json(&a->common, &w)
-                                     : print_text(&a->common, &text);
-    hop_text_free(&w.text);
-    hop_text_free(&text);
-    return code;
+    *out = (hop_core_answer){.core = hop_keep_text(k, hop_request_operand(&a->ask, 0)),
+                             .form = FORMS[job->form],
+                             .isa = hop_isa_name(hop_kernels_selected()),
+                             .scale = job->scale};
+    out->outputs.at = outputs;
+    out->outputs.count = job->output_count;
+    return hop_response_end(response, err);
 }
 
 static hop_status save(const core_args *a, const core_job *job, hop_error *err)
@@ -158,7 +140,7 @@ static hop_status save(const core_args *a, const core_job *job, hop_error *err)
     hop_tensor_out tensors[CORE_MAX_OUTPUTS];
     char scale[40];
     snprintf(scale, sizeof scale, "%.17g", job->scale);
-    const char *const metadata[] = {"core", a->common.operand, "scale", scale, NULL};
+    const char *const metadata[] = {"core", hop_request_operand(&a->ask, 0), "scale", scale, NULL};
     for (int i = 0; i < job->output_count; i++) {
         tensors[i] = job->outputs[i].tensor;
         tensors[i].data = job->outputs[i].data;
@@ -184,47 +166,51 @@ static hop_status find_scale(const core_args *a, core_job *job, hop_error *err)
                : hop_fail(err, HOP_EFORMAT, "scale: \"%.40s\" is not a number", text);
 }
 
-static hop_status compute(const core_args *a, core_job *job, const struct core *core, hop_error *err)
+static hop_status compute(hop_response *out, const core_args *a, core_job *job, const struct core *core,
+                          hop_error *err)
 {
     hop_status s = find_scale(a, job, err);
-    if (s == HOP_OK && job->form == CORE_RECURRENT && core->plain) s = hop_kernels_select(HOP_ISA_REF, err);
     if (s == HOP_OK) s = core->compute(job, err);
     if (s != HOP_OK) return hop_fail_in(err, s, a->input.text);
-    return save(a, job, err);
+    s = save(a, job, err);
+    return s == HOP_OK ? record(out, a, job, err) : s;
 }
 
-static int cmd_core(common_args *common)
+static hop_status ask_core(hop_response *out, const void *request, hop_error *err)
 {
-    const core_args *a = (const core_args *)common;
-    const struct core *core = find_core(common->operand);
-    hop_error err = {0};
+    const core_args *a = request;
+    const char *name = hop_request_operand(&a->ask, 0);
+    const struct core *core = find_core(name);
+    const hop_isa before = hop_kernels_selected();
     hop_safetensors in = {0};
-    if (!core) return unknown_core(common);
-    if (hop_safetensors_read(&in, a->input.text, &err) != HOP_OK) return fail_error(common, &err);
+    if (!core) return unknown_core(name, err);
+    hop_status s = hop_safetensors_read(&in, a->input.text, err);
+    if (s != HOP_OK) return s;
     core_job job = {.in = &in, .form = (core_form)a->form.choice};
-    int code = pool_open(common, &job.pool);
-    if (code == EXIT_DONE)
-        code = compute(a, &job, core, &err) == HOP_OK ? report(a, &job) : fail_error(common, &err);
+    const bool plain = job.form == CORE_RECURRENT && core->plain;
+    s = hop__pool(&job.pool, &a->ask, err);
+    if (s == HOP_OK && plain) s = hop_kernels_select(HOP_ISA_REF, err);
+    if (s == HOP_OK) s = compute(out, a, &job, core, err);
+    if (plain) hop_kernels_select(before, NULL);
     for (int i = 0; i < job.output_count; i++) hop_free(job.outputs[i].data);
     hop_pool_free(job.pool);
     hop_safetensors_close(&in);
-    return code;
+    return s;
 }
 
 /* clang-format off */
 static const hop_opt_group GROUPS[] = {
     {.title = "Options", .opts = OPTIONS},
-    COMMON_GROUP,
     {0},
 };
-static const example EXAMPLES[] = {
+static const hop_example EXAMPLES[] = {
     {"hopbound core attention --input attention.safetensors --json",
      "Compares with the expected tensors in the file: max_error of each output."},
     {"hopbound core delta --input delta.safetensors --form step --isa scalar -o out.safetensors",
      "The delta rule, a token at a time, with the portable kernels."},
     {0},
 };
-const verb verb_core = {
+const hop_verb hop__verb_core = {
     .name = "core",
     .summary = "runs one kernel on tensors from a safetensors file",
     .operand = "NAME",
@@ -250,7 +236,9 @@ const verb verb_core = {
         "number.",
     .groups = GROUPS,
     .examples = EXAMPLES,
-    .args_size = sizeof(core_args),
-    .run = cmd_core,
+    .answer = &hop_core_answer_record,
+    .rows = "outputs",
+    .request_size = sizeof(core_args),
+    .ask = ask_core,
 };
 /* clang-format on */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-float *core_output_new(core_job *job, const char *name, int rank, const int64_t *shape, hop_error *err)
+float *hop__core_output_new(core_job *job, const char *name, int rank, const int64_t *shape, hop_error *err)
 {
     core_output *o = &job->outputs[job->output_count];
     *o = (core_output){.tensor = {.name = name, .rank = rank}};
@@ -23,8 +23,8 @@ float *core_output_new(core_job *job, const char *name, int rank, const int64_t 
     return o->data;
 }
 
-hop_status core_input(const core_job *job, const char *name, int rank, float **data, int64_t *shape,
-                      hop_error *err)
+hop_status hop__core_input(const core_job *job, const char *name, int rank, float **data, int64_t *shape,
+                           hop_error *err)
 {
     const hop_tensor *t = hop_safetensors_find(job->in, name);
     if (!t) return hop_fail(err, HOP_EFORMAT, "%s: missing", name);
@@ -48,20 +48,20 @@ static int64_t dim(const core_dims *dims, char letter)
     return dims->of[(unsigned char)letter & 127];
 }
 
-int64_t core_elements(const char *shape, int from_letter, const core_dims *dims)
+int64_t hop__core_elements(const char *shape, int from_letter, const core_dims *dims)
 {
     int64_t n = 1;
     for (const char *p = shape + from_letter; *p; p++) n *= dim(dims, *p);
     return n;
 }
 
-float *core_output_like(core_job *job, const char *name, const char *shape, const core_dims *dims,
-                        hop_error *err)
+float *hop__core_output_like(core_job *job, const char *name, const char *shape, const core_dims *dims,
+                             hop_error *err)
 {
     int64_t sizes[HOP_TENSOR_MAX_RANK];
     int rank = (int)strlen(shape);
     for (int r = 0; r < rank; r++) sizes[r] = dim(dims, shape[r]);
-    return core_output_new(job, name, rank, sizes, err);
+    return hop__core_output_new(job, name, rank, sizes, err);
 }
 
 /* "[2,37,3]" */
@@ -105,8 +105,8 @@ static hop_status learn(const core_spec *spec, const char *letters, const int64_
     return s;
 }
 
-hop_status core_bind(const core_job *job, const core_spec *spec, core_dims *dims, core_tensor *out,
-                     hop_error *err)
+hop_status hop__core_bind(const core_job *job, const core_spec *spec, core_dims *dims, core_tensor *out,
+                          hop_error *err)
 {
     const hop_tensor *t = hop_safetensors_find(job->in, spec->name);
     const char *letters = NULL;
@@ -116,7 +116,7 @@ hop_status core_bind(const core_job *job, const core_spec *spec, core_dims *dims
     for (int i = 0; i < CORE_MAX_SHAPES && spec->shapes[i]; i++)
         if ((int)strlen(spec->shapes[i]) == t->rank) letters = spec->shapes[i];
     if (!letters) return wrong_rank(spec, t->rank, err);
-    hop_status s = core_input(job, spec->name, t->rank, &out->data, shape, err);
+    hop_status s = hop__core_input(job, spec->name, t->rank, &out->data, shape, err);
     if (s == HOP_OK) s = learn(spec, letters, shape, dims, err);
     if (s == HOP_OK) out->given = out->shape = letters;
     return s;
@@ -137,9 +137,9 @@ static int64_t index_in(const char *given, const char *shape, int64_t index, con
     return at;
 }
 
-hop_status core_expand(core_tensor *t, const char *shape, const core_dims *dims, hop_error *err)
+hop_status hop__core_expand(core_tensor *t, const char *shape, const core_dims *dims, hop_error *err)
 {
-    int64_t n = core_elements(shape, 0, dims);
+    int64_t n = hop__core_elements(shape, 0, dims);
     size_t bytes;
     float *wide = hop_mul_size((size_t)n, sizeof(float), &bytes) ? hop_alloc(bytes) : NULL;
     if (!wide) return hop_fail(err, HOP_ENOMEM, "out of memory");
@@ -150,9 +150,9 @@ hop_status core_expand(core_tensor *t, const char *shape, const core_dims *dims,
     return HOP_OK;
 }
 
-void core_add_up(float *sum, const char *given, const float *part, const char *shape, int64_t b,
-                 const core_dims *dims)
+void hop__core_add_up(float *sum, const char *given, const float *part, const char *shape, int64_t b,
+                      const core_dims *dims)
 {
-    int64_t n = core_elements(shape, shape[0] == 'B', dims), first = shape[0] == 'B' ? b * n : 0;
+    int64_t n = hop__core_elements(shape, shape[0] == 'B', dims), first = shape[0] == 'B' ? b * n : 0;
     for (int64_t i = 0; i < n; i++) sum[index_in(given, shape, first + i, dims)] += part[i];
 }

@@ -1,8 +1,9 @@
-/* What cmd_core.c and the cores (core_*.c) share: one call reads inputs from a file and makes outputs. */
-#ifndef HOPBOUND_CLI_CORE_H
-#define HOPBOUND_CLI_CORE_H
+/* Inside the room: what the verb `core` and the cores (core_*.c) share: one call reads inputs from a file and makes outputs. */
+#ifndef HOP_DESK_CORE_H
+#define HOP_DESK_CORE_H
 
-#include <hopbound/inside.h>
+#include <hopbound/kernels.h>
+#include <hopbound/model.h>
 #include <hopbound/scans.h>
 
 #define CORE_MAX_OUTPUTS 20
@@ -11,7 +12,7 @@ typedef enum core_form { CORE_CHUNKED, CORE_RECURRENT, CORE_STEP } core_form;
 
 typedef struct core_output {
     hop_tensor_out tensor; /* name and shape; its data is not used */
-    float *data;           /* from hop_alloc, freed by cmd_core.c */
+    float *data;           /* from hop_alloc, freed by core.c */
 } core_output;
 
 typedef struct core_job {
@@ -27,15 +28,16 @@ typedef struct core_job {
 /* Errors name the tensor; the caller names the file. */
 typedef hop_status core_fn(core_job *job, hop_error *err);
 
-core_fn core_attention, core_decay, core_delta, core_dplr, core_mlstm, core_selective;
+core_fn hop__core_attention, hop__core_decay, hop__core_delta, hop__core_dplr, hop__core_mlstm,
+    hop__core_selective;
 
 /* ---- tensors (core_tensors.c) ----------------------------------------------------------------- */
 
 /* An output of that shape, zeroed; NULL with `err` set when there is no memory. */
-float *core_output_new(core_job *job, const char *name, int rank, const int64_t *shape, hop_error *err);
+float *hop__core_output_new(core_job *job, const char *name, int rank, const int64_t *shape, hop_error *err);
 /* The tensor called `name` as floats (hop_free it), checked to have `rank` dimensions of at least 1. */
-hop_status core_input(const core_job *job, const char *name, int rank, float **data, int64_t *shape,
-                      hop_error *err);
+hop_status hop__core_input(const core_job *job, const char *name, int rank, float **data, int64_t *shape,
+                           hop_error *err);
 
 /* Shapes are words, a letter a dimension: "BTHK". core_dims says how long each is; 0: not known yet. */
 typedef struct core_dims {
@@ -57,18 +59,18 @@ typedef struct core_tensor {
 } core_tensor;
 
 /* Reads the tensor if it is there, and learns or checks its dimensions. */
-hop_status core_bind(const core_job *job, const core_spec *spec, core_dims *dims, core_tensor *out,
-                     hop_error *err);
+hop_status hop__core_bind(const core_job *job, const core_spec *spec, core_dims *dims, core_tensor *out,
+                          hop_error *err);
 /* Repeats the tensor over the dimensions that `shape` has and it has not. */
-hop_status core_expand(core_tensor *t, const char *shape, const core_dims *dims, hop_error *err);
+hop_status hop__core_expand(core_tensor *t, const char *shape, const core_dims *dims, hop_error *err);
 /* Adds `part`, shaped `shape` (batch b of it, when that starts with B), to `sum`, shaped `given`: sums over
  * the rest. */
-void core_add_up(float *sum, const char *given, const float *part, const char *shape, int64_t b,
-                 const core_dims *dims);
+void hop__core_add_up(float *sum, const char *given, const float *part, const char *shape, int64_t b,
+                      const core_dims *dims);
 /* Product of the dimensions; from_letter skips that many letters. */
-int64_t core_elements(const char *shape, int from_letter, const core_dims *dims);
-float *core_output_like(core_job *job, const char *name, const char *shape, const core_dims *dims,
-                        hop_error *err);
+int64_t hop__core_elements(const char *shape, int from_letter, const core_dims *dims);
+float *hop__core_output_like(core_job *job, const char *name, const char *shape, const core_dims *dims,
+                             hop_error *err);
 
 /* ---- recurrences (core_recurrence.c) ----------------------------------------------------------- */
 
@@ -111,6 +113,6 @@ typedef struct core_run {
     const float *start, *do_t; /* backward: the state before, and do */
 } core_run;
 
-hop_status core_recurrence(core_job *job, const core_kind *kind, hop_error *err);
+hop_status hop__core_recurrence(core_job *job, const core_kind *kind, hop_error *err);
 
 #endif

@@ -51,7 +51,7 @@ static void backward(const core_run *r)
     hop_selective_backward(&g, r->start, &in, &c, r->scratch, r->pool);
 }
 
-hop_status core_selective(core_job *job, hop_error *err)
+hop_status hop__core_selective(core_job *job, hop_error *err)
 {
     static const core_kind kind = {
         .inputs = {{"x", {"BTD"}, "dx"},
@@ -68,5 +68,5 @@ hop_status core_selective(core_job *job, hop_error *err)
         .forward = forward,
         .backward = backward,
     };
-    return core_recurrence(job, &kind, err);
+    return hop__core_recurrence(job, &kind, err);
 }

@@ -112,7 +112,7 @@ static void decay_backward(const core_run *r)
     hop_decay_backward(&g, r->start, &in, &c, r->scratch, r->pool);
 }
 
-hop_status core_decay(core_job *job, hop_error *err)
+hop_status hop__core_decay(core_job *job, hop_error *err)
 {
     static const core_kind kind = {
         .inputs = {Q_SPEC, K_SPEC, V_SPEC, G_SPEC, {"u", {"HK"}, "du"}},
@@ -124,7 +124,7 @@ hop_status core_decay(core_job *job, hop_error *err)
         .forward = decay_forward,
         .backward = decay_backward,
     };
-    return core_recurrence(job, &kind, err);
+    return hop__core_recurrence(job, &kind, err);
 }
 
 /* ---- delta ---------------------------------------------------------------------------------- */
@@ -158,7 +158,7 @@ static void delta_backward(const core_run *r)
     hop_delta_backward(&g, r->start, &in, &c, r->scratch, r->pool);
 }
 
-hop_status core_delta(core_job *job, hop_error *err)
+hop_status hop__core_delta(core_job *job, hop_error *err)
 {
     static const core_kind kind = {
         .inputs = {Q_SPEC, K_SPEC, V_SPEC, HEAD_SPEC("beta"), G_SPEC},
@@ -170,7 +170,7 @@ hop_status core_delta(core_job *job, hop_error *err)
         .forward = delta_forward,
         .backward = delta_backward,
     };
-    return core_recurrence(job, &kind, err);
+    return hop__core_recurrence(job, &kind, err);
 }
 
 /* ---- dplr ----------------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static hop_status dplr_check(core_run *r, hop_error *err)
         return hop_fail(err, HOP_ESHAPE, "v: %lld heads where k has %lld", (long long)r->dims.of['H'],
                         (long long)r->dims.of['G']);
     core_tensor *g = &r->inputs[DPLR_G];
-    return g->given && strcmp(g->given, "BTHK") != 0 ? core_expand(g, "BTHK", &r->dims, err) : HOP_OK;
+    return g->given && strcmp(g->given, "BTHK") != 0 ? hop__core_expand(g, "BTHK", &r->dims, err) : HOP_OK;
 }
 
 static hop_scan_in dplr_in(const core_run *r)
@@ -219,7 +219,7 @@ static void dplr_backward(const core_run *r)
     hop_dplr_backward(&g, r->start, &in, &c, r->scratch, r->pool);
 }
 
-hop_status core_dplr(core_job *job, hop_error *err)
+hop_status hop__core_dplr(core_job *job, hop_error *err)
 {
     static const core_kind kind = {
         .inputs = {Q_SPEC, K_SPEC, V_SPEC, KEY_SPEC("a"), KEY_SPEC("b"), G_SPEC},
@@ -232,7 +232,7 @@ hop_status core_dplr(core_job *job, hop_error *err)
         .forward = dplr_forward,
         .backward = dplr_backward,
     };
-    return core_recurrence(job, &kind, err);
+    return hop__core_recurrence(job, &kind, err);
 }
 
 /* ---- mlstm ---------------------------------------------------------------------------------- */
@@ -266,7 +266,7 @@ static void mlstm_backward(const core_run *r)
     hop_mlstm_backward(&g, r->start, &in, &c, r->scratch, r->pool);
 }
 
-hop_status core_mlstm(core_job *job, hop_error *err)
+hop_status hop__core_mlstm(core_job *job, hop_error *err)
 {
     static const core_kind kind = {
         .inputs = {Q_SPEC, K_SPEC, V_SPEC, HEAD_SPEC("i"), HEAD_SPEC("f")},
@@ -280,5 +280,5 @@ hop_status core_mlstm(core_job *job, hop_error *err)
         .forward = mlstm_forward,
         .backward = mlstm_backward,
     };
-    return core_recurrence(job, &kind, err);
+    return hop__core_recurrence(job, &kind, err);
 }
