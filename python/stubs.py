@@ -13,7 +13,7 @@ from hopbound import _tables, _network, _verbs, answers  # noqa: E402
 
 TYPES = {"true or false": "bool", "true, false or null": "bool | None", "an integer": "int", "a number": "float",
          "a text": "str", "an integer; a text where it has more than 18 digits": "int | str",
-         "a list of integers": "list[int]", "a list of texts": "list[str]",
+         "a list of integers": "list[int]", "a list of numbers": "list[float]", "a list of texts": "list[str]",
          "a list of integers, texts beyond 18 digits": "list[int | str]", "JSON of its own": "Any"}
 HEAD = '# Written by python/stubs.py from the library\'s tables.\nfrom __future__ import annotations\n\nimport os\n' \
        'from collections.abc import Mapping, Sequence\nfrom typing import Any, Literal\n\n'

@@ -68,7 +68,7 @@ class Verbs(unittest.TestCase):
                            (ValueError, lambda: hopbound.plan(hops=0, n=10)),
                            (hopbound.FileError, lambda: hopbound.audit("/no/such/model")),
                            (OSError, lambda: hopbound.prove("/no/such/network")),
-                           (TypeError, lambda: hopbound.plan(3)),
+                           (TypeError, lambda: hopbound.separate(3)),
                            (TypeError, lambda: hopbound.bound(pattern="F", hopps=3)),
                            (hopbound.BadQuestion, lambda: hopbound.ask("bounds", {}))):
             with self.assertRaises(kind) as caught:
