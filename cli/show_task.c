@@ -17,6 +17,13 @@ void show_task(hop_text *out, const hop_response *r)
         show_checked(out, r->data);
         return;
     }
+    if (r->record == &hop_task_harness_record) {
+        const hop_task_harness *h = r->data;
+        hop_text_name(out, h->dir);
+        hop_text_printf(out, ": %lld tasks for lm-evaluation-harness, all called hopbound\n",
+                        (long long)h->tasks.count);
+        return;
+    }
     const hop_task_written *w = r->data;
     hop_text_name(out, w->file);
     hop_text_printf(out, ": %lld instances of %s\n", (long long)w->count, w->sizes);

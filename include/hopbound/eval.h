@@ -72,6 +72,8 @@ bool hop_instance_correct(const hop_instance *i);
 hop_status hop_instance_read(hop_instance *i, const hop_json *line, hop_error *err);
 /* The object that is read so, with the task's sizes beside it. */
 void hop_instance_write(const hop_instance *i, const hop_task *t, hop_json_writer *w);
+void hop_instance_write_members(const hop_instance *i, const hop_task *t,
+                                hop_json_writer *w); /* into an object that is open */
 /* A list of numbers, null for those below 0. */
 void hop_answers_write(hop_json_writer *w, const char *key, const int32_t *list, int64_t count);
 

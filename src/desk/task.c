@@ -6,8 +6,9 @@ HOP_RECORD_TABLE(hop_task_answer, HOP_TASK_ANSWER, "instances of a task")
 HOP_RECORD_TABLE(hop_task_written, HOP_TASK_WRITTEN, "a file of instances")
 HOP_RECORD_TABLE(hop_task_checked, HOP_TASK_CHECKED, "how many answers in a file are right")
 
-static const char *const FORMATS[] = {"text", "json", "jsonl", NULL};
-enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_JSONL };
+static const char *const FORMATS[] = {"text", "json", "jsonl", "lm-eval", NULL};
+enum { FORMAT_TEXT, FORMAT_JSON, FORMAT_JSONL, FORMAT_LM_EVAL };
+#define HARNESS_COUNT 200 /* instances a size, when nobody says */
 
 typedef struct task_args {
     hop_request ask;
@@ -24,9 +25,10 @@ static const hop_opt OPTIONS[] = {
      .help = "how many instances to sample; the first of more are the same"},
     {"format", 0, HOP_OPT_CHOICE, AT(format), "NAME", "text", .choices = FORMATS,
      .help = "text for people, json one object with all instances, jsonl an object a line; --json alone "
-             "means json"},
+             "means json; lm-eval a directory of tasks for EleutherAI's lm-evaluation-harness, in words, in hard and in easy "
+             "order: of the sizes given, else of a grid of 1 to 4 hops; 200 instances a size, if --count is not given"},
     {"output", 'o', HOP_OPT_TEXT, AT(output), "FILE", .use = HOP_OPT_WRITES, .initial_help = "standard output",
-     .help = "where the instances go"},
+     .help = "where the instances go; lm-eval: the directory"},
     {"check", 0, HOP_OPT_TEXT, AT(check), "FILE", .use = HOP_OPT_READS,
      .help = "instead of sampling, check the answers in FILE, an instance a line; - is standard input"},
     {0},
@@ -121,12 +123,16 @@ static hop_status ask_task(hop_response *out, const void *request, hop_error *er
         return hop_fail(err, HOP_EUSAGE,
                         "sizes: a prompt of %lld tokens; instances of up to %d are written out",
                         (long long)sizes.length, MOST_TOKENS);
-    return sample(out, a, &sizes, err);
+    if (a->format.choice != FORMAT_LM_EVAL) return sample(out, a, &sizes, err);
+    if (!a->output.text) return hop_fail(err, HOP_EUSAGE, "--output: missing; lm-eval is a directory");
+    return hop__task_harness(out, &a->ask, a->output.text, hop_sizes_given(&a->sizes) ? &sizes : NULL,
+                             a->count.given ? a->count.integer : HARNESS_COUNT, err);
 }
 
 /* clang-format off */
 static const hop_other OTHERS[] = {
     {&hop_task_written_record, "With `--output`"},
+    {&hop_task_harness_record, "With `--format lm-eval`"},
     {&hop_task_checked_record, "With `--check`"},
     {0},
 };
@@ -142,6 +148,8 @@ static const hop_example EXAMPLES[] = {
      "Another task; each has sizes of its own."},
     {"hopbound task --count 1000 --format jsonl -o test.jsonl",
      "A thousand instances, one a line."},
+    {"hopbound task --format lm-eval -o tasks",
+     "For language models: lm_eval --include_path tasks --tasks hopbound."},
     {"hopbound task --check answers.jsonl",
      "Says how many answers in the file are right."},
     {0},

@@ -131,9 +131,8 @@ void hop_answers_write(hop_json_writer *w, const char *key, const int32_t *list,
     hop_json_end_array(w);
 }
 
-void hop_instance_write(const hop_instance *i, const hop_task *t, hop_json_writer *w)
+void hop_instance_write_members(const hop_instance *i, const hop_task *t, hop_json_writer *w)
 {
-    hop_json_begin_object(w);
     hop_answers_write(w, "tokens", i->tokens, i->count);
     if (t->kind == HOP_TASK_FUNCCOMP) {
         const hop_funccomp *f = &t->funccomp;
@@ -147,5 +146,11 @@ void hop_instance_write(const hop_instance *i, const hop_task *t, hop_json_write
         hop_answers_write(w, "targets", i->targets, i->count);
         hop_task_write_members(t, w);
     }
+}
+
+void hop_instance_write(const hop_instance *i, const hop_task *t, hop_json_writer *w)
+{
+    hop_json_begin_object(w);
+    hop_instance_write_members(i, t, w);
     hop_json_end_object(w);
 }

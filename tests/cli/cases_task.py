@@ -1,5 +1,5 @@
 """The verb task: sampling and checking, against a solver written here."""
-import json, os
+import json, os, re
 from harness import case, check, good, good_json, hopbound, lines_of, one_line, read, write
 
 SIZES = [(1, 2, []), (1, 5, []), (2, 2, [2]), (2, 5, [3]), (3, 6, [5, 3]), (4, 2, [3, 2, 2]), (8, 2, [2] * 7)]
@@ -169,3 +169,63 @@ def a_line_that_is_no_instance_is_exit_1_naming_file_and_line():
     for text, pattern in MALFORMED:
         write("bad.jsonl", (json.dumps(EXAMPLE) + "\n").encode() + text.encode("latin-1") + b"\n")
         one_line(hopbound("task", "--check", "bad.jsonl"), 1, r"task: bad\.jsonl:2: .*" + pattern)
+
+
+# ---- in words, for lm-evaluation-harness ----
+
+def read_words(prompt):
+    """A prompt's tables {letter: {key: value}}, its start, the branches {letter: digit} and w, line by line."""
+    tables, start, branches, w = {}, None, {}, None
+    for line in prompt.splitlines():
+        name, _, rest = line.partition(":")
+        if len(name) == 1:
+            tables[name] = {k: int(v) for k, v in (e.split("=") for e in rest.split())}
+        elif name == "start":
+            start = int(rest)
+        elif name.startswith("branches ("):
+            inner = line[len("branches ("):line.index(")")]
+            branches = {} if inner == "none" else {b.split()[0]: b.split()[1] for b in inner.split(", ")}
+            w = int(line.split("): ")[1])
+    return tables, start, branches, w
+
+
+def answer_in_words(prompt):
+    tables, at, branches, _ = read_words(prompt)
+    for letter in sorted(tables):
+        at = tables[letter][f"{branches[letter]},{at}" if letter != "A" else str(at)]
+    return at
+
+
+def numbers_alone(prompt):
+    """What the tokenizer of the directory leaves."""
+    return [int(x) for x in re.sub(r"[0-9,]+=", " ", re.sub(r"\([^)]*\)", " ", prompt)).split() if x.isdigit()]
+
+
+@case
+def a_directory_for_lm_eval_has_both_orders_of_every_size():
+    r = good_json("task", "--format", "lm-eval", "-o", "words", "--count", 5, keys=["dir", "tasks"])
+    check({t["hops"] for t in r["tasks"]} == {1, 2, 3, 4} and len(r["tasks"]) == 24, why=str(r))
+    for t in r["tasks"]:
+        yaml = read(f"words/{t['task']}.yaml").decode()
+        instances = lines_of(read("words/" + re.search(r"instances: (.*)", yaml).group(1)))
+        check(f"task: {t['task']}\n" in yaml and f"{{{{{t['order']}}}}}" in yaml and len(instances) == 5, why=yaml)
+        for i in instances:
+            check(i["answer"] == chain_of(i)[-1] == answer_in_words(i[t["order"]]), why=str(i))
+            tables, start, _, w = read_words(i[t["order"]])
+            check(len(tables) == t["hops"] and [start, w] == i["tokens"][-2:] and t["n"] == len(i["tokens"]), why=str(i))
+        check(numbers_alone(instances[0]["hard"]) == instances[0]["tokens"], why=str(instances[0]))
+        check(abs(t["chance"] * len(tables[max(tables)]) - 1) < 1e-9, why=str(t))
+    good("task", "--check", "words/hopbound_3hop_n170.jsonl")
+    ceilings = [float(x) for x in re.findall(r"n170_hard.*", read("words/README.md").decode())[0].split("|")[-4:-1]]
+    check(ceilings == sorted(ceilings) and 1 / 128 < ceilings[0] < ceilings[2] < 1, why=str(ceilings))
+
+
+@case
+def sizes_that_are_given_are_the_only_ones_for_lm_eval():
+    r = good_json("task", "--format", "lm-eval", "-o", "one", "--hops", 2, "--m", 3, "--fan", 4, keys=["tasks"])
+    check([t["task"] for t in r["tasks"]] == ["hopbound_2hop_n17_hard", "hopbound_2hop_n17_easy"], why=str(r))
+    check(r["tasks"][0]["instances"] == 200 == len(lines_of(read("one/hopbound_2hop_n17.jsonl"))), why=str(r))
+    check(json.loads(read("one/tokenizer/tokenizer.json"))["model"]["vocab"] == {**{str(i): i for i in range(12)}, "<end>": 12})
+    for options_, why in ((["--task", "khop", "-o", "two"], "khop"), ([], "--output")):
+        one_line(hopbound("task", "--format", "lm-eval", *options_), 2, why)
+    check(not os.path.exists("two"))

@@ -146,7 +146,7 @@ WRONG = [
     (["task", "--count", "-1"], r"task: --count: -1 is below 0"),
     (["task", "--count", "99999999999999999999"], r"task: --count: 9+ is above"),
     (["task", "--quiet=yes"], r"task: --quiet: takes no value"),
-    (["task", "--format", "xml"], r'task: --format: unknown name "xml" \(known: text, json, jsonl\)'),
+    (["task", "--format", "xml"], r'task: --format: unknown name "xml" \(known: text, json, jsonl, lm-eval\)'),
     (["task", "--task", "sorting"], r"task: --task: unknown name"),
     (["task", "--threads", "-2"], r"task: --threads: -2 is outside 0\.\.4096"),
     (["task", "--isa", "mmx"], r"task: --isa: unknown name"),

@@ -44,6 +44,21 @@ HOP_RECORD(hop_task_answer, HOP_TASK_ANSWER)
     X(R, sizes, text, "", "", "the task's sizes in words")
 HOP_RECORD(hop_task_written, HOP_TASK_WRITTEN)
 
+#define HOP_TASK_HARNESS_ROW(X, R)                                                           \
+    X(R, task, text, "", "task", "its name in the harness")                                  \
+    X(R, order, text, "", "order", "hard: the last table first; easy: as the hops ask them") \
+    X(R, hops, count, "hops", "hops", "look-ups in a row")                                   \
+    X(R, n, count, "tokens", "tokens", "of a prompt, where a number is one token")           \
+    X(R, instances, count, "", "instances", "in its file")                                   \
+    X(R, chance, real, "", "chance", "accuracy of guessing: one value of those that there are")
+HOP_RECORD(hop_task_harness_row, HOP_TASK_HARNESS_ROW)
+
+#define HOP_TASK_HARNESS(X, R)                      \
+    X(R, dir, text, "", "", "that was written")     \
+    X(R, tasks, many(hop_task_harness_row), "", "", \
+      "two a size; the directory's README.md has what P3 leaves to recurrent layers alone")
+HOP_RECORD(hop_task_harness, HOP_TASK_HARNESS)
+
 #define HOP_TASK_CHECKED(X, R)                                         \
     X(R, file, text, "", "", "that was read; -: standard input")       \
     X(R, checked, count, "", "", "instances in it")                    \
