@@ -248,23 +248,23 @@ static void what_overflows_does_not_fit(void **state)
 /* What lines stand for whose numbers are some of their operands' or another. */
 static void what_is_looked_up_is_one_of_what_it_may_be(void **state)
 {
-    static const hop_prim prims[] = {HOP_PRIM_LOWER, HOP_PRIM_STRICT, HOP_PRIM_PREV, HOP_PRIM_PART,
-                                     HOP_PRIM_ROWS};
+    static const hop_prim prims[] = {HOP_PRIM_LOWER, HOP_PRIM_STRICT, HOP_PRIM_PREV,
+                                     HOP_PRIM_PART,  HOP_PRIM_EITHER, HOP_PRIM_ROWS};
     hop_rng rng;
     hop_rng_init(&rng, 3, 1);
     (void)state;
     for (int i = 0; i < TIMES; i++) {
         one o;
-        hop_prim prim = prims[below(&rng, 5)];
-        open_one(&o, prim, prim == HOP_PRIM_PREV ? 2 : 1, HOP_AXIS_K, false);
+        hop_prim prim = prims[below(&rng, 6)];
+        bool two = prim == HOP_PRIM_PREV || prim == HOP_PRIM_PART || prim == HOP_PRIM_EITHER;
+        open_one(&o, prim, two ? 2 : 1, HOP_AXIS_K, false);
         double size = size_drawn(&rng);
         o.in[0] = draw_num(&rng, size, 0), o.in[1] = draw_num(&rng, beside(&rng, size), 0);
         const hop__num *n = read_one(&o);
         if (!o.r.fits) continue;
         for (int d = 0; d < 8; d++) expect(n, draw(&rng, &o.in[0]), hop_prim_name(prim));
         if (prim == HOP_PRIM_LOWER || prim == HOP_PRIM_STRICT) expect(n, (formed){0, 0, 0, 0}, "none");
-        if (prim == HOP_PRIM_PART) expect(n, (formed){1, 1, 1, 1}, "one");
-        for (int d = 0; prim == HOP_PRIM_PREV && d < 8; d++) expect(n, draw(&rng, &o.in[1]), "before");
+        for (int d = 0; two && d < 8; d++) expect(n, draw(&rng, &o.in[1]), hop_prim_name(prim));
     }
 }
 
@@ -311,21 +311,24 @@ static void sums_are_off_by_what_they_are_charged(void **state)
     for (int i = 0; i < TIMES; i++) {
         one o;
         int n = 2 + below(&rng, MOST / 2 - 2), m = 1 + below(&rng, MOST / 2), how = below(&rng, 3),
-            two = below(&rng, 3);
-        formed t[MOST], *more = t + n;
-        open_one(&o, two == 1 ? HOP_PRIM_SUM2 : HOP_PRIM_SUM, two == 1 ? 2 : 1, HOP_AXIS_K, false);
+            of = 1 + below(&rng, 3);
+        bool two = of > 1;
+        formed t[MOST + 1], *more = t + n;
+        open_one(&o, two ? HOP_PRIM_SUM2 : HOP_PRIM_SUM, of, HOP_AXIS_K, false);
         o.r.size[HOP_AXIS_K] = n, o.r.size[HOP_AXIS_J] = m, o.r.terms = m;
         double size = size_drawn(&rng);
-        for (int k = 0; k < 2; k++)
+        for (int k = 0; k < 3; k++)
             o.in[k] = how == 0 ? hop__num_given((ival){0x1p-24, 1}, HOP__NO_GRID) : draw_num(&rng, size, 0);
-        bool nothing = two == 1 && below(&rng, 2); /* nothing is added to the first */
+        bool nothing = two && below(&rng, 2); /* none of the second is added to the first */
         if (nothing) o.in[1] = hop__num_given(ival_point(0), HOP__ANY_GRID);
         const hop__num *y = read_one(&o);
         fits += o.r.fits;
         if (!o.r.fits) continue;
         draw_terms(&rng, &o.in[0], t, n, how);
-        if (two == 1 && !nothing) draw_terms(&rng, &o.in[1], more, m, how == 0 ? 2 : how);
-        expect(y, add_up(&rng, t, two == 1 && !nothing ? n + m : n), two == 1 ? "sum2" : "sum");
+        if (nothing || !two) m = 0;
+        if (m > 0) draw_terms(&rng, &o.in[1], more, m, how == 0 ? 2 : how);
+        if (of > 2) draw_terms(&rng, &o.in[2], more + m, 1, how == 0 ? 2 : how);
+        expect(y, add_up(&rng, t, n + m + (of > 2)), two ? "sum2" : "sum");
     }
     enough(fits, TIMES);
 }
@@ -572,7 +575,7 @@ static void fading_is_off_by_what_it_is_charged(void **state)
     assert_false(o.r.fits); /* a state that grows without end */
 }
 
-/* Products of decays over a chunk's tokens, as two numbers each. */
+/* Products of decays over a chunk's tokens, as two numbers each; and what is carried through them. */
 static void products_of_decays_are_off_by_what_they_are_charged(void **state)
 {
     static const hop_prim prims[] = {HOP_PRIM_FAR, HOP_PRIM_FARB, HOP_PRIM_DEC};
@@ -583,7 +586,10 @@ static void products_of_decays_are_off_by_what_they_are_charged(void **state)
         one o;
         bool next;
         int n = 1 + below(&rng, HOP_ARITH_CHUNK);
-        open_one(&o, prims[below(&rng, 3)], 1, HOP_AXIS_T, false);
+        const hop_prim prim = prims[below(&rng, 3)];
+        bool carried = prim == HOP_PRIM_DEC && below(&rng, 2);
+        open_one(&o, prim, carried ? 2 : 1, HOP_AXIS_T, false);
+        o.in[1] = draw_num(&rng, size_drawn(&rng), 0);
         o.in[0] = draw_decay(&rng, &next), o.r.size[HOP_AXIS_T] = n;
         if (!next && below(&rng, 4) == 0)
             o.in[0] = uncertain((ival){0x1p-12, 0x1p-9}, 0x1p-9, 0, 0, true), o.in[0].top = 1;
@@ -591,16 +597,16 @@ static void products_of_decays_are_off_by_what_they_are_charged(void **state)
         if (!o.r.fits) continue;
         for (int d = 0; d < 8; d++) {
             int terms = 1 + below(&rng, n);
-            formed f = {1, 1, 1, 1};
-            float p = 1;
+            formed f = carried ? draw(&rng, &o.in[1]) : (formed){1, 1, 1, 1};
+            float p = (float)f.y;
             for (int k = 0; k < terms; k++) {
                 formed e = decay_drawn(&rng, &o.in[0], next);
                 if (next) e.x = e.X = o.in[0].range.lo;
                 split h = split_of(e.y);
-                p = below(&rng, 2) ? fmaf(h.hi, p, h.lo * p) : h.hi * p + h.lo * p, f.x *= e.x;
+                p = below(&rng, 2) ? fmaf(h.hi, p, h.lo * p) : h.hi * p + h.lo * p, f.x *= e.x, f.X *= e.X;
             }
-            f.X = f.x, f.y = f.most = p;
-            expect(y, f, "far");
+            f.y = p, f.most = fabs((double)p);
+            expect(y, f, carried ? "carried" : "far");
         }
     }
 }
@@ -750,11 +756,9 @@ typedef enum where { OWN, BEFORE, EARLIER } where;
 /* One number of each quantity. Every product is formed too large by a unit, decays are 1, and what corrects is 0. */
 static double formed_line(const hop_arith *p, const double *v, where at, double state, int i)
 {
-    const double of = p->a[i] < 0 ? 0 : v[p->a[i]], b = p->b[i] < 0 ? 0 : v[p->b[i]],
+    const double a = p->a[i] < 0 ? 0 : v[p->a[i]], b = p->b[i] < 0 ? 0 : v[p->b[i]],
                  c = p->c[i] < 0 ? 0 : v[p->c[i]];
     const char *name = p->line[i]->name;
-    const int near = strcmp(name, "C") == 0 ? hop_arith_find(p, "near_C") : -1; /* C of steep chunks, too */
-    const double a = near >= 0 ? fmax(of, v[near]) : of;
     switch (p->line[i]->prim) {
     case HOP_PRIM_INPUT:
         if (strcmp(name, "S") == 0) return state;
@@ -765,11 +769,14 @@ static double formed_line(const hop_arith *p, const double *v, where at, double 
     case HOP_PRIM_MUL:
     case HOP_PRIM_RATIO: return a * b * (1 + HOP_UNIT_ROUNDOFF);
     case HOP_PRIM_RECIP: return 1 / a * (1 + HOP_UNIT_ROUNDOFF);
+    case HOP_PRIM_DEC: return p->b[i] < 0 ? a : a * b * (1 + HOP_UNIT_ROUNDOFF);
     case HOP_PRIM_EXP: return exp(a);
     case HOP_PRIM_STRICT: return at == BEFORE ? a : 0;
     case HOP_PRIM_ADD:
     case HOP_PRIM_SUM:
-    case HOP_PRIM_SUM2: return a + b;
+    case HOP_PRIM_SUM2: return a + b + c;
+    case HOP_PRIM_PART:
+    case HOP_PRIM_EITHER: return fmax(a, b);
     case HOP_PRIM_SUB: return a - b;
     case HOP_PRIM_FADE: return a * b + c;
     case HOP_PRIM_SOLVE: return a + p->line[i]->value * b;

@@ -89,7 +89,6 @@ static const struct {
     {"new_b", "likewise"},
     {"new_v", "likewise"},
     {"ov", "likewise, added to `op`"},
-    {"ys", "chunks: the sum in a register before its last term, `ws` times `v`"},
     {"db", "a register of decay_row"},
     {"met", "a register of decay_row; `c` is what is left of it"},
     {"kb", "a register between two products, to `ca` and `kd`"},
@@ -104,16 +103,14 @@ static const struct {
     {"km",
      "a column is multiplied by the decay up to a block's start, not its own: `near` of the token before"},
     {"bm", "likewise, `near_b`"},
-    {"held", "a column at a block's start is `near` of the token before"},
-    {"held_b", "likewise `near_b`"},
     {"plain", "not formed: what `o` stands for"},
-    {"pair_b", "steep: `Cb` is compared in its place, with the same numbers"},
     {"back",
      "steep: told before it is known that the chunk is; compared as a line of `mild`, where it is the same"},
     {"qs", "likewise"},
     {"far_pair", "`C` is compared in its place, with the same numbers"},
-    {"meet", "steep: `c` is compared in its place, with the same numbers"},
-    {"asked", "steep: `cv` is compared in its place, with the same numbers"},
+    {"far_pair_b", "likewise `Cb`"},
+    {"far_meet", "likewise `c`"},
+    {"far_asked", "likewise `cv`"},
 };
 enum { UNSEEN = sizeof unseen / sizeof *unseen };
 

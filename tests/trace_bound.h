@@ -160,9 +160,10 @@ static inline double bound_sequence(const bounded *b, int i, const int64_t at[HO
     case HOP_PRIM_SUM: return bound_summed(b, i, at);
     case HOP_PRIM_SUM2:
         all = bound_terms(b, p->a[i], HOP_AXIS_K, at);
-        num more = bound_terms(b, p->b[i], HOP_AXIS_J, at);
-        return bound_any_order((num){all.x + more.x, all.off + more.off},
-                               (double)(size[HOP_AXIS_K] + size[HOP_AXIS_J]));
+        num more = bound_terms(b, p->b[i], HOP_AXIS_J, at),
+            last = p->c[i] < 0 ? (num){0, 0} : bound_num(b, p->c[i], at, -1);
+        return bound_any_order((num){all.x + more.x + last.x, all.off + more.off + last.off},
+                               (double)(size[HOP_AXIS_K] + size[HOP_AXIS_J] + 1));
     case HOP_PRIM_SOLVE: return bound_solved(b, i, at);
     case HOP_PRIM_RUNMAX: return 0; /* the same doubles as in a kernel, bit for bit */
     case HOP_PRIM_PREV: return t ? bound_num(b, p->a[i], at, t - 1).off : bound_num(b, p->b[i], at, -1).off;
@@ -196,6 +197,8 @@ static inline double bound_number(const bounded *b, int i, const int64_t at[HOP_
     case HOP_PRIM_ADD:
     case HOP_PRIM_SUB:
     case HOP_PRIM_UNDER: return bound_sum(a, c, wide ? 0x1p-50 : BOUND_UNIT);
+    case HOP_PRIM_PART:
+    case HOP_PRIM_EITHER:
     case HOP_PRIM_MAX: return fmax(a.off, c.off);
     case HOP_PRIM_FADE: return bound_fade(a, c, bound_num(b, p->c[i], at, -1));
     case HOP_PRIM_SQUARE: return bound_product(a, a, wide ? 0x1p-26 : 1);
@@ -218,8 +221,7 @@ static inline double bound_number(const bounded *b, int i, const int64_t at[HOP_
     case HOP_PRIM_COPY:
     case HOP_PRIM_NEG:
     case HOP_PRIM_ABS:
-    case HOP_PRIM_MILD:
-    case HOP_PRIM_PART: return a.off;
+    case HOP_PRIM_MILD: return a.off;
     default: return bound_sequence(b, i, at);
     }
 }

@@ -7,8 +7,8 @@
 static inline bool is_copy(hop_prim p)
 {
     return p == HOP_PRIM_COPY || p == HOP_PRIM_ROWS || p == HOP_PRIM_END || p == HOP_PRIM_PREV ||
-           p == HOP_PRIM_ASIDE || p == HOP_PRIM_MILD || p == HOP_PRIM_PART || p == HOP_PRIM_INPUT ||
-           p == HOP_PRIM_NUMBER;
+           p == HOP_PRIM_ASIDE || p == HOP_PRIM_MILD || p == HOP_PRIM_PART || p == HOP_PRIM_EITHER ||
+           p == HOP_PRIM_INPUT || p == HOP_PRIM_NUMBER;
 }
 
 /* Used by sums only, or by products that are: then it is multiplied and added in one loop. */

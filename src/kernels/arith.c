@@ -42,7 +42,7 @@ static unsigned axes_of(const hop_arith *p, int i)
     case HOP_PRIM_INPUT: return (unsigned)l->value;
     case HOP_PRIM_RATIO: return a | b;
     case HOP_PRIM_SUM: return (a & ~(1u << l->axis)) | b;
-    case HOP_PRIM_SUM2: return (a & ~(unsigned)K) | (b & ~(unsigned)J);
+    case HOP_PRIM_SUM2: return (a & ~(unsigned)K) | (b & ~(unsigned)J) | c;
     case HOP_PRIM_SOLVE: return a | (b & ~(unsigned)K) | T;
     case HOP_PRIM_FAR:
     case HOP_PRIM_FARB: return a | T;

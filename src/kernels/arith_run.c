@@ -100,7 +100,7 @@ static bool sequence_row(const row *w)
     return true
     switch (l->prim) {
     case HOP_PRIM_SUM: ROW(sum_along(w, 0, l->axis, i) + (b ? b[i * sb] : 0));
-    case HOP_PRIM_SUM2: ROW(sum_along(w, 0, K, i) + sum_along(w, 1, J, i));
+    case HOP_PRIM_SUM2: ROW(sum_along(w, 0, K, i) + sum_along(w, 1, J, i) + (c ? c[i * sc] : 0));
     case HOP_PRIM_SOLVE: ROW(solved(w, i, t, before));
     case HOP_PRIM_RUNMAX: ROW((float)fmax(a[i * sa] + (t ? y[i - before] : c[i * sc]), b[i * sb]));
     case HOP_PRIM_PREV: ROW(t ? a[i * sa - at] : b[i * sb]);
@@ -146,6 +146,7 @@ static bool quick_row(const row *w)
             for (int64_t i = 0; i < n; i++) y[i] = a[i * sa] * b[i * sb] + c[i * sc];
         return true;
     case HOP_PRIM_COPY:
+    case HOP_PRIM_EITHER:
     case HOP_PRIM_CROSS:
     case HOP_PRIM_MILD:
         for (int64_t i = 0; i < n; i++) y[i] = a[i * sa];
@@ -162,7 +163,7 @@ static double element(const hop_line *l, double a, double b)
 {
     switch (l->prim) {
     case HOP_PRIM_NUMBER: return l->value;
-    case HOP_PRIM_PART: return a == 0 ? 0 : 1;
+    case HOP_PRIM_PART: return a == 0 ? 0 : b;
     case HOP_PRIM_NEG: return -a;
     case HOP_PRIM_DIV: return a / b;
     case HOP_PRIM_MAX: return fmax(a, b);

@@ -33,8 +33,9 @@ LIST(step_mlstm, LINE("kk", MUL, "k", "key"), LINE("kv", MUL, "kk", "v"), LINE("
 /* RWKV-6 reads the state before its own token, which counts u times instead. */
 LIST(step_bonus, LINE("kv", MUL, "k", "v"), LINE("S1", FADE, "e", "S", "kv"), LINE("qS", MUL, "q", "S"),
      SUM("y", "qS", K), LINE("ys", MUL, "y", "scale"));
-LIST(add_bonus, LINE("qu", MUL, "q", "u"), LINE("quk", MUL, "qu", "k"), SUM("w", "quk", K),
-     LINE("ws", MUL, "w", "scale"), LINE("wv", MUL, "ws", "v"), LINE("o", ADD, "ys", "wv"));
+LIST(own_pair, LINE("qu", MUL, "q", "u"), LINE("quk", MUL, "qu", "k"), SUM("w", "quk", K),
+     LINE("ws", MUL, "w", "scale"), LINE("wv", MUL, "ws", "v"));
+LIST(add_bonus, LINE("o", ADD, "ys", "wv"));
 /* v has a column of ones behind it, so that S has the normaliser. */
 LIST(quotient, LINE("least", NEG, "m1"), WIDE("bottom", EXP, "least"), LINE("n", ASIDE, "o"),
      LINE("size", ABS, "n"), LINE("larger", MAX, "size", "bottom"), NUMBER("tiny", 1e-6f),
@@ -84,30 +85,32 @@ LIST(mild_solve_dplr, LINE("Eb", FARB, "e"), LINE("ca", MUL, "a", "Eb"), LINE("b
  * meet the row itself, far ones a row that is decayed from a block's start. */
 LIST(steep_decays, LINE("E", FAR, "e"), LINE("Em", MILD, "E"), LINE("back", RECIP, "Em"),
      LINE("qs", MUL, "q", "scale"), LINE("kt", MUL, "k", "back"), LINE("km", RATIO, "kt", "Em", "back"),
-     LINE("kj", ROWS, "km"), LINE("dec", DEC, "e"), LINE("some", PART, "dec"), LINE("near", MUL, "kj", "dec"),
-     LINE("held", MUL, "kj", "some"), LINE("right", END, "near"), LINE("sum", TOTAL, "g"),
+     LINE("kj", ROWS, "km"), LINE("dec", DEC, "e"), LINE("near", DEC, "e", "kj"),
+     LINE("held", PART, "near", "kj"), LINE("right", END, "near"), LINE("sum", TOTAL, "g"),
      LINE("fade", EXP, "sum"));
 LIST(steep_rows, LINE("cS", MUL, "qs", "E"), LINE("qn", MUL, "q", "near"), SUM("near_pair", "qn", K),
      LINE("near_C", MUL, "near_pair", "scale"), LINE("qd", MUL, "qs", "dec"), LINE("qk", MUL, "qd", "held"),
-     SUM("far_pair", "qk", K), LINE("C", LOWER, "far_pair"));
+     SUM("far_pair", "qk", K), LINE("pair", EITHER, "far_pair", "near_C"), LINE("C", LOWER, "pair"));
 LIST(steep_rows_bonus, LINE("Eb", FARB, "e"), LINE("cS", MUL, "qs", "Eb"), LINE("nb", PREV, "near", "near"),
      LINE("qn", MUL, "q", "nb"), SUM("near_pair", "qn", K), LINE("near_C", MUL, "near_pair", "scale"),
      LINE("db", PREV, "dec", "dec"), LINE("qd", MUL, "qs", "db"), LINE("qk", MUL, "qd", "held"),
-     SUM("far_pair", "qk", K), LINE("C", STRICT, "far_pair"));
+     SUM("far_pair", "qk", K), LINE("pair", EITHER, "far_pair", "near_C"), LINE("C", STRICT, "pair"));
 LIST(steep_solve_delta, LINE("kb", MUL, "k", "beta"), LINE("ca", MUL, "kb", "E"),
      LINE("kn", MUL, "k", "near"), SUM("near_meet", "kn", K), LINE("near_c", MUL, "near_meet", "beta"),
-     LINE("kd", MUL, "kb", "dec"), LINE("kk", MUL, "kd", "held"), SUM("meet", "kk", K),
-     LINE("c", STRICT, "meet"));
+     LINE("kd", MUL, "kb", "dec"), LINE("kk", MUL, "kd", "held"), SUM("far_meet", "kk", K),
+     LINE("meet", EITHER, "far_meet", "near_c"), LINE("c", STRICT, "meet"));
 LIST(steep_solve_dplr, LINE("Eb", FARB, "e"), LINE("ca", MUL, "a", "Eb"), LINE("bt", MUL, "b", "back"),
-     LINE("bm", RATIO, "bt", "Em", "back"), LINE("bj", ROWS, "bm"), LINE("near_b", MUL, "bj", "dec"),
-     LINE("held_b", MUL, "bj", "some"), LINE("nb", PREV, "near", "near"),
+     LINE("bm", RATIO, "bt", "Em", "back"), LINE("bj", ROWS, "bm"), LINE("near_b", DEC, "e", "bj"),
+     LINE("held_b", PART, "near_b", "bj"), LINE("nb", PREV, "near", "near"),
      LINE("nbb", PREV, "near_b", "near_b"), LINE("an", MUL, "a", "nbb"), SUM("near_meet", "an", K),
      LINE("akn", MUL, "a", "nb"), SUM("near_asked", "akn", K), LINE("db", PREV, "dec", "dec"),
-     LINE("ad", MUL, "a", "db"), LINE("ab", MUL, "ad", "held_b"), SUM("meet", "ab", K),
-     LINE("c", STRICT, "meet"), LINE("ak", MUL, "ad", "held"), SUM("asked", "ak", K),
-     LINE("cv", STRICT, "asked"), LINE("qb", MUL, "qd", "held_b"), SUM("pair_b", "qb", K),
-     LINE("Cb", LOWER, "pair_b"), LINE("qnb", MUL, "q", "near_b"), SUM("near_pair_b", "qnb", K),
-     LINE("near_Cb", MUL, "near_pair_b", "scale"), LINE("right_b", END, "near_b"));
+     LINE("ad", MUL, "a", "db"), LINE("ab", MUL, "ad", "held_b"), SUM("far_meet", "ab", K),
+     LINE("meet", EITHER, "far_meet", "near_meet"), LINE("c", STRICT, "meet"), LINE("ak", MUL, "ad", "held"),
+     SUM("far_asked", "ak", K), LINE("asked", EITHER, "far_asked", "near_asked"), LINE("cv", STRICT, "asked"),
+     LINE("qb", MUL, "qd", "held_b"), SUM("far_pair_b", "qb", K), LINE("qnb", MUL, "q", "near_b"),
+     SUM("near_pair_b", "qnb", K), LINE("near_Cb", MUL, "near_pair_b", "scale"),
+     LINE("pair_b", EITHER, "far_pair_b", "near_Cb"), LINE("Cb", LOWER, "pair_b"),
+     LINE("right_b", END, "near_b"));
 
 /* ---- chunks: the triangular system, the output, the state ------------------------------------------ */
 
@@ -118,8 +121,10 @@ LIST(x_of_dplr, LINE("vj", ROWS, "v"), LINE("cvv", MUL, "cv", "vj"), SUM("from_v
      LINE("caS", MUL, "ca", "S"), SOLVE("p", 1, "from_v", "caS", "c"), LINE("pj", ROWS, "p"));
 LIST(chunk_end, LINE("cSS", MUL, "cS", "S"), LINE("Cx", MUL, "C", "xj"), LINE("o", SUM2, "cSS", "Cx"),
      LINE("rx", MUL, "right", "xj"), SUM("new", "rx", J), LINE("S1", FADE, "fade", "S", "new"));
-LIST(chunk_end_bonus, LINE("cSS", MUL, "cS", "S"), LINE("Cx", MUL, "C", "xj"), LINE("ys", SUM2, "cSS", "Cx"),
-     LINE("rx", MUL, "right", "xj"), SUM("new", "rx", J), LINE("S1", FADE, "fade", "S", "new"));
+/* The token's own product is a term of the sum, as `ws` is the last coefficient of its row. */
+LIST(chunk_end_bonus, LINE("cSS", MUL, "cS", "S"), LINE("Cx", MUL, "C", "xj"),
+     LINE("o", SUM2, "cSS", "Cx", "wv"), LINE("rx", MUL, "right", "xj"), SUM("new", "rx", J),
+     LINE("S1", FADE, "fade", "S", "new"));
 LIST(chunk_end_dplr, LINE("cSS", MUL, "cS", "S"), LINE("Cp", MUL, "Cb", "pj"), LINE("op", SUM2, "cSS", "Cp"),
      LINE("Cv", MUL, "C", "vj"), SUM("ov", "Cv", J), LINE("o", ADD, "op", "ov"),
      LINE("rp", MUL, "right_b", "pj"), SUM("new_b", "rp", J), LINE("Sb", FADE, "fade", "S", "new_b"),
@@ -144,13 +149,13 @@ LIST(chunk_end_dplr, LINE("cSS", MUL, "cS", "S"), LINE("Cp", MUL, "Cb", "pj"), L
     CHUNK("decay", "chunk", gate, inputs, scalar_decays, scalar_rows, x_is_v, chunk_end)
 #define DECAY_MILD(gate)  CHUNK("decay", "mild", gate, inputs, mild_decays, mild_rows, x_is_v, chunk_end)
 #define DECAY_STEEP(gate) CHUNK("decay", "steep", gate, inputs, steep_decays, steep_rows, x_is_v, chunk_end)
-#define BONUS_STEP(gate)  STEP("bonus", gate, inputs, input_bonus, step_bonus, add_bonus)
-#define BONUS_MILD(gate)                                                                                     \
-    CHUNK("bonus", "mild", gate, inputs, input_bonus, mild_decays, mild_rows_bonus, x_is_v, chunk_end_bonus, \
-          add_bonus)
-#define BONUS_STEEP(gate)                                                                      \
-    CHUNK("bonus", "steep", gate, inputs, input_bonus, steep_decays, steep_rows_bonus, x_is_v, \
-          chunk_end_bonus, add_bonus)
+#define BONUS_STEP(gate)  STEP("bonus", gate, inputs, input_bonus, step_bonus, own_pair, add_bonus)
+#define BONUS_MILD(gate)                                                                              \
+    CHUNK("bonus", "mild", gate, inputs, input_bonus, mild_decays, mild_rows_bonus, x_is_v, own_pair, \
+          chunk_end_bonus)
+#define BONUS_STEEP(gate)                                                                                \
+    CHUNK("bonus", "steep", gate, inputs, input_bonus, steep_decays, steep_rows_bonus, x_is_v, own_pair, \
+          chunk_end_bonus)
 #define DELTA_STEP(gate) STEP("delta", gate, inputs, input_beta, step_delta, step_read)
 #define DELTA_SCALAR(gate)                                                                                  \
     CHUNK("delta", "chunk", gate, inputs, input_beta, scalar_decays, scalar_rows, scalar_solve, x_of_delta, \

@@ -150,6 +150,15 @@ static hop__num chain(hop__num e, double n)
                       .grid = HOP__NO_GRID};
 }
 
+/* What began as b and has passed up to n decays: multiplied by all of them together, or by one after the other, where
+ * each may lose what is below the normal numbers. */
+static hop__num carried(hop__num e, hop__num b, double n)
+{
+    hop__num all = chain(e, n), y = times(all, b);
+    if (!is(&all, 1) && !is_zero(&b)) y.abs += 3 * n * BELOW * SOME;
+    return y;
+}
+
 /* e s + new, where e = hi + lo: of hi s + (lo s + new) at most 3.3 units go to s, 2 to what is new. If hi is 1
  * and lo at most 2^-29, s + (lo s + 0) is s: a state that nothing is added to keeps what it is, while e s drifts
  * away from it; and where something is added, lo s and its roundings are less than half a unit of s. */
@@ -364,8 +373,9 @@ static hop__num line(hop__reading *r, int i)
     case HOP_PRIM_ASIDE: return a;
     case HOP_PRIM_LOWER:
     case HOP_PRIM_STRICT: return hull(a, point(0));
-    case HOP_PRIM_PREV: return hull(a, b);
-    case HOP_PRIM_PART: return hull(a, point(1));
+    case HOP_PRIM_PREV:
+    case HOP_PRIM_PART:
+    case HOP_PRIM_EITHER: return hull(a, b);
     case HOP_PRIM_MILD: return mild(a);
     case HOP_PRIM_MUL: return times(a, b);
     case HOP_PRIM_RATIO: return ratio(a, b, c);
@@ -387,8 +397,9 @@ static hop__num line(hop__reading *r, int i)
         return plus(sum(a, terms, some + 1, unit), sum(b, 1, some + 1, unit), unit);
     }
     case HOP_PRIM_SUM2: {
-        double k = r->size[HOP_AXIS_K];
-        return plus(sum(a, k, k + r->terms, UNIT), sum(b, r->size[HOP_AXIS_J], k + r->terms, UNIT), UNIT);
+        double k = r->size[HOP_AXIS_K], some = k + r->terms + (p->c[i] >= 0);
+        hop__num two = plus(sum(a, k, some, UNIT), sum(b, r->size[HOP_AXIS_J], some, UNIT), UNIT);
+        return p->c[i] < 0 ? two : plus(two, sum(c, 1, some, UNIT), UNIT);
     }
     case HOP_PRIM_FADE: return fade(r, a, b, c);
     case HOP_PRIM_SOLVE: return solved(r, a, b, c);
@@ -398,8 +409,7 @@ static hop__num line(hop__reading *r, int i)
     case HOP_PRIM_RUNMAX: return running_max(r, a, b, c);
     case HOP_PRIM_FAR:
     case HOP_PRIM_FARB: return chain(a, n);
-    case HOP_PRIM_DEC:
-        return p->b[i] < 0 ? hull(chain(a, n), point(0)) : hull(times(chain(a, n), b), point(0));
+    case HOP_PRIM_DEC: return hull(carried(a, b, n), point(0));
     case HOP_PRIM_TOTAL: return total(a, n);
     case HOP_PRIM_PLAIN: return plain(a, b);
     default: r->fits = false; return none; /* not a primitive of recurrences */

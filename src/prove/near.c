@@ -23,7 +23,6 @@ static double of_line(const hop_arith *p, const double *units, double state, int
     case HOP_PRIM_END:
     case HOP_PRIM_ROWS:
     case HOP_PRIM_MILD:
-    case HOP_PRIM_PART:
     case HOP_PRIM_FAR:
     case HOP_PRIM_FARB:
     case HOP_PRIM_SUB:
@@ -33,8 +32,10 @@ static double of_line(const hop_arith *p, const double *units, double state, int
     case HOP_PRIM_RECIP: return a + 1;
     case HOP_PRIM_ADD:
     case HOP_PRIM_SUM:
-    case HOP_PRIM_SUM2:
-    case HOP_PRIM_PREV: return ival_most(a, b);
+    case HOP_PRIM_PREV:
+    case HOP_PRIM_PART:
+    case HOP_PRIM_EITHER: return ival_most(a, b);
+    case HOP_PRIM_SUM2: return ival_most(ival_most(a, b), c);
     case HOP_PRIM_FADE: return ival_most(b, c); /* a is 1 */
     case HOP_PRIM_TOTAL: return a;
     case HOP_PRIM_EXP: return a < INFINITY ? 0 : a; /* 1 */

@@ -39,7 +39,7 @@ enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
  *   RATIO    a b, which have factors E_t and c = 1 / E_j of decays E, for tokens j <= t: together at most 1
  *   SQUARE   a a, a number that is not below 0
  *   SUM      the sum of a along `axis` and, if there is one, of b, one term more, in any order
- *   SUM2     the sum of a along K and of b along J, together, in any order
+ *   SUM2     the sum of a along K, of b along J and, if there is one, of c, one term more, together, in any order
  *   FADE     a b + c, where a decay a is held as two numbers, a = hi + lo: hi b + (lo b + c)
  *   SOLVE    x_t = a_t + value (sum_K b + sum over j < t of c_tj x_j)
  *   EXP      e^a as kernels have it: 0 below -87     EXPF   .. as libm has it, float32
@@ -54,7 +54,8 @@ enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
  *   END      a at the last token                         ROWS   a, its tokens along J
  *   TOTAL    the sum of a over all tokens, in double, rounded once
  *   MILD     a, used only where it is 2^-32 at least
- *   PART     some factor of the product a: 1 as well as a
+ *   PART     some factor of the product a, which began with b: b as well as a
+ *   EITHER   a, or b: one number, formed in two ways
  *   ASIDE    the last of V
  *   PLAIN    a e^b: not formed, but what is meant by a
  *   HELD     a, held between -b and b     CROSS  a, rounded to the numbers of a message
@@ -63,7 +64,7 @@ enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
 #define HOP_PRIM_LIST(X)                                                                                   \
     X(INPUT) X(NUMBER) X(COPY) X(MUL) X(ADD) X(SUB) X(NEG) X(DIV) X(MAX) X(ABS) X(LEAST) X(RATIO) X(SQUARE) X(SUM)  \
     X(SUM2) X(FADE) X(SOLVE) X(EXP) X(EXPF) X(RECIP) X(LOGSIG) X(RUNMAX) X(UNDER) X(PREV) X(FAR) X(FARB) X(DEC) X(LOWER)    \
-    X(STRICT) X(END) X(ROWS) X(TOTAL) X(MILD) X(PART) X(ASIDE) X(PLAIN) X(HELD) X(CROSS) X(SIGMOID) X(SILU) X(TANH)         \
+    X(STRICT) X(END) X(ROWS) X(TOTAL) X(MILD) X(PART) X(EITHER) X(ASIDE) X(PLAIN) X(HELD) X(CROSS) X(SIGMOID) X(SILU) X(TANH)         \
     X(SOFTPLUS) X(ELU1) X(RELU) X(GELU) X(EXPM1) X(SQRT) X(RSQRT)
 /* clang-format on */
 
