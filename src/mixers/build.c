@@ -87,6 +87,7 @@ int hop__attention_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX
 {
     int64_t qw = hop__key_width(c), kw = c->kv_heads * c->head_dim, dv = value_dim(c);
     int64_t latent = hop__option_if_any(c, HOP_OPTION_latent), from = latent ? latent : c->d_model;
+    int64_t rotary = hop__option_if_any(c, HOP_OPTION_rope_dim);
     int n = 0;
     hop__param(out, &n, "q_proj.weight", qw, c->d_model);
     if (latent) hop__param(out, &n, "kv_a_proj.weight", latent, c->d_model);
@@ -100,6 +101,14 @@ int hop__attention_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX
     if (hop__option_if_any(c, HOP_OPTION_gate))
         hop__param(out, &n, "g_proj.weight", c->heads * dv, c->d_model);
     hop__param(out, &n, "o_proj.weight", c->d_model, c->heads * dv);
+    if (HOP__FOREIGN(c, qkv_bias) != 0) {
+        hop__param(out, &n, "q_proj.bias", qw, 0);
+        hop__param(out, &n, "k_proj.bias", kw, 0);
+        hop__param(out, &n, "v_proj.bias", c->kv_heads * dv, 0);
+    }
+    if (HOP__FOREIGN(c, out_bias) != 0) hop__param(out, &n, "o_proj.bias", c->d_model, 0);
+    if (HOP__FOREIGN(c, rope_table) != 0)
+        hop__param(out, &n, "rope.inv_freq", (rotary ? rotary : c->head_dim) / 2, 0);
     return n;
 }
 
@@ -311,13 +320,16 @@ hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, int64_t rotary, d
 {
     hop_op op = {.kind = HOP_OP_ROPE, .groups = groups, .theta = theta};
     op.rotary = rotary ? rotary : x.width / groups;
-    return hop__add(b, op, &x, 1, NULL, NULL);
+    if (HOP__FOREIGN(b->c, rope_scale) != 0) op.scale = HOP__FOREIGN(b->c, rope_scale);
+    return hop__add(b, op, &x, 1, "rope.inv_freq", NULL);
 }
 
 hop__val hop__rms(hop_builder *b, hop__val x, const char *w, int64_t groups)
 {
+    double eps = HOP__FOREIGN(b->c, norm_eps);
     if (hop__find(b, w) < 0) return x;
-    return hop__add(b, (hop_op){.kind = HOP_OP_RMS, .groups = groups, .eps = HOP__NORM_EPS}, &x, 1, w, NULL);
+    hop_op op = {.kind = HOP_OP_RMS, .groups = groups, .eps = eps > 0 ? eps : HOP__NORM_EPS};
+    return hop__add(b, op, &x, 1, w, NULL);
 }
 
 hop__val hop__groupnorm(hop_builder *b, hop__val x, const char *w, const char *bias, int64_t groups,
@@ -383,9 +395,9 @@ hop__val hop__scan_op(hop_builder *b, const hop__scan *s)
 /* ---- attention ----------------------------------------------------------------------------- */
 
 /* What leads to a choice must have the same bits however many rows are computed together. */
-static hop__val projected(hop_builder *b, hop__val x, const char *w, bool steady)
+static hop__val projected(hop_builder *b, hop__val x, const char *w, const char *bias, bool steady)
 {
-    hop__val y = hop__linear(b, x, w, NULL);
+    hop__val y = hop__linear(b, x, w, bias);
     b->list->op[b->list->op_count - 1].steady = steady;
     return y;
 }
@@ -394,7 +406,7 @@ static hop__val projected(hop_builder *b, hop__val x, const char *w, bool steady
 static hop__val rotated(hop_builder *b, hop__val x, const char *norm, int64_t heads)
 {
     x = hop__rms(b, x, norm, heads);
-    if (!(b->c->rope_theta > 0)) return x;
+    if (!(b->c->rope_theta > 0) && HOP__FOREIGN(b->c, rope_table) == 0) return x;
     return hop__rope(b, x, heads, hop__option_if_any(b->c, HOP_OPTION_rope_dim), b->c->rope_theta);
 }
 
@@ -402,12 +414,14 @@ hop_op *hop__attention(hop_builder *b, hop_op_kind kind)
 {
     const hop_mixer_config *c = b->c;
     bool steady = kind == HOP_OP_SPARSE;
-    hop__val q = rotated(b, projected(b, hop__x(b), "q_proj.weight", steady), "q_norm.weight", c->heads),
+    hop__val q = rotated(b, projected(b, hop__x(b), "q_proj.weight", "q_proj.bias", steady), "q_norm.weight",
+                         c->heads),
              x = hop__x(b);
     if (hop__option_if_any(c, HOP_OPTION_latent))
-        x = hop__rms(b, projected(b, x, "kv_a_proj.weight", steady), "kv_a_norm.weight", 1);
-    hop__val k = rotated(b, projected(b, x, "k_proj.weight", steady), "k_norm.weight", c->kv_heads);
-    hop__val v = projected(b, x, "v_proj.weight", steady);
+        x = hop__rms(b, projected(b, x, "kv_a_proj.weight", NULL, steady), "kv_a_norm.weight", 1);
+    hop__val k =
+        rotated(b, projected(b, x, "k_proj.weight", "k_proj.bias", steady), "k_norm.weight", c->kv_heads);
+    hop__val v = projected(b, x, "v_proj.weight", "v_proj.bias", steady);
     hop_op op = {.kind = kind, .heads = c->heads, .kv_heads = c->kv_heads, .scale = hop__scale(c)};
     op.dim = op.key_dim = c->head_dim, op.value_dim = value_dim(c), op.width = c->heads * op.value_dim;
     return hop__op(b, op, (const hop__val[]){q, k, v}, 3);
@@ -416,5 +430,5 @@ hop_op *hop__attention(hop_builder *b, hop_op_kind kind)
 void hop__attention_end(hop_builder *b, const hop_op *op)
 {
     hop__val o = hop__gate(b, hop__result(op), "g_proj.weight", NULL, HOP_ACT_SIGMOID);
-    hop__output(b, o, "o_proj.weight", NULL);
+    hop__output(b, o, "o_proj.weight", "o_proj.bias");
 }

@@ -11,7 +11,13 @@
 #define HOP__TOO_MANY ((int64_t)1 << 60) /* numbers of a layer's state */
 #define HOP__TOO_WIDE ((int64_t)1 << 54) /* numbers a token in a buffer */
 
-#define HOP__OPT(c, name) ((c)->option[HOP_OPTION_##name])
+#define HOP__OPT(c, name)     ((c)->option[HOP_OPTION_##name])
+#define HOP__FOREIGN(c, name) ((c)->foreign[HOP_FOREIGN_##name])
+#define HOP__TAKES(name)      (1u << HOP_FOREIGN_##name) /* for hop_mixer_ops.foreign */
+/* What attention of other people's networks may have. */
+#define HOP__FOREIGN_ATTENTION                                                                       \
+    (HOP__TAKES(norm_eps) | HOP__TAKES(rope_table) | HOP__TAKES(rope_scale) | HOP__TAKES(qkv_bias) | \
+     HOP__TAKES(out_bias))
 
 /* ---- configuration ------------------------------------------------------------------------- */
 

@@ -37,6 +37,7 @@ const hop_mixer_ops hop__mixer_full = {
     .equation = "y_t = Wo sum_{j<=t} softmax_j(scale q_t.k_j) v_j",
     .kind = HOP_MIXER_FULL,
     .options = full_options,
+    .foreign = HOP__FOREIGN_ATTENTION,
     .ready = full_ready,
     .params = hop__attention_params,
     .list = full_list,

@@ -69,6 +69,13 @@ bool hop_list_whole(const hop_list *l, int param, const int64_t shape[2])
     return used;
 }
 
+const char *hop_list_forward_only(const hop_list *l)
+{
+    for (int i = 0; i < l->op_count; i++)
+        if (l->op[i].kind == HOP_OP_ROPE && l->op[i].par[0] >= 0) return facts[l->op[i].kind].name;
+    return NULL;
+}
+
 /* ---- state --------------------------------------------------------------------------------- */
 
 /* Products that do not fit are HOP__TOO_MANY, which no layer may have (hop_mixer_config_ready). */

@@ -63,6 +63,27 @@ hop_status hop_mixer_option_set(hop_mixer_config *c, const hop_mixer_ops *ops, c
     return hop_fail(err, HOP_EUNKNOWN, "%s: takes no option \"%s\"", ops->name, name);
 }
 
+static const char *const foreign_names[] = {
+#define NAME(name, help) #name,
+    HOP_FOREIGN_LIST(NAME)
+#undef NAME
+};
+
+hop_status hop_mixer_foreign_set(hop_mixer_config *c, const hop_mixer_ops *ops, const char *name,
+                                 double value, bool *known, hop_error *err)
+{
+    int i = 0;
+    while (i < HOP_FOREIGN_COUNT && strcmp(foreign_names[i], name) != 0) i++;
+    *known = i < HOP_FOREIGN_COUNT;
+    if (!*known) return HOP_OK;
+    if (!(ops->foreign >> i & 1))
+        return hop_fail(err, HOP_EUNKNOWN, "%s: takes no option \"%s\"", ops->name, name);
+    if (!(value >= 0 && value <= 1e9))
+        return hop_fail(err, HOP_ERANGE, "%s: %s: not between 0 and 10^9", ops->name, name);
+    c->foreign[i] = value;
+    return HOP_OK;
+}
+
 hop_status hop_mixer_config_ready(hop_mixer_config *c, const hop_mixer_ops *ops, hop_error *err)
 {
     for (const struct hop_option_default *o = ops->options; o && o->option != HOP_OPTION_COUNT; o++)

@@ -96,6 +96,22 @@ static void l2(const rows *r)
         }
 }
 
+/* By frequencies of its own, as Hugging Face rotates: angles, cosines and sines are float32. */
+static void rope_by_table(const rows *r, float *y, int64_t position)
+{
+    const hop_op *op = r->op;
+    const int64_t half = op->rotary / 2;
+    for (int64_t e = 0; e < half; e++) {
+        const double angle = (float)position * r->par[e];
+        const double co = (float)cos(angle) * (float)op->scale, si = (float)sin(angle) * (float)op->scale;
+        for (int64_t g = 0; g < op->groups; g++) {
+            float *a = y + g * op->dim + e, *b = a + half;
+            const double x = *a, z = *b;
+            *a = (float)(x * (float)co - z * (float)si), *b = (float)(x * (float)si + z * (float)co);
+        }
+    }
+}
+
 /* Rows of several sequences may follow one another. */
 static void rope(const rows *r)
 {
@@ -107,7 +123,9 @@ static void rope(const rows *r)
         const hop_op *op = r->op;
         float *y = r->y + t * r->width;
         int64_t position = r->w->position + at;
-        if (r->w->angles)
+        if (r->par)
+            for (int64_t i = 0; i < n; i++) rope_by_table(r, y + i * r->width, position + i);
+        else if (r->w->angles)
             hop_rope_part_by(y, n, r->width, op->groups, op->dim, op->rotary, r->w->angles, position, false);
         else
             hop_rope_part(y, n, r->width, op->groups, op->dim, op->rotary, position, op->theta);

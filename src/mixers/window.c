@@ -34,6 +34,7 @@ const hop_mixer_ops hop__mixer_window = {
     .equation = "y_t = Wo sum_{t-W<j<=t} softmax_j(scale q_t.k_j) v_j",
     .kind = HOP_MIXER_WINDOW,
     .options = window_options,
+    .foreign = HOP__FOREIGN_ATTENTION,
     .ready = window_ready,
     .params = hop__attention_params,
     .list = window_list,

@@ -121,6 +121,12 @@ hop_status hop_grad_new(hop_grad **out, const hop_model *m, int64_t sequences, i
     if (sequences < 1 || tokens < 1 || tokens > c->max_positions || sequences > (1 << 30) / tokens)
         return hop_fail(err, HOP_ERANGE, "%lld sequences of %lld tokens: the network takes 1 to %lld tokens",
                         (long long)sequences, (long long)tokens, (long long)c->max_positions);
+    for (int64_t k = 0; k < m->layout->plan_count; k++) {
+        const char *op = hop_list_forward_only(&m->layout->plans[k]->list);
+        if (op)
+            return hop_fail(err, HOP_EDOMAIN, "%s layers cannot be trained: %s has no way back",
+                            m->layout->plans[k]->ops->name, op);
+    }
     hop_grad *g = hop_alloc(sizeof *g);
     if (!g) return hop_fail(err, HOP_ENOMEM, "out of memory");
     g->model = m, g->sequences = sequences, g->tokens = tokens, g->layers = c->pattern.layers;

@@ -1,5 +1,5 @@
 /* Networks: made, filled, opened from and saved to a directory. */
-#include "network.h"
+#include "import.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -286,16 +286,13 @@ static hop_status load_weights(hop_model *m, const char *dir, char *loaded, hop_
     return s;
 }
 
-hop_status hop_model_open(hop_model **out, const char *dir, hop_error *err)
+static hop_status open_own(hop_model **out, const char *dir, const char *path, const hop_json *root,
+                           hop_error *err)
 {
-    char path[4096];
     hop_config c = {0};
     hop_model *m = NULL;
-    *out = NULL;
-    if (!hop_is_dir(dir)) return hop_fail(err, HOP_EIO, "%s: no such directory", dir);
-    hop_status s = hop_path_join(path, sizeof path, dir, "config.json", err);
-    if (s == HOP_OK) s = hop_config_load(&c, path, err);
-    if (s != HOP_OK) return s;
+    hop_status s = hop_config_read(&c, root, err);
+    if (s != HOP_OK) return hop_fail_in(err, s, path);
     s = hop_model_new(&m, &c, err);
     hop_config_free(&c);
     if (s != HOP_OK) return hop_fail_in(err, s, path);
@@ -305,10 +302,35 @@ hop_status hop_model_open(hop_model **out, const char *dir, hop_error *err)
         if (!loaded[i])
             s = hop_fail(err, HOP_EFORMAT, "%s: tensor \"%s\" is missing", dir, m->weights[i].name);
     hop_free(loaded);
-    if (s != HOP_OK) {
+    if (s == HOP_OK)
+        *out = m;
+    else
         hop_model_free(m);
-        return s;
+    return s;
+}
+
+/* Ours say so, or nothing; any other type is somebody else's. */
+static bool is_own(const hop_json *root)
+{
+    const hop_json *type = root->type == HOP_JSON_OBJECT ? hop_json_get(root, "model_type") : NULL;
+    return !type || type->type != HOP_JSON_STRING || strcmp(type->string, "hopbound") == 0;
+}
+
+hop_status hop_model_open(hop_model **out, const char *dir, hop_error *err)
+{
+    char path[4096];
+    hop_json_doc doc = {0};
+    *out = NULL;
+    if (!hop_is_dir(dir)) return hop_fail(err, HOP_EIO, "%s: no such directory", dir);
+    hop_status s = hop_path_join(path, sizeof path, dir, "config.json", err);
+    if (s == HOP_OK) s = hop_json_load(&doc, path, err);
+    if (s != HOP_OK) return s;
+    if (is_own(doc.root)) {
+        s = open_own(out, dir, path, doc.root, err);
+    } else {
+        s = hop__model_import(out, dir, doc.root, err);
+        if (s != HOP_OK && err && !strstr(err->text, dir)) hop_fail_in(err, s, path);
     }
-    *out = m;
-    return HOP_OK;
+    hop_json_free(&doc);
+    return s;
 }

@@ -8,6 +8,9 @@
 
 static hop_status apply(hop_mixer_config *c, const hop_mixer_ops *ops, const hop_setting *s, hop_error *err)
 {
+    bool foreign = false;
+    hop_status given = hop_mixer_foreign_set(c, ops, s->name, s->value, &foreign, err);
+    if (foreign || given != HOP_OK) return given;
     int64_t *const whole[] = {&c->heads, &c->kv_heads, &c->head_dim};
     static const char *const names[] = {"heads", "kv_heads", "head_dim"};
     double v = s->value;
@@ -70,6 +73,7 @@ static bool alike(const hop_mixer_config *a, const hop_mixer_config *b)
 {
     return a->heads == b->heads && a->kv_heads == b->kv_heads && a->head_dim == b->head_dim &&
            a->rope_theta == b->rope_theta && a->scale == b->scale &&
+           memcmp(a->foreign, b->foreign, sizeof a->foreign) == 0 &&
            memcmp(a->option, b->option, sizeof a->option) == 0;
 }
 

@@ -59,6 +59,22 @@ typedef enum hop_option {
         HOP_OPTION_COUNT
 } hop_option;
 
+/* What layers of other people's networks have and ours do not, so that these can be run: numbers, 0 where there is
+ * none. A mixer takes those in its mask (hop_mixer_ops.foreign), and every one the norms around it. */
+#define HOP_FOREIGN_LIST(X)                                                          \
+    X(norm_eps, "eps of the mixer's norms; 0: 1e-5")                                 \
+    X(rope_table, "the rotation's frequencies are a tensor, and angles are float32") \
+    X(rope_scale, "factor of its cosines and sines; 0: 1")                           \
+    X(qkv_bias, "queries, keys and values have biases")                              \
+    X(out_bias, "the output has a bias")
+
+typedef enum hop_foreign {
+#define HOP_FOREIGN_ENUM(name, help) HOP_FOREIGN_##name,
+    HOP_FOREIGN_LIST(HOP_FOREIGN_ENUM)
+#undef HOP_FOREIGN_ENUM
+        HOP_FOREIGN_COUNT
+} hop_foreign;
+
 /* Fill with hop_mixer_config_init, set what is wanted, then hop_mixer_config_ready. */
 typedef struct hop_mixer_config {
     int64_t d_model;
@@ -68,6 +84,7 @@ typedef struct hop_mixer_config {
     double scale;                      /* 0: head_dim^(-1/2) */
     bool bidirectional;                /* attention looks both ways: encoders */
     int64_t option[HOP_OPTION_COUNT];  /* HOP_OPTION_UNSET until ready */
+    double foreign[HOP_FOREIGN_COUNT];
 } hop_mixer_config;
 
 /* A parameter tensor: rank 1 or 2, row-major; `name` is what follows "mixer." in the weight file. */
@@ -119,6 +136,7 @@ typedef struct hop_mixer_ops {
         hop_option option;
         int64_t value;
     } * options;
+    unsigned foreign; /* which of HOP_FOREIGN_LIST it takes, by their bits */
     /* Computes what depends on the widths (value_dim, inner, dt_rank, ..) and refuses, with HOP_EDOMAIN and
      * one line, what cannot be built: heads that do not match, blocks that do not fit. NULL: nothing to do.
      */
@@ -139,6 +157,9 @@ void hop_mixer_config_init(hop_mixer_config *c); /* all zero, options unset */
 /* HOP_EUNKNOWN: the mixer takes no such option; HOP_ERANGE. The text names mixer, option and range. */
 hop_status hop_mixer_option_set(hop_mixer_config *c, const hop_mixer_ops *ops, const char *name,
                                 int64_t value, hop_error *err);
+/* One of HOP_FOREIGN_LIST: *known says whether it is one. HOP_EUNKNOWN: the mixer does not take it. */
+hop_status hop_mixer_foreign_set(hop_mixer_config *c, const hop_mixer_ops *ops, const char *name,
+                                 double value, bool *known, hop_error *err);
 /* Puts defaults where nothing was set and checks; after this the config can be used. */
 hop_status hop_mixer_config_ready(hop_mixer_config *c, const hop_mixer_ops *ops, hop_error *err);
 const char *hop_option_name(hop_option o);
@@ -209,6 +230,9 @@ typedef struct hop_panel_set {
 } hop_panel_set;
 /* Whether all that the list does with parameter `param`, of this shape, is to multiply rows by all of it. */
 bool hop_list_whole(const hop_list *l, int param, const int64_t shape[2]);
+
+/* The name of an operation that has no way back; NULL: all have one. */
+const char *hop_list_forward_only(const hop_list *l);
 
 /* Whole sequences, by the calling thread. Forward computes rows first .. tokens-1 of the output; backward may
  * be told of a later first row: then the gradient of all rows before is zero. */

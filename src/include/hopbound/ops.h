@@ -44,7 +44,8 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  *   ACT        y = scale · act(a · before), act one of hop_act
  *   RATE       y = -min(exp(w[g]), 1e30) · a for group g of `groups`, dim numbers each
  *   L2         y = a / sqrt(sum a² + 1e-6) for each of the groups
- *   ROPE       rotates the first `rotary` numbers of each of the groups by its position, theta
+ *   ROPE       rotates the first `rotary` numbers of each of the groups by its position, theta; with w [rotary / 2]
+ *              by these frequencies: angles, cosines and sines are float32, the latter times scale
  *   RMS        y = a / sqrt(mean a² + eps) · w for each of the groups; w [dim], the same for all
  *   GROUPNORM  y = (a - mean) / sqrt(variance + eps) · w + w2 for each of the groups; w, w2 [groups * dim], w2
  *              may be none

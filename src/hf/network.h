@@ -1,0 +1,42 @@
+/* network.h - reading rows of networks.txt (room: hf). */
+#ifndef HOP_HF_NETWORK_ROOM_H
+#define HOP_HF_NETWORK_ROOM_H
+
+#include "room.h"
+
+#include <hopbound/hf_network.h>
+
+#define HOP__NET_MAX_ROWS 16
+
+/* A network that is being read. */
+typedef struct hop__net {
+    hop__hf r;
+    hop_hf_network *n;
+    hop__span text;                    /* all rows */
+    hop__span read[HOP__NET_MAX_ROWS]; /* those that were used; a key that they name is known */
+    int read_count;
+    int64_t *base; /* [layers + 1]: which of our layers each of theirs begins with */
+    int64_t tensor_room, piece_room;
+} hop__net;
+
+/* A number: factors with '*' and '/' between. A factor is digits, KEY:default, KEY! or root(EXPRESSION). */
+double hop__net_factor(hop__net *w, hop__span text);
+
+/* network_tensors.c: `[LETTERS] OURS[@k] = SOURCE, ..`; layer -1: it is of no layer. */
+void hop__net_tensor(hop__net *w, hop__span rest, int64_t layer);
+/* `OURS[@k] COUNT NUMBER`: all the same. */
+void hop__net_fill(hop__net *w, hop__span rest, int64_t layer);
+/* A tensor that follows from the configuration; `data` [count] becomes the network's. */
+void hop__net_given(hop__net *w, const char *ours, float *data, int64_t count);
+/* The name in the network, "model.layers.3.mixer.D", of "mixer.D" or "mixer.D@1" in their layer. */
+void hop__net_ours(hop__net *w, char out[96], hop__span name, int64_t layer);
+
+/* frequencies.c: `LETTERS KEY DIM`, the rotation's frequencies as the object KEY says, of DIM numbers a head. */
+void hop__net_rotate(hop__net *w, hop__span rest, int64_t layer);
+
+/* network_keys.c: fails by the first key that no row names. */
+void hop__net_check_keys(hop__net *w);
+/* `KEY WORD ..`: it is absent, null, or one of these. */
+void hop__net_must(hop__net *w, hop__span rest);
+
+#endif

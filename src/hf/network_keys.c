@@ -1,0 +1,79 @@
+/* Keys that nobody reads are refused by name: what a file says and we do not understand could be anything. */
+#include "network.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool is_letter(char c)
+{
+    return c && strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", c);
+}
+
+/* Does the text have the word? */
+static bool names(hop__span text, const char *word)
+{
+    size_t size = strlen(word);
+    for (const char *at = text.at; at + size <= text.end; at++)
+        if (*at == *word && memcmp(at, word, size) == 0 && (at == text.at || !is_letter(at[-1])) &&
+            (at + size == text.end || !is_letter(at[size])))
+            return true;
+    return false;
+}
+
+static bool is_known(const hop__net *w, const char *key)
+{
+    static const char *const lists[] = {"layers",   "hidden",  "heads",  "kv_heads",
+                                        "head_dim", "windows", "context"};
+    hop__span rest;
+    for (int i = 0; i < w->read_count; i++)
+        if (names(w->read[i], key)) return true;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
+        if (hop__hf_common(&w->r, lists[i], &rest) && names(rest, key)) return true;
+    for (hop__row row = w->r.row; row.body.at;) /* what the plan reads */
+        if (names(row.body, key))
+            return true;
+        else if (!hop__hf_like(&w->r, &row))
+            break;
+    return false;
+}
+
+static void check(hop__net *w, const hop_json *object, const char *inside)
+{
+    for (const hop_json *v = object->child; v && w->r.status == HOP_OK; v = v->next) {
+        if (v->type == HOP_JSON_NULL) continue;
+        if (!is_known(w, v->key))
+            hop__hf_fail(&w->r, HOP_EUNKNOWN, "%s%s%s: a key that is not understood", inside,
+                         *inside ? "." : "", v->key);
+        else if (v->type == HOP_JSON_OBJECT && v != w->r.text)
+            check(w, v, v->key);
+    }
+}
+
+void hop__net_check_keys(hop__net *w)
+{
+    check(w, w->r.text, "");
+}
+
+static void print(char out[64], const hop_json *v)
+{
+    switch (v->type) {
+    case HOP_JSON_STRING: snprintf(out, 64, "%s", v->string); break;
+    case HOP_JSON_BOOL: snprintf(out, 64, "%s", v->boolean ? "true" : "false"); break;
+    case HOP_JSON_INT: snprintf(out, 64, "%lld", (long long)v->integer); break;
+    case HOP_JSON_REAL: snprintf(out, 64, "%.17g", v->real); break;
+    default: snprintf(out, 64, "a list or an object");
+    }
+}
+
+void hop__net_must(hop__net *w, hop__span rest)
+{
+    char key[HOP__HF_MAX_KEYS], value[64];
+    hop__span word, words;
+    hop__span_copy(key, sizeof key, hop__span_word(&rest));
+    const hop_json *v = hop__hf_find(&w->r, key);
+    if (!v) return;
+    print(value, v);
+    for (words = rest; hop__span_next(&words, &word);)
+        if (hop__span_is(word, value)) return;
+    hop__hf_fail(&w->r, HOP_EDOMAIN, "%s: \"%s\" cannot be run", key, value);
+}

@@ -1,0 +1,249 @@
+/* Other people's networks: their tensors, in however many files, become ours as the table of the room hf says. Every
+ * number of every file is used or named as left alone; what is not understood is refused. */
+#include "import.h"
+
+#include <hopbound/hf_network.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_FILES 4096
+
+typedef struct theirs {
+    char name[128]; /* as the table has it */
+    const hop_tensor *tensor;
+    int64_t used; /* numbers */
+} theirs;
+
+typedef struct import {
+    const char *dir;
+    hop_hf_network n;
+    hop_model *m;
+    hop_safetensors *files;
+    int64_t file_count, count;
+    theirs *list; /* sorted by name */
+    float *held;  /* the numbers of one of them */
+    const theirs *held_of;
+    char *filled; /* by our tensors */
+} import;
+
+/* ---- files --------------------------------------------------------------------------------------- */
+
+static hop_status open_file(import *w, const char *name, hop_error *err)
+{
+    char path[4096];
+    hop_status s = hop_path_join(path, sizeof path, w->dir, name, err);
+    if (s != HOP_OK) return s;
+    if (w->file_count == MOST_FILES) return hop_fail(err, HOP_EFORMAT, "%s: too many files", w->dir);
+    s = hop_safetensors_open(&w->files[w->file_count], path, err);
+    if (s != HOP_OK) return hop_fail_in(err, s, path);
+    w->file_count++;
+    return HOP_OK;
+}
+
+static hop_status open_shards(import *w, const hop_json *map, const char *index, hop_error *err)
+{
+    hop_status s = HOP_OK;
+    if (!map || map->type != HOP_JSON_OBJECT)
+        return hop_fail(err, HOP_EFORMAT, "%s: weight_map: not an object", index);
+    for (const hop_json *v = map->child; v && s == HOP_OK; v = v->next) {
+        if (v->type != HOP_JSON_STRING || !*v->string || strchr(v->string, '/') || v->string[0] == '.')
+            return hop_fail(err, HOP_EFORMAT, "%s: weight_map: \"%.100s\" names no file of this directory",
+                            index, v->key);
+        const hop_json *u = map->child;
+        while (u != v && strcmp(u->string, v->string) != 0) u = u->next;
+        if (u == v) s = open_file(w, v->string, err);
+    }
+    return s;
+}
+
+static hop_status open_files(import *w, hop_error *err)
+{
+    char whole[4096], index[4096];
+    hop_json_doc doc = {0};
+    w->files = hop_alloc(sizeof *w->files * MOST_FILES);
+    if (!w->files) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    hop_status s = hop_path_join(whole, sizeof whole, w->dir, "model.safetensors", err);
+    if (s == HOP_OK) s = hop_path_join(index, sizeof index, w->dir, "model.safetensors.index.json", err);
+    if (s != HOP_OK) return s;
+    if (hop_is_there(whole) || !hop_is_there(index)) return open_file(w, "model.safetensors", err);
+    s = hop_json_load(&doc, index, err);
+    if (s == HOP_OK) s = open_shards(w, hop_json_get(doc.root, "weight_map"), index, err);
+    hop_json_free(&doc);
+    return s;
+}
+
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const theirs *)a)->name, ((const theirs *)b)->name);
+}
+
+static hop_status list_tensors(import *w, hop_error *err)
+{
+    int64_t total = 0;
+    for (int64_t f = 0; f < w->file_count; f++) total += w->files[f].count;
+    w->list = hop_alloc(sizeof *w->list * (size_t)(total + 1));
+    if (!w->list) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    for (int64_t f = 0; f < w->file_count; f++)
+        for (int64_t i = 0; i < w->files[f].count; i++) {
+            theirs *t = &w->list[w->count++];
+            t->tensor = &w->files[f].tensors[i];
+            if (strlen(t->tensor->name) >= sizeof t->name - 48)
+                return hop_fail(err, HOP_EFORMAT, "%s: tensor \"%.60s..\": its name is too long", w->dir,
+                                t->tensor->name);
+            hop_hf_network_name(&w->n, t->name, t->tensor->name);
+        }
+    qsort(w->list, (size_t)w->count, sizeof *w->list, compare);
+    for (int64_t i = 1; i < w->count; i++)
+        if (strcmp(w->list[i - 1].name, w->list[i].name) == 0)
+            return hop_fail(err, HOP_EFORMAT, "%s: tensor \"%s\": occurs twice", w->dir, w->list[i].name);
+    return HOP_OK;
+}
+
+static theirs *find(const import *w, const char *name)
+{
+    theirs key;
+    snprintf(key.name, sizeof key.name, "%s", name);
+    return bsearch(&key, w->list, (size_t)w->count, sizeof key, compare);
+}
+
+/* ---- one tensor ------------------------------------------------------------------------------------ */
+
+/* Rows of `cols` numbers; -1: it is no such matrix. A vector may have dimensions of 1 around it. */
+static int64_t rows_of(const hop_tensor *t, int64_t cols)
+{
+    int64_t trailing = 1, large = 0;
+    int at = t->rank;
+    for (int i = 0; i < t->rank; i++) large += t->shape[i] != 1;
+    if (cols == 1 && large > 1) return -1;
+    while (at > 0 && trailing < cols) trailing *= t->shape[--at];
+    return trailing == cols && cols > 0 ? t->elements / cols : -1;
+}
+
+/* Of each the numbers are read once: pieces of one tensor follow one another. */
+static hop_status hold(import *w, const theirs *t, hop_error *err)
+{
+    if (w->held_of == t) return HOP_OK;
+    hop_free(w->held);
+    w->held_of = NULL;
+    w->held = hop_alloc_raw(sizeof(float) * (size_t)(t->tensor->elements + 1));
+    if (!w->held) return hop_fail(err, HOP_ENOMEM, "tensor \"%s\": out of memory", t->name);
+    hop_status s = hop_tensor_floats(t->tensor, w->held, err);
+    if (s == HOP_OK) w->held_of = t;
+    return s;
+}
+
+static hop_status shape_wrong(const theirs *t, const hop_hf_tensor *ours, const hop_weight *to,
+                              hop_error *err)
+{
+    hop_text got = {0};
+    for (int i = 0; i < t->tensor->rank; i++)
+        hop_text_printf(&got, "%s%lld", i ? ", " : "", (long long)t->tensor->shape[i]);
+    hop_status s = hop_fail(err, HOP_ESHAPE, "tensor \"%s\": shape [%s] does not go into %s, [%lld, %lld]",
+                            t->name, got.s ? got.s : "", ours->ours, (long long)to->shape[0],
+                            (long long)(to->rank == 2 ? to->shape[1] : 1));
+    hop_text_free(&got);
+    return s;
+}
+
+/* Some rows of theirs to rows `at` .. of ours; returns how many by `at`. */
+static hop_status put_piece(import *w, const hop_hf_tensor *ours, const hop_hf_piece *p, const hop_weight *to,
+                            int64_t *at, hop_error *err)
+{
+    theirs *t = find(w, p->theirs);
+    if (!t) return hop_fail(err, HOP_EFORMAT, "tensor \"%s\" is missing", p->theirs);
+    const int64_t cols = to->rank == 2 ? to->shape[1] : 1, rows = rows_of(t->tensor, cols);
+    const int64_t every = p->every ? p->every : rows, take = p->every ? p->take : rows;
+    if (rows < 0 || (rows > 0 && rows % every != 0) || (every && rows / every * take > to->shape[0] - *at))
+        return shape_wrong(t, ours, to, err);
+    hop_status s = hold(w, t, err);
+    if (s != HOP_OK) return s;
+    for (int64_t from = p->at; from < rows; from += every) {
+        const float *x = w->held + from * cols;
+        float *y = to->data + *at * cols;
+        if (p->plus == 0 && p->times == 1)
+            memcpy(y, x, sizeof *y * (size_t)(take * cols));
+        else
+            for (int64_t i = 0; i < take * cols; i++)
+                y[i] = (float)((double)(float)((double)x[i] + p->plus) * p->times);
+        *at += take;
+        t->used += take * cols;
+    }
+    return HOP_OK;
+}
+
+static hop_status put_tensor(import *w, const hop_hf_tensor *ours, hop_error *err)
+{
+    const hop_weight *to = hop_model_weight(w->m, ours->ours);
+    if (!to)
+        return hop_fail(err, HOP_EFORMAT, "tensor \"%s\": the network has none of that name", ours->ours);
+    const int64_t cols = to->rank == 2 ? to->shape[1] : 1, floats = to->shape[0] * cols;
+    int64_t at = 0;
+    hop_status s = HOP_OK;
+    for (int64_t i = 0; s == HOP_OK && i < ours->count; i++)
+        s = put_piece(w, ours, &w->n.pieces[ours->first + i], to, &at, err);
+    if (s != HOP_OK) return s;
+    if (ours->count && at != to->shape[0])
+        return hop_fail(err, HOP_ESHAPE, "tensor \"%s\": %lld rows, where %s has %lld",
+                        w->n.pieces[ours->first].theirs, (long long)at, ours->ours, (long long)to->shape[0]);
+    if (ours->given && ours->given_count != floats)
+        return hop_fail(err, HOP_ESHAPE, "%s: %lld numbers, not %lld", ours->ours,
+                        (long long)ours->given_count, (long long)floats);
+    for (int64_t i = 0; !ours->count && i < floats; i++)
+        to->data[i] = ours->given ? ours->given[i] : ours->fill;
+    w->filled[to - w->m->weights] = 1;
+    return HOP_OK;
+}
+
+/* ---- all of them -------------------------------------------------------------------------------------- */
+
+static hop_status check_all(const import *w, hop_error *err)
+{
+    char why[200];
+    for (int64_t i = 0; i < hop_model_weight_count(w->m); i++)
+        if (!w->filled[i])
+            return hop_fail(err, HOP_EFORMAT, "tensor \"%s\": nothing says what it is",
+                            hop_model_weight_at(w->m, i)->name);
+    for (int64_t i = 0; i < w->count; i++) {
+        const theirs *t = &w->list[i];
+        if (t->used >= t->tensor->elements || hop_hf_network_ignores(&w->n, t->name, why, sizeof why))
+            continue;
+        if (t->used == 0)
+            return hop_fail(err, HOP_EUNKNOWN, "tensor \"%s\": not understood", t->tensor->name);
+        return hop_fail(err, HOP_EUNKNOWN, "tensor \"%s\": only %lld of its %lld numbers are understood",
+                        t->tensor->name, (long long)t->used, (long long)t->tensor->elements);
+    }
+    return HOP_OK;
+}
+
+static hop_status import_all(import *w, hop_error *err)
+{
+    hop_status s = hop_model_new(&w->m, &w->n.config, err);
+    if (s == HOP_OK) s = open_files(w, err);
+    if (s == HOP_OK) s = list_tensors(w, err);
+    if (s != HOP_OK) return s;
+    w->filled = hop_alloc((size_t)hop_model_weight_count(w->m));
+    if (!w->filled) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    for (int64_t i = 0; s == HOP_OK && i < w->n.tensor_count; i++) s = put_tensor(w, &w->n.tensors[i], err);
+    if (s == HOP_OK) s = check_all(w, err);
+    return s == HOP_OK ? s : hop_fail_in(err, s, w->dir);
+}
+
+hop_status hop__model_import(hop_model **out, const char *dir, const hop_json *config, hop_error *err)
+{
+import w = {.dir = dir };
+    hop_status s = hop_hf_network_read(&w.n, config, err);
+    if (s == HOP_OK) s = import_all(&w, err);
+    for (int64_t i = 0; i < w.file_count; i++) hop_safetensors_close(&w.files[i]);
+    hop_free(w.files);
+    hop_free(w.list);
+    hop_free(w.held);
+    hop_free(w.filled);
+    hop_hf_network_free(&w.n);
+    if (s == HOP_OK)
+        *out = w.m;
+    else
+        hop_model_free(w.m);
+    return s;
+}

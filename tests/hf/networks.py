@@ -1,0 +1,53 @@
+"""Small networks of each family with random weights, as transformers saves them."""
+SIZES = dict(vocab_size=97, hidden_size=48, intermediate_size=80, num_attention_heads=4, num_key_value_heads=2,
+             max_position_embeddings=512, tie_word_embeddings=False, pad_token_id=0, bos_token_id=1, eos_token_id=2)
+HEAD = dict(SIZES, head_dim=16)
+DELTA = dict(linear_num_key_heads=2, linear_num_value_heads=4, linear_key_head_dim=8, linear_value_head_dim=12,
+             linear_conv_kernel_dim=4)
+MAMBA2 = dict(mamba_n_heads=6, mamba_d_head=16, mamba_d_state=8, mamba_n_groups=2, mamba_d_conv=4, mamba_expand=2,
+              mamba_chunk_size=16)
+JAMBA = dict(SIZES, num_hidden_layers=4, attn_layer_period=2, attn_layer_offset=1, mamba_d_state=8, mamba_d_conv=4,
+             mamba_expand=2, mamba_dt_rank=5, use_mamba_kernels=False)
+GRANITE = dict(SIZES, num_hidden_layers=3, layer_types=["mamba", "attention", "mamba"], num_local_experts=0,
+               shared_intermediate_size=40, embedding_multiplier=3.0, logits_scaling=2.0, residual_multiplier=0.4,
+               attention_multiplier=0.1, **MAMBA2)
+LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+              original_max_position_embeddings=64)
+YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=128)
+LONGROPE = dict(rope_type="longrope", rope_theta=10000.0, factor=2.0, original_max_position_embeddings=256,
+                short_factor=[1.0 + 0.1 * i for i in range(8)], long_factor=[2.0 + 0.1 * i for i in range(8)])
+
+# name: (model_type, what its configuration says beside the class)
+NETWORKS = {
+    "llama": ("llama", dict(HEAD, num_hidden_layers=2)),
+    "llama, biases, llama3": ("llama", dict(HEAD, num_hidden_layers=2, attention_bias=True, rope_parameters=LLAMA3)),
+    "llama, yarn": ("llama", dict(HEAD, num_hidden_layers=2, rope_parameters=YARN)),
+    "llama, longrope": ("llama", dict(HEAD, num_hidden_layers=2, rope_parameters=LONGROPE)),
+    "llama, linear": ("llama", dict(HEAD, num_hidden_layers=2,
+                                    rope_parameters=dict(rope_type="linear", rope_theta=5e5, factor=4.0))),
+    "mistral": ("mistral", dict(HEAD, num_hidden_layers=2, sliding_window=11)),
+    "mistral, no window": ("mistral", dict(HEAD, num_hidden_layers=2, sliding_window=None)),
+    "qwen3": ("qwen3", dict(HEAD, num_hidden_layers=2)),
+    "qwen3, tied": ("qwen3", dict(HEAD, num_hidden_layers=2, tie_word_embeddings=True)),
+}
+
+
+def make(name, folder):
+    """Saves it there, and returns the model."""
+    import torch
+    from transformers import AutoConfig, AutoModelForCausalLM
+    kind, given = NETWORKS[name]
+    model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **given)).eval()
+    draw = torch.Generator().manual_seed(sum(map(ord, name)))
+    with torch.no_grad():
+        for part, p in model.named_parameters():  # what classes begin with hides mistakes
+            noise = torch.randn(p.shape, generator=draw)
+            if p.dim() == 1 or part.endswith(("A_log", ".D")):
+                p.add_(noise, alpha=0.3)
+            elif "embed" in part:
+                p.copy_(0.5 * noise)
+            else:
+                fan_in = p[0].numel() if "conv" in part else p.shape[-1]
+                p.copy_(noise / fan_in ** 0.5)
+    model.save_pretrained(folder)
+    return model
