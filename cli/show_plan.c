@@ -1,6 +1,7 @@
 /* What `plan` prints for people. */
 #include <hopbound/ask_plan.h>
 
+#include <math.h>
 #include <string.h>
 #include "cli.h"
 #include "show_over.h"
@@ -17,8 +18,11 @@ static void say_flops(char out[16], double v)
 {
     static const char *const units[] = {"", " K", " M", " G", " T", " P"};
     int unit = 0;
-    for (; v >= 1000 && unit < 5; unit++) v /= 1000;
-    snprintf(out, 16, "%.3g%s", v, units[unit]);
+    for (; isfinite(v) && v >= 1000 && unit < 5; unit++) v /= 1000;
+    if (isfinite(v))
+        snprintf(out, 16, "%.3g%s", v, units[unit]);
+    else
+        strcpy(out, "-");
 }
 
 static const char *word(const hop_plan_row *p)
@@ -78,12 +82,14 @@ static void show_plans(hop_text *out, const hop_plan_answer *a)
     hop_text_printf(out, "\n%-*s  %6s %4s  %10s  %10s  %8s  %-10s  %4s  %s\n", (int)width, "plan", "layers",
                     "full", "KV", "states", "flops", "verdict", "hops", "impossible from n");
     for (int64_t i = 0; i < a->plans.count; i++) say_row(out, &a->plans.at[i], (int)width);
-    hop_text_printf(
-        out,
-        "\nverdict: of %lld hop%s; hops: the most that are possible. KV and states at token %lld, "
-        "%lld-bit cache, %lld-bit\nstates; flops a token of the mixers alone.\n",
-        (long long)a->hops, a->hops > 1 ? "s" : "", (long long)a->n, (long long)a->cache_bits,
-        (long long)a->bits);
+    hop_text_printf(out,
+                    "\nverdict: of %lld hop%s; hops: the most that are possible. KV and states at token %lld",
+                    (long long)a->hops, a->hops > 1 ? "s" : "", (long long)a->n);
+    if (a->like)
+        hop_text_printf(out, ", of layers\nlike those of %s.\n", a->like);
+    else
+        hop_text_printf(out, ", %lld-bit cache, %lld-bit\nstates; flops a token of the mixers alone.\n",
+                        (long long)a->cache_bits, (long long)a->bits);
     if (placed)
         hop_text_printf(
             out,

@@ -97,9 +97,10 @@ const char *hop_answer_name(hop_answer a); /* "impossible", "possible", "silent"
  * of networks that are so, possible of weights that are known where this holds. */
 #define HOP_BOUNDS_MODEL \
     "causal, in one pass, with partial softmaxes and states of p-bit numbers; MLPs and positions are free"
-#define HOP_BOUNDS_IDEALISED                                                                        \
-    "activations are float32, positions are read from tables, no rotary embedding, norm or cap on " \
-    "logits is in the way, and MLPs and the vocabulary are large enough"
+#define HOP_BOUNDS_IDEALISED                                                                           \
+    "activations are float32, positions are read from tables, no rotary embedding, norm or cap on "    \
+    "logits is in the way, and MLPs and the vocabulary are large enough; training need not find such " \
+    "weights"
 
 /* A condition of a theorem, and whether it holds here. */
 typedef struct hop_hypothesis {
@@ -215,6 +216,22 @@ hop_status hop_tables_held(const hop_arch *a, int64_t *n, hop_error *err);
 
 #define HOP_PLAN_MAX_LAYERS 4096
 
+/* At token n; flops of the mixers, MLPs left out: two a weight, attention's scores and values, six a number of a
+ * state; infinite: not known. */
+typedef struct hop_plan_cost {
+    double kv_bytes, state_bytes, flops_per_token;
+} hop_plan_cost;
+
+/* Layers that are no mixers of ours: which there are, and a pattern of "full" and the question's `mixer` as an architecture
+ * (hop_arch_free takes it back) with what it costs; asked by any thread. */
+typedef struct hop_plan_layers {
+    bool full, linear;
+    bool spread; /* several linear layers may hold one table */
+    hop_status (*make)(hop_arch *arch, hop_plan_cost *cost, const void *of, const hop_pattern *p, int64_t n,
+                       hop_error *err);
+    const void *of;
+} hop_plan_layers;
+
 typedef struct hop_plan_question {
     int hops;
     int64_t n;
@@ -222,19 +239,14 @@ typedef struct hop_plan_question {
     const int64_t
         *full; /* [full_count]: these numbers of full layers only; none: those around `hops`, and 0 */
     int full_count;
-    const char *mixer;        /* of the linear layers */
-    const hop_config *widths; /* of all layers; its pattern does not matter */
+    const char *mixer;             /* of the linear layers */
+    const hop_config *widths;      /* of all layers; its pattern does not matter */
+    const hop_plan_layers *others; /* instead of widths; NULL: none */
     int64_t number_bits,
         cache_bits;               /* of a number in the accumulator and in states; of one in the KV cache */
     const hop_progress *progress; /* may be NULL */
     hop_pool *pool;               /* of threads, which change no result; NULL: this one alone */
 } hop_plan_question;
-
-/* At token n; flops of the mixers, MLPs left out: two a weight, attention's scores and values, six a number of a
- * state. */
-typedef struct hop_plan_cost {
-    double kv_bytes, state_bytes, flops_per_token;
-} hop_plan_cost;
 
 typedef struct hop_plan_at {
     int64_t n, number_bits, cache_bits; /* as in a question */

@@ -75,11 +75,41 @@ hop_status hop_plan_cost_add(hop_plan_cost *out, const hop_config *c, int64_t la
 
 /* ---- one plan ------------------------------------------------------------------------------------- */
 
-static hop_status config_of(hop_config *c, const planner *s, const char *pattern)
+/* Of our own mixers: what is not wanted is NULL. */
+static hop_status make_own(hop_arch *arch, hop_plan_cost *cost, const planner *s, const hop_pattern *pattern)
 {
-    hop_status got = hop_config_copy(c, s->q->widths, s->err);
-    hop_pattern_free(&c->pattern);
-    return got == HOP_OK ? hop_pattern_parse(&c->pattern, pattern, s->q->mixer, s->err) : got;
+    hop_config c;
+    const hop_plan_at at = {s->q->n, s->q->number_bits, s->q->cache_bits};
+    const hop_arch_options as = {.number_bits = s->q->number_bits, .declared = true};
+    hop_status got = hop_config_copy(&c, s->q->widths, s->err);
+    hop_pattern_free(&c.pattern);
+    c.pattern = *pattern; /* lent */
+    for (int64_t i = 0; cost && got == HOP_OK && i < pattern->layers; i++)
+        got = hop_plan_cost_add(cost, &c, i, &at, s->err);
+    if (arch && got == HOP_OK) got = hop_arch_new(arch, &c, &as, s->err);
+    c.pattern = (hop_pattern){0};
+    hop_config_free(&c);
+    return got;
+}
+
+static hop_status make(hop_arch *arch, hop_plan_cost *cost, const planner *s, const char *text)
+{
+    const hop_plan_layers *others = s->q->others;
+    hop_pattern pattern = {0};
+    hop_plan_cost unused;
+    hop_status got = hop_pattern_parse(&pattern, text, s->q->mixer, s->err);
+    if (got == HOP_OK && others) {
+        hop_arch made = {0};
+        got = others->make(&made, cost ? cost : &unused, others->of, &pattern, s->q->n, s->err);
+        if (arch && got == HOP_OK)
+            *arch = made;
+        else
+            hop_arch_free(&made);
+    } else if (got == HOP_OK) {
+        got = make_own(arch, cost, s, &pattern);
+    }
+    hop_pattern_free(&pattern);
+    return got;
 }
 
 static const hop_bound *result(const hop_bounds *b, hop_answer answer)
@@ -157,29 +187,22 @@ static hop_status ask(hop_plan *p, const hop_arch *arch, const planner *s, const
 /* What it costs; it is judged later. */
 static hop_status add_plan(planner *s, const char *pattern, int64_t layers, int64_t full)
 {
-    hop_config c;
+    const hop_plan_layers *others = s->q->others;
     hop_plan p = {.layers = layers, .full = full};
+    if (others && ((full && !others->full) || (full < layers && !others->linear))) return HOP_OK;
     if (s->count == s->room) return hop_fail(s->err, HOP_ERANGE, "too many plans");
-    hop_status got = config_of(&c, s, pattern);
-    const hop_plan_at at = {s->q->n, s->q->number_bits, s->q->cache_bits};
-    for (int64_t i = 0; got == HOP_OK && i < layers; i++)
-        got = hop_plan_cost_add(&p.cost, &c, i, &at, s->err);
+    hop_status got = make(NULL, &p.cost, s, pattern);
     if (got == HOP_OK && !(p.pattern = strdup(pattern))) got = hop_fail(s->err, HOP_ENOMEM, "out of memory");
     if (got == HOP_OK) s->plans[s->count++] = p;
-    hop_config_free(&c);
     return got;
 }
 
 static hop_status judge_plan(hop_plan *p, const planner *s, const hop_progress *progress)
 {
-    hop_config c;
     hop_arch arch = {0};
-    const hop_arch_options as = {.number_bits = s->q->number_bits, .declared = true};
-    hop_status got = config_of(&c, s, p->pattern);
-    if (got == HOP_OK) got = hop_arch_new(&arch, &c, &as, s->err);
+    hop_status got = make(&arch, NULL, s, p->pattern);
     if (got == HOP_OK) got = ask(p, &arch, s, progress);
     hop_arch_free(&arch);
-    hop_config_free(&c);
     return got;
 }
 
@@ -263,25 +286,27 @@ static hop_status add_full_last(planner *s, int64_t layers, int64_t full)
 /* May several layers' states hold one table? */
 static bool spreads(const hop_plan_question *q)
 {
-    return hop_mixer_find(q->mixer)->table != NULL;
+    return q->others ? q->others->spread : hop_mixer_find(q->mixer)->table != NULL;
+}
+
+/* May a state of one layer hold one, by a product of maps? */
+static bool maps(const hop_plan_question *q)
+{
+    return !q->others && hop_mixer_find(q->mixer)->maps;
 }
 
 /* Does P10 make the hops with so many linear layers before the full ones? */
 static hop_status state_able(const planner *s, int64_t linear, int64_t full, bool *able)
 {
-    hop_config c;
     hop_arch arch = {0};
     hop_text t = {0};
-    const hop_arch_options as = {.number_bits = s->q->number_bits, .declared = true};
     add_power(&t, s->q->mixer, linear);
     add_power(&t, "full", full);
-    hop_status got = t.s && !t.failed ? config_of(&c, s, t.s) : hop_fail(s->err, HOP_ENOMEM, "out of memory");
+    hop_status got =
+        t.s && !t.failed ? make(&arch, NULL, s, t.s) : hop_fail(s->err, HOP_ENOMEM, "out of memory");
     hop_text_free(&t);
-    if (got != HOP_OK) return got;
-    got = hop_arch_new(&arch, &c, &as, s->err);
     *able = got == HOP_OK && hop__state_able(&arch, s->q->hops, s->q->n);
     hop_arch_free(&arch);
-    hop_config_free(&c);
     return got;
 }
 
@@ -291,6 +316,7 @@ static hop_status add_fewest(planner *s, int64_t full)
 {
     int64_t no = 0, yes = HOP_PLAN_MAX_LAYERS - full;
     bool able;
+    if (s->q->others && (!s->q->others->linear || (full && !s->q->others->full))) return HOP_OK;
     hop_status got = state_able(s, yes, full, &able);
     if (got != HOP_OK || !able) return got;
     while (got == HOP_OK && yes - no > 1) {
@@ -308,7 +334,7 @@ static hop_status add_fewest(planner *s, int64_t full)
 
 static bool wanted(const hop_plan_question *q, int64_t full)
 {
-    bool held = hop_mixer_find(q->mixer)->maps || spreads(q); /* then fewer full layers may do */
+    bool held = maps(q) || spreads(q); /* then fewer full layers may do */
     if (q->full_count == 0)
         return full == 0 || full == q->layers || (full <= q->hops + 1 && (held || full >= q->hops - 2));
     for (int i = 0; i < q->full_count; i++)
@@ -333,8 +359,7 @@ static hop_status add_all(planner *s)
         }
         if (full > 0) got = add_spread(s, full, full);
         if (got == HOP_OK) got = add_spread(s, full + 1, full);
-        if (got == HOP_OK && hop_mixer_find(q->mixer)->maps && full < q->hops)
-            got = add_spread(s, q->hops + 1, full);
+        if (got == HOP_OK && maps(q) && full < q->hops) got = add_spread(s, q->hops + 1, full);
         if (got == HOP_OK && spreads(q) && full < q->hops) got = add_fewest(s, full);
     }
     return got;
@@ -365,6 +390,7 @@ static hop_status check(const hop_plan_question *q, hop_error *err)
             return hop_fail(err, HOP_EDOMAIN, "full: %lld of %lld layers", (long long)q->full[i],
                             (long long)q->layers);
     const hop_mixer_ops *ops = hop_mixer_find(q->mixer);
+    if (q->others) return HOP_OK;
     if (!ops) return hop_fail(err, HOP_EUNKNOWN, "mixer: %.40s: unknown mixer", q->mixer);
     if (ops->kind != HOP_MIXER_RECURRENT)
         return hop_fail(err, HOP_EDOMAIN, "mixer: %s: is not a linear mixer", q->mixer);

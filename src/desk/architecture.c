@@ -3,15 +3,20 @@
 
 #include <hopbound/mixers.h>
 #include "desk.h"
+#include "like.h"
 
 #include <string.h>
 
 /* clang-format off */
 #define AT(member) offsetof(arch_args, member)
 const hop_opt hop__arch_options[] = {
-    {"pattern", 'p', HOP_OPT_TEXT, AT(pattern), "LAYERS", .required = true,
+    {"pattern", 'p', HOP_OPT_TEXT, AT(pattern), "LAYERS",
+     .initial_help = "needed without --like",
      .help = "layers in order: F full, L the linear mixer, W window, S sparse, or a mixer's name; ^k "
              "repeats, parentheses group: \"(gdn^3 full)^12\""},
+    {"like", 0, HOP_OPT_TEXT, AT(like), "CONFIG", .use = HOP_OPT_READS,
+     .help = "a model's config.json, or its directory: its own layers as `audit` reads them; with --pattern, its full and "
+             "linear layers in that order"},
     {"mixer", 0, HOP_OPT_TEXT, AT(mixer), "NAME", "deltanet", .help = "what L stands for"},
     {"heads", 0, HOP_OPT_INT, AT(heads), "H", "1", 1, 1 << 12, .help = "heads of every layer"},
     {"key-heads", 0, HOP_OPT_INT, AT(key_heads), "H", NULL, 1, 1 << 12, .initial_help = "as many as heads",
@@ -76,7 +81,64 @@ hop_status hop__architecture_config(hop_config *c, const arch_args *o, hop_error
     return s == HOP_OK ? s : hop__asked(err, "--", "");
 }
 
-hop_status hop__architecture(architecture *out, const arch_args *o, hop_error *err)
+static void count_layers(architecture *out)
+{
+    for (int64_t i = 0; i < out->arch.count; i++) {
+        const hop_arch_layer *l = &out->arch.layers[i];
+        if (l->kind == HOP_LAYER_FULL || l->kind == HOP_LAYER_BOTH) out->full += l->repeat;
+        if (l->kind == HOP_LAYER_LINEAR || l->kind == HOP_LAYER_BOTH) out->linear += l->repeat;
+        if (l->kind == HOP_LAYER_OTHER) out->other += l->repeat;
+    }
+}
+
+static hop_status like_model_itself(architecture *out, like_model *m, int64_t n, hop_error *err)
+{
+    over_view seen;
+    if (m->own.audit.plan.tied)
+        return hop_fail(err, HOP_EUSAGE,
+                        "--like: layers share their weights, which no theorem here knows; see `audit`");
+    hop_status s = hop__model_look(&seen, &m->own, n, err);
+    if (s == HOP_OK) s = hop__like_take(&out->arch, &m->own, err);
+    if (s == HOP_OK) hop_hf_short(m->own.audit.plan.pattern, &out->pattern);
+    return s;
+}
+
+static hop_status like_pattern(architecture *out, like_model *m, const char *text, int64_t n, hop_error *err)
+{
+    hop_pattern p = {0};
+    model_view v = {0};
+    over_view seen;
+    hop_status s = hop_pattern_parse(&p, text, m->mixer, err);
+    if (s != HOP_OK) return hop__asked(err, "--", "");
+    s = hop__like_pattern(&v, m, &p, err);
+    if (s == HOP_OK) s = hop__model_look(&seen, &v, n, err);
+    if (s == HOP_OK) s = hop__like_take(&out->arch, &v, err);
+    if (s == HOP_OK) hop_pattern_print(&p, &out->pattern);
+    hop__model_view_free(&v);
+    hop_pattern_free(&p);
+    return s;
+}
+
+/* --like: widths and states are the model's. */
+static hop_status architecture_like(architecture *out, const arch_args *o, int64_t n, hop_error *err)
+{
+    const like_other others[] = {
+        {"mixer", &o->mixer},   {"heads", &o->heads},     {"key-heads", &o->key_heads},
+        {"dim", &o->dim},       {"d-model", &o->d_model}, {"state-bits", &o->state_bits},
+        {"window", &o->window}, {"block", &o->block},     {0}};
+    like_model m = {0};
+    hop_status s = hop__like_alone(others, err);
+    if (s == HOP_OK) s = hop__like_open(&m, o->like.text, o->bits.integer, err);
+    if (s == HOP_OK)
+        s = o->pattern.given ? like_pattern(out, &m, o->pattern.text, n, err)
+                             : like_model_itself(out, &m, n, err);
+    if (s == HOP_OK) out->arch.accumulators = o->accumulators.integer;
+    if (s == HOP_OK) count_layers(out);
+    hop__like_close(&m);
+    return s;
+}
+
+hop_status hop__architecture(architecture *out, const arch_args *o, int64_t n, hop_error *err)
 {
     hop_config c = {0};
     const hop_arch_options as = {.number_bits = o->bits.integer,
@@ -84,17 +146,14 @@ hop_status hop__architecture(architecture *out, const arch_args *o, hop_error *e
                                  .state_bits = o->state_bits.integer,
                                  .accumulators = o->accumulators.integer};
     *out = (architecture){0};
+    if (o->like.text) return architecture_like(out, o, n, err);
+    if (!o->pattern.given) return hop_fail(err, HOP_EUSAGE, "--pattern: missing");
     hop_status s = check_mixer(o->mixer.text, err);
     if (s == HOP_OK) s = hop__architecture_config(&c, o, err);
     if (s == HOP_OK && (s = hop_arch_new(&out->arch, &c, &as, err)) != HOP_OK)
         s = hop__asked(err, "--pattern: ", s == HOP_EUNKNOWN ? "; `hopbound mixers` lists them" : "");
     if (s == HOP_OK) hop_pattern_print(&c.pattern, &out->pattern);
-    for (int64_t i = 0; i < out->arch.count; i++) {
-        const hop_arch_layer *l = &out->arch.layers[i];
-        if (l->kind == HOP_LAYER_FULL) out->full += l->repeat;
-        if (l->kind == HOP_LAYER_LINEAR) out->linear += l->repeat;
-        if (l->kind == HOP_LAYER_OTHER) out->other += l->repeat;
-    }
+    count_layers(out);
     hop_config_free(&c);
     return s;
 }

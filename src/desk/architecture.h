@@ -6,8 +6,8 @@
 #include <hopbound/bounds.h>
 
 typedef struct arch_args {
-    hop_opt_value pattern, mixer, heads, key_heads, dim, d_model, bits, accumulators, state_bits, window,
-        block;
+    hop_opt_value pattern, like, mixer, heads, key_heads, dim, d_model, bits, accumulators, state_bits,
+        window, block;
 } arch_args;
 
 extern const hop_opt hop__arch_options[];
@@ -33,8 +33,9 @@ typedef struct arch_widths {
  * it was published. hop_config_free takes it back, on failure too. */
 hop_status hop__widths(hop_config *c, const arch_widths *w, hop_error *err);
 
-/* HOP_EUSAGE: it makes no sense. Free in any case. */
-hop_status hop__architecture(architecture *out, const arch_args *o, hop_error *err);
+/* What the options say, or a model whose layers they are: at n tokens, 0: at any number. HOP_EUSAGE: it makes no sense.
+ * Free in any case. */
+hop_status hop__architecture(architecture *out, const arch_args *o, int64_t n, hop_error *err);
 void hop__architecture_free(architecture *a);
 /* The configuration that the options describe; hop_config_free takes it back, on failure too. */
 hop_status hop__architecture_config(hop_config *c, const arch_args *o, hop_error *err);

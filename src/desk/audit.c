@@ -27,6 +27,8 @@ static const hop_opt OPTIONS[] = {
     {"config", 0, HOP_OPT_JSON, AT(config), "JSON",
      .help = "the configuration itself, as config.json has it, instead of a PATH"},
     {"table", 0, HOP_OPT_FLAG, AT(table), .help = "a table also of one model, as --format csv and --report have it"},
+    {"require-hops", 0, HOP_OPT_INT, AT(require_hops), "L", NULL, 1, HOP_MAX_HOPS,
+     .help = "only whether so many hops are possible, and the exit code: 0 of all models, 10 impossible of one, 30 open of one"},
     {"over", 0, HOP_OPT_TEXT, AT(over), "A..B",
      .help = "hops and bytes against length, from A to B by factors of two or more, or at a list of lengths A,B,..: a row for "
              "each model, and where they first differ"},
@@ -58,16 +60,20 @@ static hop_status check(const audit_args *a, bool many, hop_error *err)
                         : a->config.text    ? "config"
                         : a->plan_only.flag ? "plan-only"
                                             : "report");
+    if (a->require_hops.given && (a->over.text || a->plan_only.flag || a->report.text || a->table.flag))
+        return hop_fail(err, HOP_EUSAGE, "--require-hops: not with --%s",
+                        a->over.text        ? "over"
+                        : a->plan_only.flag ? "plan-only"
+                        : a->report.text    ? "report"
+                                            : "table");
     if (a->picture.text && !a->over.text) return hop_fail(err, HOP_EUSAGE, "--picture: needs --over");
     return HOP_OK;
 }
 
-/* A configuration that was given, or the one in a file. */
-static hop_status read_one(hop_audit *u, const audit_args *a, const hop_audit_options *o, hop_error *err)
+hop_status hop__audit_config(hop_audit *u, const audit_args *a, const hop_audit_options *o, hop_error *err)
 {
     hop_json_doc doc = {0};
     *u = (hop_audit){0};
-    if (!a->config.text) return hop_audit_read(u, a->ask.operands.at[0], o, err);
     hop_status s = hop_json_parse(&doc, a->config.text, strlen(a->config.text), err);
     if (s != HOP_OK) return hop__asked(err, "--config: ", "");
     s = hop_audit_of(u, doc.root, o, err);
@@ -79,7 +85,8 @@ static hop_status ask_one(hop_response *out, const audit_args *a, const hop_audi
 {
     hop_audit u;
     hop_audit_seen h = {0};
-    hop_status s = read_one(&u, a, o, err);
+    hop_status s =
+        a->config.text ? hop__audit_config(&u, a, o, err) : hop_audit_read(&u, a->ask.operands.at[0], o, err);
     if (s == HOP_OK && !o->plan_only) s = hop_audit_see(&h, &u, o, err);
     if (s == HOP_OK)
         s = hop__audit_record(out, hop_request_operand(&a->ask, 0), &u, o->plan_only ? NULL : &h, err);
@@ -106,9 +113,10 @@ static hop_status ask_audit(hop_response *out, const void *request, hop_error *e
     if (s == HOP_OK && a->families.text) s = hop_hf_families_load(&families, a->families.text, err);
     o.families = families;
     if (s == HOP_OK)
-        s = a->over.text ? hop__audit_over(out, a, &o, err)
-            : many       ? hop__audit_table(out, a, &o, err)
-                         : ask_one(out, a, &o, err);
+        s = a->require_hops.given ? hop__audit_require(out, a, &o, err)
+            : a->over.text        ? hop__audit_over(out, a, &o, err)
+            : many                ? hop__audit_table(out, a, &o, err)
+                                  : ask_one(out, a, &o, err);
     hop_hf_families_free(families);
     return s;
 }
@@ -127,6 +135,8 @@ static const hop_example EXAMPLES[] = {
      "How do these four models compare? One table at one length."},
     {"hopbound audit a.json b.json c.json d.json --over 32k..16M --picture hops.svg",
      "Where do these four models first differ? Hops and bytes against length."},
+    {"hopbound audit config.json --require-hops 8 --n 128k",
+     "Does it make 8 hops at 131072 tokens? The exit code says it to scripts."},
     {"hopbound audit models --format csv > models.csv",
      "All models of a directory, for a spreadsheet; --report models.html draws them."},
     {"hopbound audit config.json --format markdown > audit.md",
@@ -136,6 +146,7 @@ static const hop_example EXAMPLES[] = {
 static const hop_other OTHERS[] = {
     {&hop_models_answer_record, "Of several models, of a directory, and with `--table` or `--report`"},
     {&hop_over_answer_record, "With `--over`"},
+    {&hop_required_answer_record, "With `--require-hops`"},
     {0},
 };
 const hop_verb hop__verb_audit = {

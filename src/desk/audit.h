@@ -8,7 +8,7 @@
 typedef struct audit_args {
     hop_request ask;
     hop_opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, config, table, report, families,
-        over, picture;
+        over, picture, require_hops;
 } audit_args;
 
 /* The verdicts in sentences; without theirs, none. audit_say.c */
@@ -24,6 +24,12 @@ hop_status hop__audit_table(hop_response *out, const audit_args *a, const hop_au
 /* Hops against length, of one model or many: --over. audit_over.c */
 hop_status hop__audit_over(hop_response *out, const audit_args *a, const hop_audit_options *o,
                            hop_error *err);
+
+/* Do they make so many hops: --require-hops. audit_require.c */
+hop_status hop__audit_require(hop_response *out, const audit_args *a, const hop_audit_options *o,
+                              hop_error *err);
+/* The configuration that was given instead of a file. audit.c */
+hop_status hop__audit_config(hop_audit *u, const audit_args *a, const hop_audit_options *o, hop_error *err);
 
 /* ---- which files: audit_files.c ---------------------------------------------------------------- */
 

@@ -2,45 +2,21 @@
 #include <stdlib.h>
 #include <string.h>
 #include "audit.h"
-#include "over.h"
+#include "like.h"
 
 #define USUAL "32k..16M" /* of a page */
 
-typedef struct model {
-    hop_audit audit;
-    hop_audit_seen seen;
-    const hop_audit_options *options;
-} model;
-
 typedef struct models {
-    model *at;
+    model_view *at;
     over_subject *subjects;
     const char **refused;
     int count, refused_count;
 } models;
 
-static hop_status look(over_view *v, void *of, int64_t n, hop_error *err)
-{
-    model *m = of;
-    m->audit.n = n;
-    hop_audit_seen_free(&m->seen);
-    hop_status s = hop_audit_layers(&m->seen, &m->audit, m->options, err);
-    if (s != HOP_OK) return s;
-    int64_t total = hop_audit_total_bytes(&m->audit, n), states = hop_audit_all_states(&m->audit);
-    *v = (over_view){.arch = m->seen.arch,
-                     .full = m->seen.full,
-                     .stage = m->seen.counts[HOP_AUDIT_COVERED],
-                     .tied = m->audit.plan.tied,
-                     .uncovered = hop_audit_uncovered(&m->audit, &m->seen),
-                     .kv_bytes = hop_known(total - states, total >= 0),
-                     .state_bytes = states};
-    return HOP_OK;
-}
-
 static hop_status add_model(models *m, hop_keep *k, const audit_file *f, const hop_audit_options *o,
                             hop_error *err)
 {
-    model *to = &m->at[m->count];
+    model_view *to = &m->at[m->count];
     hop_error why = {0};
     hop_status s = hop_audit_read(&to->audit, f->path, o, &why);
     if (hop__audit_is_stray(f, s)) {
@@ -53,7 +29,7 @@ static hop_status add_model(models *m, hop_keep *k, const audit_file *f, const h
     m->subjects[m->count++] = (over_subject){.name = hop__audit_name(k, f->path),
                                              .plan = hop__audit_plan(k, to->audit.plan.pattern),
                                              .path = f->path,
-                                             .look = look,
+                                             .look = hop__model_look,
                                              .of = to};
     return HOP_OK;
 }
@@ -84,9 +60,6 @@ hop_status hop__audit_over(hop_response *out, const audit_args *a, const hop_aud
         hop_over_answer *answer = (hop_over_answer *)(uintptr_t)out->data;
         answer->refused = (hop_texts){m.refused, m.refused_count};
     }
-    for (int i = 0; i < m.count; i++) {
-        hop_audit_seen_free(&m.at[i].seen);
-        hop_audit_free(&m.at[i].audit);
-    }
+    for (int i = 0; i < m.count; i++) hop__model_view_free(&m.at[i]);
     return s;
 }

@@ -84,6 +84,8 @@ static hop_status read_sizes(const bound_args *b, int64_t *fan, hop_question *q,
 /* Is there one verdict to be had? */
 static hop_status check_exit_code(const bound_args *args, hop_error *err)
 {
+    if (args->solve.given && args->arch.like.given)
+        return hop_fail(err, HOP_EUSAGE, "--solve: not with --like, whose model is as it is");
     if (!args->exit_code.flag) return HOP_OK;
     if (args->solve.given) return hop_fail(err, HOP_EUSAGE, "--exit-code: --solve has no one verdict");
     if (strcmp(args->hops.text, "auto") == 0)
@@ -169,7 +171,7 @@ static hop_status ask_bound(hop_response *out, const void *request, hop_error *e
     hop_status s = check_exit_code(args, err);
     if (s == HOP_OK) s = read_hops(args->hops.text, &b.question.hops, err);
     if (s == HOP_OK) s = read_sizes(args, fan, &b.question, err);
-    if (s == HOP_OK) s = hop__architecture(&arch, &args->arch, err);
+    if (s == HOP_OK) s = hop__architecture(&arch, &args->arch, b.question.n, err);
     b.question.arch = &arch.arch;
     b.question.progress = &args->ask.progress;
     if (s == HOP_OK)
@@ -196,6 +198,8 @@ static const hop_example EXAMPLES[] = {
      "What is possible, what is not, what is open and what can be posed at all, at that length."},
     {"hopbound bound --hops 8 --pattern \"(gdn^3 F)^12\" --heads 16 --dim 128 --n 128k --solve full",
      "How many full layers do 8 hops take at 131072 tokens?"},
+    {"hopbound bound --like config.json --hops 16 --n 128k",
+     "Every theorem, of the model that this file is of."},
     {"hopbound bound --hops 2 --pattern \"L^2\" --dim 8 --n 1000 --curve",
      "Without full layers: how often it can be right, over state bits."},
     {0},

@@ -21,6 +21,11 @@ static const hop_opt OPTIONS[] = {
              "where they first differ"},
     {"picture", 0, HOP_OPT_TEXT, AT(picture), "FILE.svg", .use = HOP_OPT_WRITES,
      .help = "of plans that are named: also as a drawing"},
+    {"like", 0, HOP_OPT_TEXT, AT(like), "CONFIG", .use = HOP_OPT_READS,
+     .help = "a model's config.json, or its directory: plans are made of its own layers, L the linear ones; without --hops and "
+             "plans, the model as it stands"},
+    {"exit-code", 0, HOP_OPT_FLAG, AT(exit_code),
+     .help = "the verdict is the exit code: 0 a plan is possible, 10 all that are shown are impossible, 30 open; with --hops"},
     {"layers", 0, HOP_OPT_INT, AT(layers), "K", NULL, 1, HOP_PLAN_MAX_LAYERS, .initial_help = "as few as it takes",
      .help = "layers in all"},
     {"full", 0, HOP_OPT_LIST, AT(full), "F1,..", NULL, 0, HOP_PLAN_MAX_LAYERS, .initial_help = "0 to L+1; where states hold no tables, 0 and those around L",
@@ -83,8 +88,8 @@ static void fill_row(hop_keep *k, hop_plan_row *out, const hop_plan *p)
                           .why = hop_keep_said(k, p->why)};
 }
 
-static hop_status record(hop_response *response, const hop_plan_question *q, const hop_plan *plans, int count,
-                         hop_error *err)
+static hop_status record(hop_response *response, const hop_plan_question *q, const plan_args *a,
+                         const hop_plan *plans, int count, hop_error *err)
 {
     hop_keep *k = &response->memory;
     hop_plan_answer *out = hop_response_begin(response, &hop_plan_answer_record, err);
@@ -94,9 +99,10 @@ static hop_status record(hop_response *response, const hop_plan_question *q, con
     *out = (hop_plan_answer){.hops = q->hops,
                              .n = q->n,
                              .layers = q->layers > 0 ? q->layers : HOP_NO_COUNT,
+                             .like = hop_keep_text(k, a->like.text),
                              .mixer = hop_keep_text(k, q->mixer),
                              .bits = q->number_bits,
-                             .cache_bits = q->cache_bits,
+                             .cache_bits = hop_known(q->cache_bits, !a->like.text),
                              .model = HOP_BOUNDS_MODEL,
                              .idealised = HOP_BOUNDS_IDEALISED};
     out->plans.at = rows;
@@ -104,13 +110,39 @@ static hop_status record(hop_response *response, const hop_plan_question *q, con
     return hop_response_end(response, err);
 }
 
-static hop_status find_plans(hop_response *out, const plan_args *a, hop_error *err)
+/* Is there a plan, is there known to be none of those that are shown? */
+static hop_exit verdict_code(const hop_plan *plans, int count)
 {
+    bool all = count > 0;
+    for (int i = 0; i < count; i++) {
+        if (plans[i].answer == HOP_ANSWER_POSSIBLE) return HOP_EXIT_DONE;
+        all = all && plans[i].answer == HOP_ANSWER_IMPOSSIBLE;
+    }
+    return all ? HOP_EXIT_COUNTEREXAMPLE : HOP_EXIT_UNDECIDED;
+}
+
+/* What a question about a model's layers has of its own. */
+static hop_status ask_like(hop_plan_question *q, hop_plan_layers *layers, const like_model *m, hop_error *err)
+{
+    if (m->own.audit.plan.tied)
+        return hop_fail(err, HOP_EUSAGE,
+                        "--like: layers of %.60s share their weights: plans of them are not read",
+                        m->own.audit.plan.model_type);
+    *layers = hop__like_layers(m);
+    q->others = layers;
+    q->mixer = m->mixer;
+    return HOP_OK;
+}
+
+static hop_status find_plans(hop_response *out, const plan_args *a, const like_model *m, hop_error *err)
+{
+    hop_plan_layers layers;
     hop_config shape = {0};
     hop_plan *plans = NULL;
     int count = 0;
     hop_status s = hop__plan_config(&shape, a, err);
     hop_plan_question q = question_of(a, &shape);
+    if (s == HOP_OK && m) s = ask_like(&q, &layers, m, err);
     if (s == HOP_OK) s = hop__pool(&q.pool, &a->ask, err);
     if (s == HOP_OK && (s = hop_plans_find(&plans, &count, &q, err)) != HOP_OK) {
         /* What a mixer refuses begins with its name, all else with the option's. */
@@ -119,16 +151,26 @@ static hop_status find_plans(hop_response *out, const plan_args *a, hop_error *e
         s = hop__asked(err, by_mixer ? "--mixer: " : "--", "");
     }
     hop_pool_free(q.pool);
-    if (s == HOP_OK) s = record(out, &q, plans, count, err);
+    if (s == HOP_OK) s = record(out, &q, a, plans, count, err);
+    if (s == HOP_OK && a->exit_code.flag) out->exit = verdict_code(plans, count);
     hop_plans_free(plans, count);
     hop_config_free(&shape);
     return s;
 }
 
-/* Plans that are named are compared, else the cheapest are found. */
+/* Plans that are named are compared, else the cheapest are found; a model that is named alone is its own plan. */
+static bool compares(const plan_args *a)
+{
+    return a->ask.operands.count || (a->like.text && !a->hops.given);
+}
+
 static hop_status check(const plan_args *a, hop_error *err)
 {
-    bool named = a->ask.operands.count > 0;
+    const like_other others[] = {{"mixer", &a->mixer},           {"d-model", &a->d_model},
+                                 {"heads", &a->heads},           {"kv-heads", &a->kv_heads},
+                                 {"key-heads", &a->key_heads},   {"dim", &a->dim},
+                                 {"cache-bits", &a->cache_bits}, {0}};
+    bool named = compares(a);
     const struct {
         bool wrong;
         const char *why;
@@ -139,10 +181,12 @@ static hop_status check(const plan_args *a, hop_error *err)
         {!a->n.given && !(named && a->over.text), "--n: missing"},
         {named && a->hops.given, "--hops: not with plans that are named, whose hops are counted"},
         {named && a->full.given, "--full: not with plans that are named"},
+        {named && a->exit_code.flag, "--exit-code: needs --hops"},
         {a->n.given && a->over.text, "--over: not with --n"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].wrong) return hop_fail(err, HOP_EUSAGE, "%s", rules[i].why);
+    if (a->like.text) return hop__like_alone(others, err);
     if (a->kv_heads.given && a->heads.integer % a->kv_heads.integer)
         return hop_fail(err, HOP_EUSAGE, "--kv-heads: %lld heads are no multiple of %lld",
                         (long long)a->heads.integer, (long long)a->kv_heads.integer);
@@ -152,9 +196,13 @@ static hop_status check(const plan_args *a, hop_error *err)
 static hop_status ask_plan(hop_response *out, const void *request, hop_error *err)
 {
     const plan_args *a = request;
+    like_model like = {0};
     hop_status s = check(a, err);
-    if (s != HOP_OK) return s;
-    return a->ask.operands.count ? hop__plan_over(out, a, err) : find_plans(out, a, err);
+    if (s == HOP_OK && a->like.text) s = hop__like_open(&like, a->like.text, a->bits.integer, err);
+    const like_model *model = a->like.text ? &like : NULL;
+    if (s == HOP_OK) s = compares(a) ? hop__plan_over(out, a, model, err) : find_plans(out, a, model, err);
+    hop__like_close(&like);
+    return s;
 }
 
 /* clang-format off */
@@ -169,6 +217,10 @@ static const hop_example EXAMPLES[] = {
      "What is lost with 6 full layers instead of 12 in 48?"},
     {"hopbound plan --hops 6 --n 128k --layers 48 --full 6",
      "Where should they stand? Both placements that differ to any theorem."},
+    {"hopbound plan --like config.json --hops 8 --n 128k",
+     "The same of layers like this model's: its heads, groups, value widths and types."},
+    {"hopbound plan 3:1 7:1 --layers 48 --n 1M --like config.json",
+     "3:1 or 7:1 at a million tokens, with this model's layers?"},
     {"hopbound plan 3:1 7:1 --layers 48 --over 32k..16M --kv-heads 4",
      "3:1 or 7:1? Hops and bytes of both against length, and where they first differ."},
     {0},

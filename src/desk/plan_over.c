@@ -2,6 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include "audit.h"
 #include "over.h"
 #include "plan.h"
 
@@ -56,6 +57,60 @@ static hop_status pattern_of(hop_text *out, const char *text, const hop_opt_valu
     return HOP_OK;
 }
 
+/* A plan of a model's layers. */
+static hop_status read_like(model_view *v, over_subject *subject, hop_keep *k, const plan_args *a,
+                            const like_model *m, const char *text, hop_error *err)
+{
+    hop_text pattern = {0}, printed = {0};
+    hop_pattern p = {0};
+    hop_status s = pattern_of(&pattern, text, &a->layers, err);
+    if (s == HOP_OK) s = hop_pattern_parse(&p, hop_text_in(&pattern, &pattern), m->mixer, err);
+    if (s == HOP_OK && p.layers > HOP_PLAN_MAX_LAYERS)
+        s = hop_fail(err, HOP_EUSAGE, "%.40s: more than %d layers", text, HOP_PLAN_MAX_LAYERS);
+    if (s == HOP_OK) s = hop__like_pattern(v, m, &p, err);
+    if (s != HOP_OK) s = hop__asked(err, "", "");
+    if (s == HOP_OK) hop_pattern_print(&p, &printed);
+    *subject = (over_subject){.name = hop_keep_text(k, text),
+                              .plan = hop_keep_grown(k, &printed),
+                              .look = hop__model_look,
+                              .of = v};
+    hop_text_free(&pattern);
+    hop_pattern_free(&p);
+    return s;
+}
+
+/* The model as it stands. */
+static hop_status over_itself(hop_response *out, over_question *q, const plan_args *a, const like_model *m,
+                              hop_error *err)
+{
+    model_view own = m->own; /* what is seen at lengths is freed here, what was read by the model */
+    over_subject subject = {.name = hop__audit_name(&out->memory, a->like.text),
+                            .plan = hop__audit_plan(&out->memory, own.audit.plan.pattern),
+                            .path = hop_keep_text(&out->memory, a->like.text),
+                            .look = hop__model_look,
+                            .of = &own};
+    q->subjects = &subject, q->count = 1;
+    hop_status s = hop__over(out, q, err);
+    hop_audit_seen_free(&own.seen);
+    return s;
+}
+
+static hop_status over_like(hop_response *out, over_question *q, const plan_args *a, const like_model *m,
+                            hop_error *err)
+{
+    int count = (int)a->ask.operands.count, read = 0;
+    hop_status s = HOP_OK;
+    if (!count) return over_itself(out, q, a, m, err);
+    model_view *plans = hop_keep_bytes(&out->memory, (size_t)count + 1, sizeof *plans);
+    if (!plans) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    for (; s == HOP_OK && read < count; read++)
+        s = read_like(&plans[read], &q->subjects[read], &out->memory, a, m, a->ask.operands.at[read], err);
+    q->count = read;
+    if (s == HOP_OK) s = hop__over(out, q, err);
+    for (int i = 0; i < read; i++) hop__model_view_free(&plans[i]);
+    return s;
+}
+
 static hop_status read_plan(named *p, over_subject *subject, hop_keep *k, const plan_args *a,
                             const char *text, hop_error *err)
 {
@@ -79,7 +134,7 @@ static hop_status read_plan(named *p, over_subject *subject, hop_keep *k, const 
     return s;
 }
 
-hop_status hop__plan_over(hop_response *out, const plan_args *a, hop_error *err)
+hop_status hop__plan_over(hop_response *out, const plan_args *a, const like_model *m, hop_error *err)
 {
     int count = (int)a->ask.operands.count, read = 0;
     hop_keep *k = &out->memory;
@@ -88,6 +143,7 @@ hop_status hop__plan_over(hop_response *out, const plan_args *a, hop_error *err)
     over_question q = {.subjects = subjects, .picture = a->picture.text, .progress = &a->ask.progress};
     if (!plans || !subjects) return hop_fail(err, HOP_ENOMEM, "out of memory");
     hop_status s = hop__over_lengths(&q.lengths, a->over.text, a->n.integer, err);
+    if (s == HOP_OK && m) return over_like(out, &q, a, m, err);
     for (; s == HOP_OK && read < count; read++)
         s = read_plan(&plans[read], &subjects[read], k, a, a->ask.operands.at[read], err);
     q.count = read;

@@ -145,6 +145,24 @@ HOP_RECORD(hop_audit_hops, HOP_AUDIT_HOPS)
     X(R, hops, one(hop_audit_hops), "", "", "what the theorems say; null with --plan-only")
 HOP_RECORD(hop_audit_answer, HOP_AUDIT_ANSWER)
 
+#define HOP_REQUIRED_ROW(X, R)                                                                           \
+    X(R, model, text, "", "model", "the file's name, or its directory's")                                \
+    X(R, path, text, "", "", "of the file")                                                              \
+    X(R, n, count, "tokens", "n", "at this length")                                                      \
+    X(R, verdict, word(hop_plan_verdict), "", "verdict", "of so many hops there")                        \
+    X(R, by, text, "", "by", "the theorem that says so; null: open")                                     \
+    X(R, machine_checked, maybe, "", "", "impossible: by a theorem that Coq has checked, else on paper") \
+    X(R, answer, text, "", "", "one sentence")
+HOP_RECORD(hop_required_row, HOP_REQUIRED_ROW)
+
+#define HOP_REQUIRED_ANSWER(X, R)                                                                    \
+    X(R, hops, count, "hops", "", "as asked for")                                                    \
+    X(R, models, many(hop_required_row), "", "", "as they were named; those of a directory by name") \
+    X(R, refused, many(hop_model_refused), "", "", "files of a directory that were not read")        \
+    X(R, model, text, "", "", "impossible is said of any weights of networks that are so")           \
+    X(R, idealised, text, "", "", "possible is said of weights that are known where this holds")
+HOP_RECORD(hop_required_answer, HOP_REQUIRED_ANSWER)
+
 #ifdef __cplusplus
 }
 #endif

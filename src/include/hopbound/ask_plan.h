@@ -20,7 +20,7 @@ extern const char *const hop_plan_verdict_words[];
     X(R, full_layers, count, "", "full", "full ones among them")                                        \
     X(R, kv_bytes, real, "bytes", "KV bytes", "of the cache of keys and values at token n")             \
     X(R, state_bytes, real, "bytes", "state bytes", "of all states")                                    \
-    X(R, flops_per_token, real, "flops", "flops a token", "of the mixers alone")                        \
+    X(R, flops_per_token, real, "flops", "flops a token", "of the mixers alone; null: not known")       \
     X(R, hops_proved, count, "hops", "hops", "the most that are proved possible")                       \
     X(R, impossible_from_n, text, "tokens", "impossible from n",                                        \
       "longer prompts are impossible from here on")                                                     \
@@ -29,15 +29,16 @@ extern const char *const hop_plan_verdict_words[];
     X(R, why, text, "", "", "one sentence")
 HOP_RECORD(hop_plan_row, HOP_PLAN_ROW)
 
-#define HOP_PLAN_ANSWER(X, R)                                                              \
-    X(R, hops, count, "hops", "", "as asked for")                                          \
-    X(R, n, count, "tokens", "", "as asked for")                                           \
-    X(R, layers, count, "", "", "as asked for; null: as few as it takes")                  \
-    X(R, mixer, text, "", "", "of the linear layers")                                      \
-    X(R, bits, count, "bits", "", "of a number in the accumulator and in states")          \
-    X(R, cache_bits, count, "bits", "", "of a number in the cache of keys and values")     \
-    X(R, plans, many(hop_plan_row), "", "", "the cheapest first: bytes, then flops")       \
-    X(R, model, text, "", "", "impossible is said of any weights of networks that are so") \
+#define HOP_PLAN_ANSWER(X, R)                                                                             \
+    X(R, hops, count, "hops", "", "as asked for")                                                         \
+    X(R, n, count, "tokens", "", "as asked for")                                                          \
+    X(R, layers, count, "", "", "as asked for; null: as few as it takes")                                 \
+    X(R, like, text, "", "", "the model whose layers plans are made of; null: of ours")                   \
+    X(R, mixer, text, "", "", "of the linear layers")                                                     \
+    X(R, bits, count, "bits", "", "of a number in the accumulator and in states")                         \
+    X(R, cache_bits, count, "bits", "", "of a number in the cache of keys and values; null: the model's") \
+    X(R, plans, many(hop_plan_row), "", "", "the cheapest first: bytes, then flops")                      \
+    X(R, model, text, "", "", "impossible is said of any weights of networks that are so")                \
     X(R, idealised, text, "", "", "possible is said of weights that are known where this holds")
 HOP_RECORD(hop_plan_answer, HOP_PLAN_ANSWER)
 
