@@ -242,7 +242,7 @@ static void a_wrong_question_is_refused_with_one_line(void **state)
         hop_status status;
     } wrong[] = {
         {"bind", "", "bind: unknown verb", HOP_EUNKNOWN},
-        {"bound", "", "pattern: missing", HOP_EUSAGE},
+        {"bound", "", "--pattern: missing", HOP_EUSAGE},
         {"bound", "[]", "the question is no JSON object", HOP_EUSAGE},
         {"bound", "{\"patern\": \"F\"}", "patern: unknown option; did you mean pattern?", HOP_EUSAGE},
         {"bound", "{\"pattern\": {}}", "pattern: neither a number nor a text nor a list of them", HOP_EUSAGE},

@@ -54,7 +54,7 @@ def messages_are_as_wide_as_what_a_softmax_may_sum_up():
 
 MODEL = "causal, in one pass, with partial softmaxes and states of p-bit numbers; MLPs and positions are free"
 IDEAL = ("activations are float32, positions are read from tables, no rotary embedding, norm or cap on logits is in the way, "
-         "and MLPs and the vocabulary are large enough")
+         "and MLPs and the vocabulary are large enough; training need not find such weights")
 
 
 def flat(text):
