@@ -40,7 +40,7 @@ def data(*path):
 # What is run for each verb: together these print every member that the page names.
 COMMANDS = {
     "task": [["--count", 2], ["--task", "recall"], ["--task", "khop"], ["--task", "two-sum"],
-             ["--format", "jsonl", "-o", "one.jsonl"], ["--check", "one.jsonl"]],
+             ["--format", "jsonl", "-o", "one.jsonl"], ["--check", "one.jsonl"], ["--format", "lm-eval", "-o", "tasks", "--count", 2]],
     "build": [["full", "-o", "x"], ["linear", "--hops", 1, "--m", 4, "-o", "y"]],
     "run": [["net", "--count", 5], ["net", "--count", 5, "--message-bits", 16]],
     "prove": [["full"], ["net", "--message-bits", 16], ["net", "--precision", 12], ["broken"]],
