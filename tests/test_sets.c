@@ -240,6 +240,41 @@ static void sums_keep_what_joining_tables_loses(void **state)
     hop__memory_free(&m);
 }
 
+/* A table that loses a variable may be joined with another, which loses one, too: u(a) is taken off 1000 in one table
+ * and is in the next beside v(a, b), which is taken off in the third. Together they are 1000. */
+static void what_is_canonical_stays_what_it_is(void **state)
+{
+    enum { CS = 5 };
+    static const int64_t values[] = {4, 3, CS};
+    hop__memory m = {0};
+    hop__set *x = hop__set_new(&m, 1);
+    hop_rng rng;
+    hop_rng_init(&rng, 3, 1);
+    (void)state;
+    double u[4], v[4][3];
+    for (int a = 0; a < 4; a++) {
+        u[a] = (double)hop_rng_below(&rng, 100);
+        for (int b = 0; b < 3; b++) v[a][b] = (double)hop_rng_below(&rng, 100);
+    }
+    for (int vars = 1; vars <= 3; vars++) {
+        hop__term like = {.vars = vars};
+        int32_t *of = hop__take(&m, CS, sizeof *of);
+        for (int32_t i = 0; i < CS; i++) of[i] = i;
+        for (int k = 0; k < vars; k++)
+            like.var[k] = A + k, like.values[k] = like.classes[k] = values[k], like.of[k] = of;
+        hop__term *t = hop__set_term_over(&m, x, &like, 0, 1);
+        assert_non_null(t);
+        for (int64_t r = 0; r < t->rows; r++) {
+            int64_t ab = vars == 3 ? r / CS : r, a = vars == 1 ? r : ab / 3, b = ab % 3;
+            *hop__term_cell(t, r, 0) = vars == 1 ? 1000 - u[a] : vars == 2 ? u[a] - v[a][b] : v[a][b];
+        }
+    }
+    hop__set_canonical(&m, x);
+    assert_int_equal(m.status, HOP_OK);
+    assert_true(x->terms == 0 && x->mid[0] == 1000);
+    hop__memory_free(&m);
+}
+
 /* What is off relative to itself stays so where every case has one term that is not 0: in a linear map of heads,
  * and in a stream to which layer after layer adds something or nothing. Where numbers cancel, it does not. */
 static void what_is_relative_stays_so_beside_zeros(void **state)
@@ -351,6 +386,7 @@ int main(void)
         cmocka_unit_test(maps_of_tables_apart_hold_what_numbers_give),
         cmocka_unit_test(sums_of_tables_apart_are_one_table),
         cmocka_unit_test(sums_keep_what_joining_tables_loses),
+        cmocka_unit_test(what_is_canonical_stays_what_it_is),
         cmocka_unit_test(what_is_relative_stays_so_beside_zeros),
         cmocka_unit_test(own_weights_are_of_every_position),
     };

@@ -159,8 +159,6 @@ static hop__term *rows_of_positions(turn *t)
 static void turn_many(turn *t)
 {
     hop__set *y = t->y;
-    t->x = centred(t);
-    if (!t->x) return;
     for (int64_t c = 0; c < y->width; c++)
         if (is_turned(t->op, c)) y->mid[c] = y->rad[c] = 0;
     turn_others(t);
@@ -197,19 +195,29 @@ static void turn_blindly(turn *t)
     }
 }
 
+/* All of what is turned but its tables: who turns it reads the same set. */
+static hop__set *unturned(hop__memory *m, const hop__set *x)
+{
+    hop__set *y = hop__set_new(m, x->width);
+    if (!y) return NULL;
+    memcpy(y->mid, x->mid, sizeof(double) * (size_t)x->width);
+    memcpy(y->rad, x->rad, sizeof(double) * (size_t)x->width);
+    return y;
+}
+
 hop__set *hop__set_rope(hop__analysis *w, const hop_op *op, int a, const hop__set *x)
 {
-    turn t = {.m = w->m, .op = op, .class = &w->facts.class[a], .x = x, .y = hop__set_new(w->m, x->width)};
+    turn t = {.m = w->m, .op = op, .class = &w->facts.class[a], .x = x};
     double fastest = op->rotary < 2 ? 0 : ival_most(1, speed(op, op->rotary / 2 - 1));
-    if (!t.y) return NULL;
-    memcpy(t.y->mid, x->mid, sizeof(double) * (size_t)x->width);
-    memcpy(t.y->rad, x->rad, sizeof(double) * (size_t)x->width);
     if (!isfinite((double)w->facts.length * fastest))
         w->m->overflow = true; /* an infinite angle has no sine */
     bool known = w->facts.task && (double)w->facts.length * fastest < 0x1p40 &&
                  (double)t.class->count * (double)x->width <= (double)HOP__MOST_CELLS &&
                  t.class->count <= HOP__MOST_ROWS;
     t.last = (double)(t.class->start + t.class->count - 1);
+    if (known && t.class->count > 1) t.x = centred(&t);
+    t.y = t.x ? unturned(w->m, t.x) : NULL;
+    if (!t.y) return NULL;
     if (!known)
         turn_blindly(&t);
     else if (t.class->count == 1)

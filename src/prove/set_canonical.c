@@ -135,10 +135,11 @@ void hop__set_measure(hop__memory *m, hop__set *s)
 
 /* ---- all of it ----------------------------------------------------------------------------- */
 
-void hop__set_canonical(hop__memory *m, hop__set *s)
+/* False: some table has fewer variables than before, or columns, and may now be joined with another. */
+static bool is_settled(hop__memory *m, hop__set *s)
 {
     hop__term joint;
-    if (m->status != HOP_OK || !s) return;
+    bool settled = true;
     for (int t = 0; t < s->terms; t++) trim(&s->term[t]);
     for (int a = 0; a < s->terms; a++)
         for (int b = s->terms - 1; b > a; b--)
@@ -147,10 +148,18 @@ void hop__set_canonical(hop__memory *m, hop__set *s)
         hop__term *u = &s->term[t];
         for (int k = u->vars - 1; m->status == HOP_OK && u->count && k >= 0; k--) {
             merge_classes(m, u, k);
-            if (u->classes[k] == 1) hop__term_forget(u, k);
+            if (u->classes[k] == 1) hop__term_forget(u, k), settled = false;
         }
-        if (m->status == HOP_OK && settle_columns(s, u)) trim(u);
+        if (m->status == HOP_OK && settle_columns(s, u)) trim(u), settled = false;
         if (u->count == 0 || u->rows == 1) hop__set_remove_term(s, t); /* all of it is in mid now */
     }
+    return settled || s->terms < 2;
+}
+
+/* What this has been done to it leaves as it is. */
+void hop__set_canonical(hop__memory *m, hop__set *s)
+{
+    if (m->status != HOP_OK || !s) return;
+    while (m->status == HOP_OK && !is_settled(m, s)) continue;
     if (m->status == HOP_OK) hop__set_measure(m, s);
 }
