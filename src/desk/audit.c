@@ -153,8 +153,9 @@ const hop_verb hop__verb_audit = {
     .name = "audit",
     .summary = "reads a model's config.json: its layers, what they keep, how many hops they make",
     .operand = "[PATH..]",
-    .operand_help = "a Hugging Face config.json, or the directory that holds it; weights are not needed. Several, or a "
-                    "directory of them (files *.json, directories with a config.json): one table",
+    .operand_help = "a Hugging Face config.json, or the directory that holds it, or a GGUF file, of several its first; "
+                    "weights are not read. Several, or a directory of them (files *.json, *.gguf, directories with a "
+                    "config.json): one table",
     .description =
         "Letters of the plan: F full attention, L recurrent, S sliding, chunked or sparse attention, H full "
         "attention and a recurrence in one layer, h the same with a window, G a gated memory unit, C attention "

@@ -40,7 +40,7 @@ static bool may_be_model(const char *dir, const char *name, char *path, size_t s
     size_t n = strlen(name);
     if (name[0] == '.' || hop_path_join(path, size, dir, name, NULL) != HOP_OK) return false;
     if (hop_is_dir(path)) return holds_config(path);
-    return n > 5 && strcmp(name + n - 5, ".json") == 0;
+    return n > 5 && (strcmp(name + n - 5, ".json") == 0 || strcmp(name + n - 5, ".gguf") == 0);
 }
 
 static hop_status add_directory(audit_files *t, hop_keep *k, const char *dir, hop_error *err)
@@ -95,6 +95,7 @@ const char *hop__audit_name(hop_keep *k, const char *path)
     if (n > 12 && memcmp(path + n - 12, "/config.json", 12) == 0) n -= 12;
     size_t start = n;
     while (start > 0 && path[start - 1] != '/') start--;
-    if (n - start > 5 && memcmp(path + n - 5, ".json", 5) == 0) n -= 5;
+    if (n - start > 5 && (memcmp(path + n - 5, ".json", 5) == 0 || memcmp(path + n - 5, ".gguf", 5) == 0))
+        n -= 5;
     return hop__audit_plain(k, path + start, n - start);
 }

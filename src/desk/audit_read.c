@@ -1,6 +1,7 @@
 /* From a config.json to the sizes of every layer. */
 #include <hopbound/audit.h>
 #include <hopbound/eval.h>
+#include <hopbound/gguf.h>
 #include <hopbound/layers.h>
 #include <hopbound/mixers.h>
 
@@ -242,10 +243,27 @@ hop_status hop_audit_of(hop_audit *u, const hop_json *root, const hop_audit_opti
     return s;
 }
 
+/* Its metadata, and whether its tensors are those of such layers. */
+static hop_status read_gguf(hop_audit *u, const char *path, const hop_audit_options *o, hop_error *err)
+{
+    hop_gguf g;
+    hop_json_doc doc = {0};
+    hop_status s = hop_gguf_open(&g, path, err);
+    if (s == HOP_OK) s = hop_gguf_config(&doc, &g, err);
+    if (s == HOP_OK) s = hop_audit_of(u, doc.root, o, err);
+    if (s == HOP_OK) s = hop_gguf_check(&g, &u->plan, err);
+    if (s == HOP_OK && g.splits == 1) u->parameters = g.parameters, u->weight_bytes = g.weight_bytes;
+    if (s != HOP_OK) hop_audit_free(u);
+    hop_json_free(&doc);
+    hop_gguf_free(&g);
+    return s == HOP_OK ? s : hop_fail_in(err, s, path);
+}
+
 hop_status hop_audit_read(hop_audit *u, const char *path, const hop_audit_options *o, hop_error *err)
 {
     hop_json_doc doc;
     *u = (hop_audit){0};
+    if (hop_gguf_is(path)) return read_gguf(u, path, o, err);
     hop_status s = hop_hf_open(&doc, path, err);
     if (s != HOP_OK) return s;
     s = hop_audit_of(u, doc.root, o, err);

@@ -1,5 +1,6 @@
 /* From a Hugging Face config.json to a plan: find the language model in the file, its family, its layers;
  * then what depends on which letters occur. */
+#include <hopbound/gguf.h>
 #include "room.h"
 
 #include <stdlib.h>
@@ -330,12 +331,22 @@ hop_status hop_hf_read(hop_hf_plan *p, const hop_json *root, const hop_hf_famili
     return r.status;
 }
 
+static hop_status open_gguf(hop_json_doc *doc, const char *path, hop_error *err)
+{
+    hop_gguf g;
+    hop_status s = hop_gguf_open(&g, path, err);
+    if (s == HOP_OK) s = hop_gguf_config(doc, &g, err);
+    hop_gguf_free(&g);
+    return s == HOP_OK ? s : hop_fail_in(err, s, path);
+}
+
 hop_status hop_hf_open(hop_json_doc *doc, const char *path, hop_error *err)
 {
     char inside[4096];
     hop_file file = {0};
     hop_status s = HOP_OK;
     *doc = (hop_json_doc){0};
+    if (hop_gguf_is(path)) return open_gguf(doc, path, err);
     if (hop_is_dir(path)) {
         s = hop_path_join(inside, sizeof inside, path, "config.json", err);
         path = inside;

@@ -7,6 +7,8 @@ import struct
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "cli"))
+import gguf
 from xxh64 import xxh64
 
 here = pathlib.Path(__file__).resolve().parent / "corpus"
@@ -385,7 +387,26 @@ TRUTH = {"whole": shard(WEIGHTS), "missing": shard(WEIGHTS[:5]), "more": shard([
          "halves": shard(WEIGHTS).replace(b'"F32"', b'"F16"')}
 TRUTH.update({f"unmeasured-{name}": unmeasured(TRUTH[name]) for name in ("whole", "missing", "more", "flat", "halves")})
 
-for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("hf", HF), ("pattern", PATTERN),
+def small_gguf():
+    """A file of some layers of every family that the writer knows, and what ends in odd places."""
+    configs = here.parent.parent / "data" / "configs"
+    expected, out = json.loads((configs / "expected.json").read_text()), {}
+    for name, want in expected.items():
+        c = json.loads((configs / f"{name}.json").read_text())
+        c = c.get("text_config", c)
+        try:
+            out[name] = gguf.convert(c, want["pattern"][:5], 4096, 3)
+        except KeyError:
+            pass  # of another kind, or keys left to the class
+    plain = {"general.architecture": "llama", "llama.block_count": 2, "llama.attention.head_count": 2}
+    out.update({"plain": gguf.header(plain), "version-2": gguf.header(plain, version=2), "empty": b"", "magic": b"GGUF",
+                "lists": gguf.header({**plain, "llama.attention.head_count_kv": [2, 0], "a": ["x", ""], "b": [0.5], "c": [True, False]}),
+                "types": gguf.header(plain, [(f"blk.0.t{t}", [256], t) for t in (0, 1, 2, 12, 14, 30, 39, 77)]),
+                "split": gguf.header({**plain, "split.count": 3, "split.no": 0})})
+    return out
+
+
+for kind, seeds in (("safetensors", SAFETENSORS), ("json", JSON), ("jsonl", JSONL), ("config", CONFIG), ("gguf", small_gguf()), ("hf", HF), ("pattern", PATTERN),
                     ("checkpoint", CHECKPOINT), ("shards", SHARDS), ("core", CORE), ("witness", WITNESS), ("drat", DRAT), ("truth", TRUTH)):
     for name, content in seeds.items():
         save(kind, name, content)

@@ -46,7 +46,8 @@ typedef struct hop_audit {
     hop_audit_precision state, conv, cache;
     int64_t n; /* 0: not known */
     const char *n_from;
-    bool rows_known; /* what a layer keeps for a token is known */
+    int64_t parameters, weight_bytes; /* of a file that tells; 0: it does not; bytes -1: not known */
+    bool rows_known;                  /* what a layer keeps for a token is known */
     /* A network of this program has its task's sizes beside it: what the theorems say of it there, in one pass. */
     bool own_known; /* it is one, with a task of function composition, and no layer shares its weights */
     hop_task own;
