@@ -20,6 +20,8 @@ typedef struct turned {
     hop__analysis w;
     hop_funccomp task;
     hop_op op;
+    float table[4]; /* frequencies, if they are given .. */
+    bool given;     /* .. by a table */
     hop__set *x, *y;
 } turned;
 
@@ -144,6 +146,29 @@ static void member(const turned *t, hop_rng *rng, const int64_t value[], float *
     }
 }
 
+static float nearby(float x, int units)
+{
+    for (; units > 0; units--) x = nextafterf(x, INFINITY);
+    for (; units < 0; units++) x = nextafterf(x, -INFINITY);
+    return x;
+}
+
+/* As another library may: frequencies up to three units away, all in float32, every product rounded. */
+static void turn_as_others(const turned *t, hop_rng *rng, float *x, int64_t position)
+{
+    const int64_t half = t->op.rotary / 2;
+    for (int64_t e = 0; e < half; e++) {
+        float angle = (float)position * nearby(t->table[e], below(rng, 7) - 3);
+        float co = nearby(cosf(angle), below(rng, 3) - 1) * (float)t->op.scale,
+              si = nearby(sinf(angle), below(rng, 3) - 1) * (float)t->op.scale;
+        for (int64_t g = 0; g < t->op.groups; g++) {
+            float *a = x + g * t->op.dim + e, *b = a + half, one = *a * co, two = *b * si, three = *b * co,
+                  four = *a * si;
+            *a = one - two, *b = three + four;
+        }
+    }
+}
+
 static void expect_members(const turned *t, hop_rng *rng)
 {
     for (int d = 0; d < DRAWS; d++) {
@@ -151,8 +176,11 @@ static void expect_members(const turned *t, hop_rng *rng)
         const int64_t value[] = {[HOP__POS] = at, [HOP__W] = 0, [A] = below(rng, AS), [B] = below(rng, BS)};
         float x[MOST];
         member(t, rng, value, x);
-        hop_rope_part(x, 1, t->op.width, t->op.groups, t->op.dim, t->op.rotary, class_of(t)->start + at,
-                      t->op.theta);
+        if (t->given)
+            turn_as_others(t, rng, x, class_of(t)->start + at);
+        else
+            hop_rope_part(x, 1, t->op.width, t->op.groups, t->op.dim, t->op.rotary, class_of(t)->start + at,
+                          t->op.theta);
         for (int64_t c = 0; c < t->y->width; c++) {
             ival is = said(t->y, value, c);
             if (!(is.lo <= x[c] && x[c] <= is.hi && fabs((double)x[c]) <= t->y->mag[c]))
@@ -172,7 +200,26 @@ static void what_is_turned_holds_what_kernels_make_of_it(void **state)
         turned_init(&t, &rng);
         draw_set(&t, &rng);
         if (below(&rng, 8) == 0) t.w.facts.task = NULL; /* positions are not known */
-        t.y = hop__set_rope(&t.w, &t.op, 0, t.x);
+        t.y = hop__set_rope(&t.w, &t.op, t.given ? t.table : NULL, 0, t.x);
+        assert_non_null(t.y);
+        expect_members(&t, &rng);
+        hop__memory_free(&t.m);
+    }
+}
+
+static void what_a_table_turns_holds_what_other_libraries_make_of_it(void **state)
+{
+    (void)state;
+    hop_rng rng;
+    hop_rng_init(&rng, 44, 1);
+    for (int i = 0; i < TIMES; i++) {
+        turned t;
+        turned_init(&t, &rng);
+        t.given = true, t.op.scale = below(&rng, 2) ? 1 : 1.3465736;
+        for (int64_t e = 0; e < t.op.rotary / 2; e++)
+            t.table[e] = (float)pow(t.op.theta, -2.0 * (double)e / (double)t.op.rotary);
+        draw_set(&t, &rng);
+        t.y = hop__set_rope(&t.w, &t.op, t.table, 0, t.x);
         assert_non_null(t.y);
         expect_members(&t, &rng);
         hop__memory_free(&t.m);
@@ -192,7 +239,7 @@ static void what_positions_decide_is_turned_number_by_number(void **state)
         t.x->term[0].mixture = false;
         for (int64_t c = 0; c < t.x->width; c++) t.x->mid[c] = step(&t, &rng);
         hop__set_canonical(&t.m, t.x);
-        t.y = hop__set_rope(&t.w, &t.op, 0, t.x);
+        t.y = hop__set_rope(&t.w, &t.op, t.given ? t.table : NULL, 0, t.x);
         assert_non_null(t.y);
         expect_members(&t, &rng);
         for (int64_t c = 0; c < t.y->width; c++) assert_true(t.y->rad[c] <= 0x1p-20);
@@ -214,7 +261,7 @@ static void what_all_have_in_common_is_turned(void **state)
     for (int64_t a = 0; a < AS; a++)
         for (int64_t c = 0; c < t.x->width; c++) *hop__term_cell(u, a, c) = 8 + 0x1p-4 * (double)a;
     hop__set_canonical(&t.m, t.x);
-    t.y = hop__set_rope(&t.w, &t.op, 0, t.x);
+    t.y = hop__set_rope(&t.w, &t.op, t.given ? t.table : NULL, 0, t.x);
     assert_non_null(t.y);
     expect_members(&t, &rng);
     for (int64_t c = 0; c < t.op.rotary; c++) assert_true(t.y->rad[c] <= 0.1);
@@ -225,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_turned_holds_what_kernels_make_of_it),
+        cmocka_unit_test(what_a_table_turns_holds_what_other_libraries_make_of_it),
         cmocka_unit_test(what_positions_decide_is_turned_number_by_number),
         cmocka_unit_test(what_all_have_in_common_is_turned),
     };

@@ -60,6 +60,9 @@ typedef struct hop_construct_options {
      * norm, MLP, RoPE and settings are kept, d_model, head_dim and mlp_hidden that are 0 become the smallest;
      * vocabulary and positions are the task's. Layers that are not needed pass the stream as it is. */
     const hop_config *shape;
+    /* rotary: how many radians a token each pair of a head turns by, where the shape's layers have tables of their own
+     * for that; NULL: as its base says. */
+    const float *frequencies;
 } hop_construct_options;
 
 /* HOP_EUNKNOWN: no such kind or mixer; HOP_EDOMAIN: not for this task or these sizes. `o` may be NULL. */

@@ -70,9 +70,9 @@ static void fill_norm(const hop_weight *w, const hop__circle *s)
 /* ---- a look-up ------------------------------------------------------------------------------------- */
 
 /* Behind a norm over a head's numbers with the constant among them `times` is left of 1. */
-static void fill_head_norm(const hop_weight *w, int64_t spare, double times)
+static void fill_head_norm(const hop_weight *w, int64_t spare, double eps, double times)
 {
-    double root = sqrt(CONSTANT * CONSTANT / (double)w->shape[0] + 1e-5);
+    double root = sqrt(CONSTANT * CONSTANT / (double)w->shape[0] + eps);
     for (int64_t i = 0; i < w->shape[0]; i++) w->data[i] = (float)(root * times);
     w->data[spare] = 0;
 }
@@ -124,10 +124,11 @@ void hop__circle_look_up(hop_model *m, const hop__circle *s, int64_t layer, int 
     fill_queries(m, s, layer, e, norms ? 1 : beta / scale);
     if (norms) {
         int64_t spare = spare_of(s);
+        double eps = c.foreign[HOP_FOREIGN_norm_eps] > 0 ? c.foreign[HOP_FOREIGN_norm_eps] : 1e-5;
         *hop__cell(hop_model_layer_weight(m, layer, "mixer.q_proj.weight"), spare, s->one) = (float)CONSTANT;
         *hop__cell(hop_model_layer_weight(m, layer, "mixer.k_proj.weight"), spare, s->one) = (float)CONSTANT;
-        fill_head_norm(hop_model_layer_weight(m, layer, "mixer.q_norm.weight"), spare, beta / scale);
-        fill_head_norm(hop_model_layer_weight(m, layer, "mixer.k_norm.weight"), spare, 1);
+        fill_head_norm(hop_model_layer_weight(m, layer, "mixer.q_norm.weight"), spare, eps, beta / scale);
+        fill_head_norm(hop_model_layer_weight(m, layer, "mixer.k_norm.weight"), spare, eps, 1);
     }
     for (int i = 0; i < 2 * s->turns.pairs; i++) {
         *hop__cell(v, i, s->val + i) = 1;
@@ -166,7 +167,8 @@ void hop__circle_product(hop_model *m, const hop__circle *s, int64_t layer, int 
 static bool attends(const hop_config *c, int64_t layer, int64_t tokens, hop_mixer_config *own)
 {
     const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
-    if (!ops || hop_config_mixer(c, ops, layer, own, NULL) != HOP_OK || !(own->rope_theta > 0)) return false;
+    if (!ops || hop_config_mixer(c, ops, layer, own, NULL) != HOP_OK) return false;
+    if (!(own->rope_theta > 0) && own->foreign[HOP_FOREIGN_rope_table] == 0) return false;
     return ops->kind == HOP_MIXER_FULL ||
            (ops->kind == HOP_MIXER_WINDOW && own->option[HOP_OPTION_window] >= tokens);
 }
@@ -195,7 +197,8 @@ static hop_status choose_layers(const hop_config *c, const hop_funccomp *task, i
         task->hops, task->hops + 1, found);
 }
 
-static hop_status choose_sizes(hop_config *c, hop__circle *s, int64_t first, hop_error *err)
+static hop_status choose_sizes(hop_config *c, hop__circle *s, int64_t first, const float *table,
+                               hop_error *err)
 {
     hop_mixer_config own;
     if (c->norm == HOP_NORM_LAYER)
@@ -204,8 +207,8 @@ static hop_status choose_sizes(hop_config *c, hop__circle *s, int64_t first, hop
     if (s->task->hops > 1 && c->mlp != HOP_MLP_SWIGLU)
         return hop_fail(err, HOP_EDOMAIN, "mlp: products need gated units; swiglu");
     attends(c, first, s->task->length, &own);
-    hop_status status =
-        hop__turns_init(&s->turns, c, turned(&own), s->task->length, most_pairs(c, &own, s->task), err);
+    const hop__rotation r = {.theta = own.rope_theta, .table = table, .turned = turned(&own)};
+    hop_status status = hop__turns_init(&s->turns, &r, s->task->length, most_pairs(c, &own, s->task), err);
     if (status != HOP_OK) return status;
     place_fields(s, c->tied);
     s->constant = c->norm == HOP_NORM_RMS ? LARGE_ONE : 1;
@@ -225,7 +228,8 @@ static void fill(hop_model *m, const hop__circle *s, const int64_t *layer)
     }
 }
 
-static hop_status shape_config(hop_config *c, const hop_task *task, const hop_config *shape, hop_error *err)
+static hop_status shape_config(hop_config *c, const hop_task *task, const hop_config *shape,
+                               const float *frequencies, hop_error *err)
 {
     char pattern[32];
     snprintf(pattern, sizeof pattern, "F^%d", task->funccomp.hops + 1);
@@ -238,7 +242,8 @@ static hop_status shape_config(hop_config *c, const hop_task *task, const hop_co
             free(c->task_json), free(c->construction_json);
             c->task_json = own.task_json, c->construction_json = own.construction_json;
             own.task_json = own.construction_json = NULL;
-            c->vocab = own.vocab, c->max_positions = own.max_positions;
+            c->vocab = own.vocab;
+            if (c->max_positions < own.max_positions) c->max_positions = own.max_positions;
         }
         hop_config_free(&own);
     } else {
@@ -246,7 +251,7 @@ static hop_status shape_config(hop_config *c, const hop_task *task, const hop_co
         c->norm = HOP_NORM_RMS, c->mlp = HOP_MLP_SWIGLU;
     }
     c->position_table = false;
-    if (c->rope_theta == 0) c->rope_theta = 10000;
+    if (c->rope_theta == 0 && !frequencies) c->rope_theta = 10000;
     if (c->head_dim == 0) c->head_dim = 64;
     if (c->d_model == 0) c->d_model = 1 + 2 * HOP__MOST_PAIRS * fields(&task->funccomp, c->tied);
     if (c->mlp_hidden == 0) c->mlp_hidden = 8 * HOP__MOST_PAIRS;
@@ -259,10 +264,10 @@ hop_status hop__construct_rotary(hop_model **out, const hop_task *task, const ho
     hop__circle s = {.task = &task->funccomp};
     hop_config c;
     int64_t layer[HOP_MAX_HOPS + 1];
-    hop_status status = shape_config(&c, task, o->shape, err);
+    hop_status status = shape_config(&c, task, o->shape, o->frequencies, err);
     if (status != HOP_OK) return status;
     status = choose_layers(&c, s.task, layer, err);
-    if (status == HOP_OK) status = choose_sizes(&c, &s, layer[0], err);
+    if (status == HOP_OK) status = choose_sizes(&c, &s, layer[0], o->frequencies, err);
     if (status == HOP_OK) status = hop_model_new(out, &c, err);
     if (status == HOP_OK) fill(*out, &s, layer);
     hop_config_free(&c);

@@ -23,9 +23,15 @@ typedef struct hop__turns {
     double lead;                   /* by which the right place's sum of cosines leads all others' */
 } hop__turns;
 
+/* How a head's pairs turn: by the frequencies of a table [turned / 2], else from theta. */
+typedef struct hop__rotation {
+    double theta;
+    const float *table; /* NULL: there is none */
+    int64_t turned;     /* numbers of a head that are */
+} hop__rotation;
+
 /* The pairs that tell `places` places apart best, `most` of them at the most. HOP_EDOMAIN: none do. */
-hop_status hop__turns_init(hop__turns *t, const hop_config *c, int64_t turned, int64_t places, int most,
-                           hop_error *err);
+hop_status hop__turns_init(hop__turns *t, const hop__rotation *r, int64_t places, int most, hop_error *err);
 
 typedef struct hop__circle {
     hop__turns turns;

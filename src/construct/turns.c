@@ -6,9 +6,9 @@
 #define SLOWEST    0.3  /* radians over all places: what turns less tells nothing apart */
 #define LEAST_LEAD 0.05 /* below this, scores would have to be large for nothing */
 
-static double speed_of(const hop_config *c, int64_t turned, int64_t pair)
+static double speed_of(const hop__rotation *r, int64_t pair)
 {
-    return pow(c->rope_theta, -2.0 * (double)pair / (double)turned);
+    return r->table ? r->table[pair] : pow(r->theta, -2.0 * (double)pair / (double)r->turned);
 }
 
 /* Least sum over the pairs of 1 - cos(speed · distance), over all distances. */
@@ -23,19 +23,18 @@ static double lead_of(const hop__turns *t, int64_t places)
     return least;
 }
 
-hop_status hop__turns_init(hop__turns *t, const hop_config *c, int64_t turned, int64_t places, int most,
-                           hop_error *err)
+hop_status hop__turns_init(hop__turns *t, const hop__rotation *r, int64_t places, int most, hop_error *err)
 {
-    int64_t all = turned / 2, useful = 0;
+    int64_t all = r->turned / 2, useful = 0;
     if (most > HOP__MOST_PAIRS) most = HOP__MOST_PAIRS;
     *t = (hop__turns){0};
-    while (useful < all && speed_of(c, turned, useful) * (double)places > SLOWEST) useful++;
+    while (useful < all && speed_of(r, useful) * (double)places > SLOWEST) useful++;
     for (int64_t step = 1; most > 0 && step <= useful; step++)
         for (int64_t from = 0; from < step && (useful - from + step - 1) / step <= most; from++) {
             hop__turns other = {0};
             for (int64_t j = from; j < useful; j += step) {
                 other.pair[other.pairs] = j;
-                other.speed[other.pairs++] = speed_of(c, turned, j);
+                other.speed[other.pairs++] = speed_of(r, j);
             }
             other.lead = lead_of(&other, places);
             if (other.lead > t->lead) *t = other;

@@ -122,6 +122,12 @@ static const hop_opt *foreign_option(const build_args *a, const hop_construct_ki
     return NULL;
 }
 
+/* Written as a model of its own class. */
+static bool is_exported(const build_args *a, const hop_construct_kind *k)
+{
+    return a->like.text && strcmp(k->name, "rotary") == 0;
+}
+
 /* What may not stand beside --like. */
 static hop_status check_like(const build_args *a, const hop_construct_kind *k, hop_error *err)
 {
@@ -129,7 +135,7 @@ static hop_status check_like(const build_args *a, const hop_construct_kind *k, h
         if (o->at != AT(d_model) && o->at != AT(mlp_hidden) && given(a, o))
             return hop_fail(err, HOP_EUSAGE, "--%s: --like takes it from the model", o->name);
     if (a->mixer.given) return hop_fail(err, HOP_EUSAGE, "--mixer: --like takes it from the model");
-    if (strcmp(k->name, "hybrid") == 0) return HOP_OK;
+    if (strcmp(k->name, "hybrid") == 0 || is_exported(a, k)) return HOP_OK;
     return hop_fail(err, HOP_EUSAGE, "--like: is instead of a kind, and not for %s", k->name);
 }
 
@@ -211,11 +217,13 @@ static hop_status build(hop_response *out, const build_args *a, const hop_constr
 {
     hop_model *m = NULL;
     hop_text notes = {0};
-    hop_status s =
-        is_random(k) ? hop__build_random(&m, a, task, err) : construct(&m, a, k, task, &notes, err);
+    bool exported = is_exported(a, k);
+    hop_status s = is_random(k) ? hop__build_random(&m, a, task, err)
+                   : exported   ? hop__build_export(&m, &notes, a, k->name, task, err)
+                                : construct(&m, a, k, task, &notes, err);
     if (s != HOP_OK) s = not_made(a, s, err);
     if (s == HOP_OK && notes.failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
-    if (s == HOP_OK) s = hop_save_network(m, a->output.text, err);
+    if (s == HOP_OK && !exported) s = hop_save_network(m, a->output.text, err);
     if (s == HOP_OK) s = hop__build_record(out, a, m, task, &notes, err);
     hop_model_free(m);
     hop_text_free(&notes);

@@ -22,6 +22,9 @@ hop_status hop__build_shape(hop_config *c, const build_args *a, const char *patt
 hop_status hop__build_like(hop_config *c, hop_text *notes, const build_args *a, hop_error *err);
 /* .. and, once it is built, which linear layers are not as the model has them. */
 void hop__build_like_changed(hop_text *notes, const hop_config *wanted, const hop_model *m);
+/* build_export.c: the network in the model's own class, already written to --output. */
+hop_status hop__build_export(hop_model **out, hop_text *notes, const build_args *a, const char *kind,
+                             const hop_task *task, hop_error *err);
 /* build_random.c: random weights for any pattern. `task` may be NULL: for none in particular. */
 hop_status hop__build_random(hop_model **out, const build_args *a, const hop_task *task, hop_error *err);
 /* build_record.c: what was built. */

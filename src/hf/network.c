@@ -316,6 +316,7 @@ hop_status hop_hf_network_read(hop_hf_network *n, const hop_json *root, hop_erro
     hop__hf_begin(&w.r, &plan, root, NULL, err);
     read_network(&w);
     hop_hf_free(&plan);
+    if (w.r.status == HOP_OK) w.r.status = hop__net_own(n, root, err);
     if (w.r.status != HOP_OK) hop_hf_network_free(n);
     return w.r.status;
 }

@@ -34,6 +34,9 @@ void hop__net_ours(hop__net *w, char out[96], hop__span name, int64_t layer);
 /* frequencies.c: `LETTERS KEY DIM`, the rotation's frequencies as the object KEY says, of DIM numbers a head. */
 void hop__net_rotate(hop__net *w, hop__span rest, int64_t layer);
 
+/* resize.c: task and construction of a network that we wrote. */
+hop_status hop__net_own(hop_hf_network *n, const hop_json *root, hop_error *err);
+
 /* network_keys.c: fails by the first key that no row names. */
 void hop__net_check_keys(hop__net *w);
 /* `KEY WORD ..`: it is absent, null, or one of these. */

@@ -40,7 +40,8 @@ static bool is_known(const hop__net *w, const char *key)
 static void check(hop__net *w, const hop_json *object, const char *inside)
 {
     for (const hop_json *v = object->child; v && w->r.status == HOP_OK; v = v->next) {
-        if (v->type == HOP_JSON_NULL) continue;
+        if (v->type == HOP_JSON_NULL || strcmp(v->key, "hopbound") == 0)
+            continue; /* ours, of a network we wrote */
         if (!is_known(w, v->key))
             hop__hf_fail(&w->r, HOP_EUNKNOWN, "%s%s%s: a key that is not understood", inside,
                          *inside ? "." : "", v->key);

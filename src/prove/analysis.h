@@ -98,8 +98,8 @@ hop__set *hop__set_norm_op(hop__memory *m, const hop__set *x, const hop_op *op, 
 /* head_gain.c: columns from `from` on of a buffer that head_gains, on their own: their rel says how far. */
 hop__set *hop__set_swung(hop__memory *m, const hop__set *x, const hop__head_gain *s, int64_t from);
 
-/* rope.c: what class a holds, rotated by where it stands. */
-hop__set *hop__set_rope(hop__analysis *w, const hop_op *op, int a, const hop__set *x);
+/* rope.c: what class a holds, rotated by where it stands; by the frequencies of a table, if there is one. */
+hop__set *hop__set_rope(hop__analysis *w, const hop_op *op, const float *table, int a, const hop__set *x);
 
 /* charge_attend.c: what softmax attention loses. */
 typedef struct hop__attended {

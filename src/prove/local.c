@@ -375,7 +375,7 @@ static hop__set *one_class(hop__analysis *w, const hop__inputs *x, int a)
     case HOP_OP_RMS:
     case HOP_OP_GROUPNORM:
         return hop__set_norm_op(m, in[0], op, l.w, l.w2, x->head_gain ? &x->head_gain[a] : NULL);
-    case HOP_OP_ROPE: return hop__set_rope(w, op, a, in[0]);
+    case HOP_OP_ROPE: return hop__set_rope(w, op, x->par[0], a, in[0]);
     case HOP_OP_CONSTANT: return constant(m, x);
     case HOP_OP_SHIFT: return shifted(w, a, x->in[0]);
     case HOP_OP_REPEAT: return interleaved(m, in, 1, &op->dim, op->groups);

@@ -34,29 +34,6 @@ static bool finite_weights(const hop_model *m, char *why, size_t size)
     return true;
 }
 
-/* The first operation of a layer that no transfer function here follows; NULL: all are. */
-static const char *beyond(const hop_list *l)
-{
-    for (int i = 0; i < l->op_count; i++)
-        if (l->op[i].kind == HOP_OP_ROPE && l->op[i].par[0] >= 0)
-            return "a rotation by frequencies of its own";
-    return NULL;
-}
-
-static bool all_followed(const hop_model *m, char *why, size_t size)
-{
-    const hop_pattern *p = &hop_model_config(m)->pattern;
-    const char *what = NULL;
-    for (int64_t i = 0; i < p->layers && !what; i++) {
-        hop_list list;
-        const hop_mixer_config c = hop_model_mixer_config(m, i);
-        hop_mixer_list(&list, hop_mixer_find(hop_pattern_mixer(p, i)), &c);
-        what = beyond(&list);
-        if (what) snprintf(why, size, "layer %lld: %s is not followed", (long long)i, what);
-    }
-    return !what;
-}
-
 hop_status hop_prove_bounds(hop_proof *p, hop_bounds_said *said, const hop_model *m, const hop_task *task,
                             int64_t generates, const hop_prove_options *o, hop_error *err)
 {
@@ -72,7 +49,7 @@ hop_status hop_prove_bounds(hop_proof *p, hop_bounds_said *said, const hop_model
                  hop_task_name(task->kind));
     else if (hop_model_config(m)->seeded)
         snprintf(p->why, sizeof p->why, "the layers' weights are drawn from a seed, not stored");
-    else if (finite_weights(m, p->why, sizeof p->why) && all_followed(m, p->why, sizeof p->why))
+    else if (finite_weights(m, p->why, sizeof p->why))
         return fn(p, said, m, task, generates, o, err);
     return HOP_OK;
 }

@@ -9,16 +9,27 @@
 typedef struct turn {
     hop__memory *m;
     const hop_op *op;
+    const float *table; /* frequencies of its own; NULL: from theta */
+    double scale;       /* of cosines and sines */
     const hop__class *class;
     const hop__set *x;
     hop__set *y;
     double last; /* position of the class's last token */
 } turn;
 
-/* Pair e turns by position times this. */
-static double speed(const hop_op *op, int64_t e)
+/* Of pair e at a position. By a table angles are float32, as the kernel and Hugging Face have them. */
+static double angle_of(const turn *t, int64_t e, double position)
 {
-    return pow(op->theta, -2.0 * (double)e / (double)op->rotary);
+    if (t->table) return (float)position * t->table[e];
+    return position * pow(t->op->theta, -2.0 * (double)e / (double)t->op->rotary);
+}
+
+/* The largest angle by which any pair turns in so many tokens. */
+static double most_turned(const turn *t, double tokens)
+{
+    double most = 0;
+    for (int64_t e = 0; e < t->op->rotary / 2; e++) most = ival_most(most, fabs(angle_of(t, e, tokens)));
+    return most;
 }
 
 /* Columns of the second numbers of pairs; -1: not the first number of one. */
@@ -34,22 +45,25 @@ static bool is_turned(const hop_op *op, int64_t c)
 }
 
 /* What the kernel's angle and products and those made here may differ by, for a pair of this length: angles
- * are doubles, so are sines, and one rounding to float32 comes last. */
-static double lost(double length, double angle)
+ * are doubles, so are sines, and one rounding to float32 comes last. By a table, other libraries count, too: their
+ * frequencies may be some units away (power, reciprocal, product: 2^-21 of the angle has room for eight), and
+ * their cosines and sines, and these times scale, are float32 (2^-21 of the length, for eight units more). */
+static double lost(const turn *t, double length, double angle)
 {
-    return length == 0 ? 0 : length * (HOP_UNIT_ROUNDOFF + (fabs(angle) + 4) * 0x1p-48) + 0x1p-149;
+    double own = HOP_UNIT_ROUNDOFF + (fabs(angle) + 4) * 0x1p-48, others = (fabs(angle) + 1) * 0x1p-21;
+    return length == 0 ? 0 : length * (t->table ? own + t->scale * others : own) + 0x1p-149;
 }
 
-static void rotate(double *a, double *b, double angle)
+static void rotate(const turn *t, double *a, double *b, double angle)
 {
-    double co = cos(angle), si = sin(angle), x = *a, y = *b;
+    double co = t->scale * cos(angle), si = t->scale * sin(angle), x = *a, y = *b;
     *a = x * co - y * si, *b = x * si + y * co;
 }
 
 /* Only lengths are known: [-r, r] for both. */
 static void box_pair(turn *t, int64_t i, int64_t j, double length)
 {
-    double r = length == 0 ? 0 : ival_up(length * (1 + 0x1p-20) + 0x1p-149);
+    double r = length == 0 ? 0 : ival_up(t->scale * length * (1 + 0x1p-20) + 0x1p-149);
     t->y->mid[i] = t->y->mid[j] = 0;
     t->y->rad[i] = t->y->rad[j] = r;
 }
@@ -85,12 +99,14 @@ static void turn_one(turn *t)
     for (int64_t i = 0; t->m->status == HOP_OK && i < y->width; i++) {
         int64_t j = partner(t->op, i);
         if (j < 0 || (t->x->mag[i] == 0 && t->x->mag[j] == 0)) continue;
-        double angle = t->last * speed(t->op, i % t->op->dim), co = fabs(cos(angle)), si = fabs(sin(angle));
-        double ri = t->x->rad[i], rj = t->x->rad[j], own = lost(length_of(t->x->mag[i], t->x->mag[j]), angle);
-        rotate(&y->mid[i], &y->mid[j], angle);
+        double angle = angle_of(t, i % t->op->dim, t->last), co = t->scale * fabs(cos(angle)),
+               si = t->scale * fabs(sin(angle));
+        double ri = t->x->rad[i], rj = t->x->rad[j],
+               own = lost(t, length_of(t->x->mag[i], t->x->mag[j]), angle);
+        rotate(t, &y->mid[i], &y->mid[j], angle);
         for (int k = 0; k < y->terms; k++)
             for (int64_t r = 0; r < y->term[k].rows; r++)
-                rotate(hop__term_cell(&y->term[k], r, i), hop__term_cell(&y->term[k], r, j), angle);
+                rotate(t, hop__term_cell(&y->term[k], r, i), hop__term_cell(&y->term[k], r, j), angle);
         y->rad[i] = ival_up((co * ri + si * rj) * HOP__ABOVE + own);
         y->rad[j] = ival_up((si * ri + co * rj) * HOP__ABOVE + own);
     }
@@ -131,7 +147,7 @@ static void turn_others(turn *t)
                 if (!is_turned(t->op, c)) *hop__term_cell(v, r, c) = hop__term_at(u, r, c);
         for (int64_t i = 0; v && i < t->y->width; i++) {
             int64_t j = partner(t->op, i);
-            double more = j < 0 ? 0 : length_of(most_of(u, i), most_of(u, j));
+            double more = j < 0 ? 0 : t->scale * length_of(most_of(u, i), most_of(u, j));
             if (more != 0) t->y->rad[i] += more, t->y->rad[j] += more;
         }
     }
@@ -166,12 +182,13 @@ static void turn_many(turn *t)
     for (int64_t i = 0; t->m->status == HOP_OK && i < y->width; i++) {
         int64_t j = partner(t->op, i);
         if (j < 0 || (t->x->mag[i] == 0 && t->x->mag[j] == 0)) continue;
-        double length = length_of(t->x->mag[i], t->x->mag[j]), by = speed(t->op, i % t->op->dim);
-        double box = length_of(t->x->rad[i], t->x->rad[j]) + lost(length, t->last * by);
+        double length = length_of(t->x->mag[i], t->x->mag[j]);
+        double box = t->scale * length_of(t->x->rad[i], t->x->rad[j]) +
+                     lost(t, length, angle_of(t, i % t->op->dim, t->last));
         for (int64_t p = 0; v && p < t->class->count; p++) {
             double *row = hop__term_row(v, p); /* of all columns */
             row[i] += t->x->mid[i], row[j] += t->x->mid[j];
-            rotate(&row[i], &row[j], (double)(t->class->start + p) * by);
+            rotate(t, &row[i], &row[j], angle_of(t, i % t->op->dim, (double)(t->class->start + p)));
         }
         y->rad[i] = ival_up((y->rad[i] + box) * HOP__ABOVE);
         y->rad[j] = ival_up((y->rad[j] + box) * HOP__ABOVE);
@@ -205,13 +222,13 @@ static hop__set *unturned(hop__memory *m, const hop__set *x)
     return y;
 }
 
-hop__set *hop__set_rope(hop__analysis *w, const hop_op *op, int a, const hop__set *x)
+hop__set *hop__set_rope(hop__analysis *w, const hop_op *op, const float *table, int a, const hop__set *x)
 {
-    turn t = {.m = w->m, .op = op, .class = &w->facts.class[a], .x = x};
-    double fastest = op->rotary < 2 ? 0 : ival_most(1, speed(op, op->rotary / 2 - 1));
-    if (!isfinite((double)w->facts.length * fastest))
-        w->m->overflow = true; /* an infinite angle has no sine */
-    bool known = w->facts.task && (double)w->facts.length * fastest < 0x1p40 &&
+    turn t = {.m = w->m, .op = op, .table = table, .class = &w->facts.class[a], .x = x};
+    t.scale = table ? (float)op->scale : 1;
+    double most = most_turned(&t, (double)w->facts.length);
+    if (!isfinite(most)) w->m->overflow = true; /* an infinite angle has no sine */
+    bool known = w->facts.task && most < (table ? 0x1p20 : 0x1p40) &&
                  (double)t.class->count * (double)x->width <= (double)HOP__MOST_CELLS &&
                  t.class->count <= HOP__MOST_ROWS;
     t.last = (double)(t.class->start + t.class->count - 1);

@@ -117,16 +117,17 @@ static int64_t same_row(const hop__term *t, int64_t r, int64_t lo, int64_t hi, i
 }
 
 /* What the rows of a column may be off, as rad, or, where numbers that are next to nothing are known far
- * better than the others, as rad of these and rel of the others. */
+ * better than the others, as rad of these and rel of the others: unless that would be much more for the largest one, as
+ * where all are off by the same and one of them is small. */
 typedef struct spread {
-    double rad, faint, rel;
+    double rad, faint, rel, largest;
 } spread;
 
 #define NOTHING 0x1p-80
 
 static void add_spread(spread *s, double value, double off)
 {
-    s->rad = ival_most(s->rad, off);
+    s->rad = ival_most(s->rad, off), s->largest = ival_most(s->largest, fabs(value));
     if (!(fabs(value) > NOTHING))
         s->faint = ival_most(s->faint, off);
     else
@@ -135,7 +136,7 @@ static void add_spread(spread *s, double value, double off)
 
 static void set_spread(hop__set *y, int64_t c, spread s, bool relative)
 {
-    bool tell = relative && s.faint < 0x1p-20 * s.rad && s.rel < 0.5;
+    bool tell = relative && s.faint < 0x1p-20 * s.rad && s.rel < 0.5 && s.rel * s.largest < 4 * s.rad;
     y->rad[c] = tell ? s.faint : s.rad;
     y->rel[c] = tell ? s.rel : 0;
 }

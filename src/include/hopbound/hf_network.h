@@ -60,6 +60,17 @@ const char *hop_hf_network_ignores(const hop_hf_network *n, const char *theirs, 
 /* Whether a model_type has a row. */
 bool hop_hf_network_known(const char *model_type);
 
+/* Sizes of a network in a model's architecture; 0: as the model has it. */
+typedef struct hop_hf_sizes {
+    int64_t vocab, width, hidden;
+    int64_t head_dim;                          /* for a file that leaves it to its class */
+    const char *task_json, *construction_json; /* what it is for and how it was made; NULL: nothing is said */
+} hop_hf_sizes;
+
+/* The model's config.json with these sizes, in float32, without tokens of its own; what is ours stands under the key
+ * "hopbound", which its class does not look at. The language model's part alone. */
+hop_status hop_hf_resize(hop_text *out, const hop_json *root, const hop_hf_sizes *z, hop_error *err);
+
 #ifdef __cplusplus
 }
 #endif
