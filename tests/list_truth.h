@@ -45,6 +45,7 @@ static double t_act(hop_act act, double x)
     case HOP_ACT_LOGSIGMOID: return -t_softplus(-x);
     case HOP_ACT_ELU1: return x > 0 ? x + 1 : exp(x);
     case HOP_ACT_RELU: return x > 0 ? x : 0;
+    case HOP_ACT_RELU2: return x > 0 ? x * x : 0;
     case HOP_ACT_GELU: return 0.5 * x * erfc(-x * sqrt(0.5));
     }
     return NAN;
@@ -117,6 +118,7 @@ static double t_element(const truth *x, const hop_op *op, int64_t t, int64_t e)
     case HOP_OP_RATE: return -fmin(exp(w[e / op->dim]), 1e30) * a;
     case HOP_OP_MUL: return a * t_at(x, op, 1, t, e / op->dim);
     case HOP_OP_SUB: return a - t_at(x, op, 1, t, e);
+    case HOP_OP_CLAMP: return fmin(fmax(a, op->lo), op->hi);
     case HOP_OP_LERP:
         return a + t_at(x, op, 1, t, e) *
                        ((op->in[2].buffer < 0 ? 0 : t_at(x, op, 2, t, e)) + w[op->first_row * op->width + e]);

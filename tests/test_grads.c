@@ -24,6 +24,11 @@ static const struct sizes {
      "conv=2 negative=1 value_dim=7 feature=1 summary=1 groups=4 steps=3 state_dim=6 rank=4"},
     {7, 2, 1, 4, 100, true, "feature=3 conv=1 norm=0 normalise=0 state_dim=2 rank=1 inner=6"},
     {6, 1, 1, 6, 0, false, "feature=2 window=1 topk=1 state_dim=1 rank=2 conv=5"},
+    /* as layers of other people's networks are */
+    {9, 4, 2, 3, 0, false,
+     "state_dim=4 groups=2 norm_groups=2 rank=2 dt_rank=3 qkv_bias=1 out_bias=1 dt_min=0.4 dt_max=0.9 "
+     "dt_norms=1 "
+     "norm_scale=1 norm_first=1 norm_eps=0.001"},
 };
 #define SIZE_COUNT ((int)(sizeof SIZES / sizeof *SIZES))
 
@@ -60,7 +65,7 @@ static float *randoms(int64_t n, hop_rng *rng, double size)
 
 static bool configure(hop_mixer_config *c, const hop_mixer_ops *ops, const struct sizes *z)
 {
-    char text[128], *rest = text, *word;
+    char text[256], *rest = text, *word;
     hop_mixer_config_init(c);
     c->d_model = z->d_model, c->heads = z->heads, c->kv_heads = z->kv_heads, c->head_dim = z->head_dim;
     c->rope_theta = z->rope_theta, c->layer = 1, c->layers = 3;
@@ -72,7 +77,9 @@ static bool configure(hop_mixer_config *c, const hop_mixer_ops *ops, const struc
     while ((word = strtok_r(rest, " ", &rest))) {
         char *value = strchr(word, '=');
         *value++ = 0;
-        hop_mixer_option_set(c, ops, word, atoll(value), NULL);
+        bool foreign;
+        hop_mixer_foreign_set(c, ops, word, atof(value), &foreign, NULL);
+        if (!foreign) hop_mixer_option_set(c, ops, word, atoll(value), NULL);
     }
     return hop_mixer_config_ready(c, ops, NULL) == HOP_OK;
 }

@@ -25,7 +25,7 @@ typedef struct bench {
     hop__exec w;
     float *x[ROW_IN], *par[PARAMS], *y;
     int64_t stride[ROW_IN];
-    float constant[5]; /* eps, scale, half, before, n */
+    float constant[7]; /* eps, scale, half, before, n, lo, hi */
 } bench;
 
 static void bench_open(bench *b, const row_case *c, bool apart, double size)
@@ -42,9 +42,11 @@ static void bench_open(bench *b, const row_case *c, bool apart, double size)
     b->l.width[HOP_FIRST_BUFFER] = c->op.width;
     b->w.b[HOP_FIRST_BUFFER] = b->y = floats_new(c->op.width * TOKENS);
     b->w.w = (const float *const *)b->par;
-    const float constants[] = {(float)c->op.eps,
-                               c->op.scaled || c->op.kind == HOP_OP_ACT ? (float)c->op.scale : 1,
-                               c->op.scaled ? 0.5f : 1, (float)c->op.before, (float)c->op.dim};
+    const float constants[] = {
+        (float)c->op.eps,        c->op.scaled || c->op.kind == HOP_OP_ACT ? (float)c->op.scale : 1,
+        c->op.scaled ? 0.5f : 1, (float)c->op.before,
+        (float)c->op.dim,        (float)c->op.lo,
+        (float)c->op.hi};
     memcpy(b->constant, constants, sizeof constants);
 }
 
@@ -57,7 +59,7 @@ static void bench_close(bench *b)
 
 static void give_constants(const bench *b)
 {
-    static const char *const names[] = {"eps", "scale", "half", "before", "n"};
+    static const char *const names[] = {"eps", "scale", "half", "before", "n", "lo", "hi"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) rows_constant(names[i], &b->constant[i]);
 }
 
@@ -133,6 +135,7 @@ static const struct {
     {{.op = {.kind = HOP_OP_MUL, .width = 18, .dim = 6}, .in = {18, 3}, .each = 18, .keys = 1, .values = 1},
      {{"a", 0, 1, 1}, {"b", 1, 1, 6}}},
     {{NUMBERS(SUB), .in = {19, 19}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}}},
+    {{NUMBERS(CLAMP, .lo = -0.3, .hi = 0.4), .in = {19}}, {{"a", 0, 1, 1}}},
     {{NUMBERS(LERP, .first_row = 1), .in = {19, 19}, .par = {57}},
      {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"w", PAR, 1, 1}}},
     {{NUMBERS(LERP), .in = {19, 19, 19}, .par = {19}},
@@ -189,6 +192,7 @@ static const struct {
     ACT(ELU1, 0.7, 1.3),
     ACT(RELU, 0.7, 1.3),
     ACT(GELU, 0.7, 1.3),
+    ACT(RELU2, 0.7, 1.3),
 };
 enum { CASES = sizeof cases / sizeof *cases };
 
@@ -352,6 +356,7 @@ static const struct {
     const char *form, *name, *why;
 } unseen[] = {
     {"row", "rest", "lru_input: a sign, which the root's argument has"},
+    {"relu2", "r", "in place: its square, `f`, is told"},
     {"logsigmoid", "minus", "a sign"},
     {"logsigmoid", "s", "`f` with the other sign"},
     {"exp1000", "e", "in place: the smaller of it and 1000, `f`, is told"},

@@ -74,6 +74,7 @@ static double formed(hop_rng *rng, hop_prim prim, double a, double b)
     case HOP_PRIM_EXPF: return expf((float)a);
     case HOP_PRIM_EXPM1: return expm1f((float)a);
     case HOP_PRIM_LEAST: return a < b ? a : b;
+    case HOP_PRIM_MAX: return a > b ? a : b;
     case HOP_PRIM_NEG: return -a;
     default: fail(); return 0;
     }
@@ -81,9 +82,9 @@ static double formed(hop_rng *rng, hop_prim prim, double a, double b)
 
 static void lines_of_programs_hold_what_float32_makes(void **state)
 {
-    static const hop_prim prims[] = {HOP_PRIM_MUL,  HOP_PRIM_ADD, HOP_PRIM_SUB,   HOP_PRIM_DIV,
-                                     HOP_PRIM_SQRT, HOP_PRIM_EXP, HOP_PRIM_EXPM1, HOP_PRIM_LEAST,
-                                     HOP_PRIM_NEG,  HOP_PRIM_EXPF};
+    static const hop_prim prims[] = {HOP_PRIM_MUL,  HOP_PRIM_ADD,  HOP_PRIM_SUB,   HOP_PRIM_DIV,
+                                     HOP_PRIM_SQRT, HOP_PRIM_EXP,  HOP_PRIM_EXPM1, HOP_PRIM_LEAST,
+                                     HOP_PRIM_NEG,  HOP_PRIM_EXPF, HOP_PRIM_MAX};
     hop_rng rng;
     hop_rng_init(&rng, 1, 1);
     (void)state;

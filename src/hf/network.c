@@ -48,7 +48,9 @@ static double real_of(hop__net *w, const char *keys, double otherwise)
         return otherwise;
     }
     double value = v->type == HOP_JSON_INT ? (double)v->integer : v->type == HOP_JSON_REAL ? v->real : NAN;
-    if (!isfinite(value)) hop__hf_fail(&w->r, HOP_EFORMAT, "%s: not a number", keys);
+    const hop_json *word = hop_json_get(v, "__float__"); /* as transformers writes what JSON has not got */
+    if (word && word->type == HOP_JSON_STRING && strcmp(word->string, "Infinity") == 0) value = INFINITY;
+    if (isnan(value) || value == -INFINITY) hop__hf_fail(&w->r, HOP_EFORMAT, "%s: not a number", keys);
     return value;
 }
 
@@ -84,6 +86,8 @@ static double one_factor(hop__net *w, hop__span *text)
     value = hop__span_real(name);
     if (!isnan(value)) return value;
     hop__span_copy(keys, sizeof keys, name);
+    for (int i = w->factor_count; i > 0; i--)
+        if (strcmp(w->factor[i - 1].name, keys) == 0) return w->factor[i - 1].value;
     double otherwise = NAN;
     if (hop__span_sign(text, ':')) {
         hop__span number = {text->at, text->at};
@@ -108,6 +112,16 @@ double hop__net_factor(hop__net *w, hop__span text)
             break;
     }
     return value;
+}
+
+static void put_factor(hop__net *w, hop__span rest)
+{
+    hop__span name = hop__span_until(&rest, '=');
+    double value = hop__net_factor(w, rest);
+    if (w->factor_count == HOP__NET_MAX_FACTORS)
+        return hop__hf_fail(&w->r, HOP_EFORMAT, "networks: too many factors");
+    hop__span_copy(w->factor[w->factor_count].name, sizeof w->factor->name, name);
+    w->factor[w->factor_count++].value = value;
 }
 
 /* ---- the configuration --------------------------------------------------------------------------- */
@@ -147,6 +161,7 @@ static void put_setting(hop__net *w, hop__span rest, int64_t layer, bool real)
     hop__span_copy(name, sizeof name, hop__span_word(&left));
     double value =
         real ? hop__net_factor(w, rest) : (double)hop__hf_value(&w->r, rest, layer < 0 ? 0 : layer);
+    if (isinf(value)) return; /* a limit that is none */
     if (w->r.status == HOP_OK)
         w->r.status = hop_config_set(&w->n->config, layer < 0 ? -1 : w->base[layer], layer < 0 ? whose : "",
                                      name, value, w->r.err);
@@ -264,6 +279,10 @@ static void run(hop__net *w, hop__span body, int depth)
         } else if (hop__span_is(name, "let")) {
             hop__span variable = hop__span_until(&rest, '=');
             hop__hf_assign(&w->r, variable, hop__hf_value(&w->r, rest, 0));
+        } else if (hop__span_is(name, "factor")) {
+            put_factor(w, rest);
+        } else if (hop__span_is(name, "inside")) {
+            w->inside = hop__span_word(&rest);
         } else if (hop__span_is(name, "refuse")) {
             hop__hf_refuse_if(&w->r, rest);
         } else if (hop__span_is(name, "must")) {

@@ -6,7 +6,8 @@
 
 #include <hopbound/hf_network.h>
 
-#define HOP__NET_MAX_ROWS 16
+#define HOP__NET_MAX_ROWS    24
+#define HOP__NET_MAX_FACTORS 16
 
 /* A network that is being read. */
 typedef struct hop__net {
@@ -15,11 +16,18 @@ typedef struct hop__net {
     hop__span text;                    /* all rows */
     hop__span read[HOP__NET_MAX_ROWS]; /* those that were used; a key that they name is known */
     int read_count;
+    hop__span inside; /* what {x} is in their names */
+    struct {
+        char name[32];
+        double value;
+    } factor[HOP__NET_MAX_FACTORS]; /* a later one beats an earlier one of its name */
+    int factor_count;
     int64_t *base; /* [layers + 1]: which of our layers each of theirs begins with */
     int64_t tensor_room, piece_room;
 } hop__net;
 
-/* A number: factors with '*' and '/' between. A factor is digits, KEY:default, KEY! or root(EXPRESSION). */
+/* A number: factors with '*' and '/' between. A factor is digits, KEY:default, KEY!, root(EXPRESSION)
+ * or one that a row has named. */
 double hop__net_factor(hop__net *w, hop__span text);
 
 /* network_tensors.c: `[LETTERS] OURS[@k] = SOURCE, ..`; layer -1: it is of no layer. */

@@ -44,21 +44,27 @@ void hop__net_ours(hop__net *w, char out[96], hop__span name, int64_t layer)
         snprintf(out, 96, "model.layers.%lld.%.*s", (long long)(w->base[layer] + below), size, name.at);
 }
 
-/* The name with {i} and {e} filled in. */
-static void put_name(char out[128], hop__span name, int64_t layer, int64_t expert)
+/* The name with {i} and {e} filled in, and with {x}, in which there may be {i}. */
+static size_t put_name(const hop__net *w, char out[128], hop__span name, const int64_t layer_expert[2])
 {
     size_t n = 0;
-    for (const char *at = name.at; at < name.end && n + 24 < 128; at++) {
-        bool is_layer = name.end - at >= 3 && memcmp(at, "{i}", 3) == 0;
-        bool is_expert = name.end - at >= 3 && memcmp(at, "{e}", 3) == 0;
-        if (is_layer || is_expert) {
-            n += (size_t)snprintf(out + n, 128 - n, "%lld", (long long)(is_layer ? layer : expert));
-            at += 2;
-        } else {
-            out[n++] = *at;
-        }
+    for (const char *at = name.at; at < name.end && n + 40 < 128; at++) {
+        const bool hole = name.end - at >= 3 && at[0] == '{' && at[2] == '}';
+        char part[128];
+        size_t size = 0;
+        if (!hole)
+            part[size++] = *at;
+        else if (at[1] == 'x')
+            size = put_name(w, part, w->inside, layer_expert);
+        else
+            size = (size_t)snprintf(part, sizeof part, "%lld", (long long)layer_expert[at[1] == 'e']);
+        if (n + size >= 128) break;
+        memcpy(out + n, part, size);
+        n += size;
+        if (hole) at += 2;
     }
     out[n] = 0;
+    return n;
 }
 
 /* `WORD EXPRESSION`; false: the text does not begin with the word. */
@@ -91,7 +97,7 @@ static void put_source(hop__net *w, hop__span text, int64_t layer)
     for (int64_t e = 0; e < experts && w->r.status == HOP_OK; e++) {
         n->pieces = grown(w, n->pieces, n->piece_count, &w->piece_room, sizeof *n->pieces);
         if (w->r.status != HOP_OK) return;
-        put_name(piece.theirs, name, layer, e);
+        put_name(w, piece.theirs, name, (const int64_t[]){layer, e});
         n->pieces[n->piece_count++] = piece;
     }
 }

@@ -103,6 +103,12 @@ static void exp1000_of(float *x, int64_t n)
     for (int64_t i = 0; i < n; i++) x[i] = x[i] < 1000.0f ? x[i] : 1000.0f;
 }
 
+static void relu2_of(float *x, int64_t n)
+{
+    hop_relu(x, x, n);
+    for (int64_t i = 0; i < n; i++) x[i] *= x[i];
+}
+
 void hop__activate(hop_act act, float *x, int64_t n)
 {
     switch (act) {
@@ -117,5 +123,6 @@ void hop__activate(hop_act act, float *x, int64_t n)
     case HOP_ACT_ELU1: elu_plus_one_of(x, n); break;
     case HOP_ACT_RELU: hop_relu(x, x, n); break;
     case HOP_ACT_GELU: hop_gelu(x, x, n); break;
+    case HOP_ACT_RELU2: relu2_of(x, n); break;
     }
 }

@@ -11,6 +11,8 @@
 
 PROGRAM(mul, "mul", IN("a", 0), IN("b", 0), LINE("y", MUL, "b", "a"));
 PROGRAM(sub, "sub", IN("a", 0), IN("b", 0), LINE("y", SUB, "a", "b"));
+PROGRAM(clamp, "clamp", IN("a", 0), IN("lo", 0), IN("hi", 0), LINE("some", MAX, "a", "lo"),
+        LINE("y", LEAST, "some", "hi"));
 PROGRAM(weigh, "weigh", IN("a", 0), IN("w", 0), LINE("y", MUL, "a", "w"));
 PROGRAM(skip, "skip", IN("a", 0), IN("b", 0), IN("w", 0), LINE("wb", MUL, "w", "b"),
         LINE("y", ADD, "a", "wb"));
@@ -72,6 +74,7 @@ ACT(logsigmoid, LINE("minus", NEG, "x"), LINE("s", SOFTPLUS, "minus"), LINE("f",
 ACT(elu1, LINE("f", ELU1, "x"));
 ACT(relu, LINE("f", RELU, "x"));
 ACT(gelu, LINE("f", GELU, "x"));
+ACT(relu2, LINE("r", RELU, "x"), LINE("f", MUL, "r", "r"));
 
 PROGRAM(swiglu, "swiglu", IN("gate", 0), IN("up", 0), LINE("s", SILU, "gate"), LINE("y", MUL, "s", "up"));
 
@@ -83,7 +86,7 @@ const hop_program *hop_swiglu_program(void)
 static const hop_program *act_program(hop_act act)
 {
     static const hop_program *const acts[] = {&copied,   &exponential, &exp1000, &sigmoid, &silu, &tanh_,
-                                              &softplus, &logsigmoid,  &elu1,    &relu,    &gelu};
+                                              &softplus, &logsigmoid,  &elu1,    &relu,    &gelu, &relu2};
     return acts[act];
 }
 
@@ -105,6 +108,7 @@ const hop_program *hop_op_program(const hop_op *op, int part)
     case HOP_OP_ACT: return act_program(op->act);
     case HOP_OP_MUL: return &mul;
     case HOP_OP_SUB: return &sub;
+    case HOP_OP_CLAMP: return &clamp;
     case HOP_OP_WEIGH: return &weigh;
     case HOP_OP_SKIP: return &skip;
     case HOP_OP_BLEND: return &blend;

@@ -51,6 +51,8 @@ static void slope_by_input(hop_act act, float *d, float *z, const float *dy, int
         hop_silu_backward(d, NULL, z, dy, n);
     } else if (act == HOP_ACT_GELU) {
         hop_gelu_backward(d, NULL, z, dy, n);
+    } else if (act == HOP_ACT_RELU2) {
+        for (int64_t i = 0; i < n; i++) d[i] = z[i] > 0.0f ? dy[i] * (2.0f * z[i]) : 0.0f;
     } else { /* softplus' = sigmoid, logsigmoid' (z) = sigmoid(-z) */
         for (int64_t i = 0; act == HOP_ACT_LOGSIGMOID && i < n; i++) z[i] = -z[i];
         hop__activate(HOP_ACT_SIGMOID, z, n);

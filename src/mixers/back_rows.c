@@ -58,6 +58,15 @@ static void sub(const hop__rows *r)
     }
 }
 
+static void clamp(const hop__rows *r)
+{
+    const float lo = (float)r->op->lo, hi = (float)r->op->hi;
+    for (int64_t t = 0; t < r->count; t++) {
+        row x = row_at(r, t);
+        PUT(0, x.a[e] < lo || x.a[e] > hi ? 0.0f : x.d[e]);
+    }
+}
+
 static void lerp(const hop__rows *r)
 {
     const float *w = r->par + r->op->first_row * r->width;
@@ -273,25 +282,16 @@ static void repeat(const hop__rows *r)
 }
 
 static void (*const row_ops[HOP_OP_COUNT])(const hop__rows *) = {
-    [HOP_OP_ACT] = hop__back_act,
-    [HOP_OP_RATE] = rate,
-    [HOP_OP_L2] = hop__back_l2,
-    [HOP_OP_ROPE] = hop__back_rope,
-    [HOP_OP_RMS] = hop__back_rms,
-    [HOP_OP_GROUPNORM] = hop__back_groupnorm,
-    [HOP_OP_MUL] = mul,
-    [HOP_OP_SUB] = sub,
-    [HOP_OP_LERP] = lerp,
-    [HOP_OP_WEIGH] = weigh,
-    [HOP_OP_SKIP] = skip,
-    [HOP_OP_BLEND] = blend,
-    [HOP_OP_BONUS] = bonus,
-    [HOP_OP_LRU_RATE] = lru_rate,
-    [HOP_OP_LRU_INPUT] = lru_input,
-    [HOP_OP_TAYLOR] = taylor,
-    [HOP_OP_APPEND_ONE] = append_one,
-    [HOP_OP_DIVIDE] = divide,
-    [HOP_OP_REPEAT] = repeat,
+    [HOP_OP_ACT] = hop__back_act, [HOP_OP_RATE] = rate,
+    [HOP_OP_L2] = hop__back_l2,   [HOP_OP_ROPE] = hop__back_rope,
+    [HOP_OP_RMS] = hop__back_rms, [HOP_OP_GROUPNORM] = hop__back_groupnorm,
+    [HOP_OP_MUL] = mul,           [HOP_OP_SUB] = sub,
+    [HOP_OP_CLAMP] = clamp,       [HOP_OP_LERP] = lerp,
+    [HOP_OP_WEIGH] = weigh,       [HOP_OP_SKIP] = skip,
+    [HOP_OP_BLEND] = blend,       [HOP_OP_BONUS] = bonus,
+    [HOP_OP_LRU_RATE] = lru_rate, [HOP_OP_LRU_INPUT] = lru_input,
+    [HOP_OP_TAYLOR] = taylor,     [HOP_OP_APPEND_ONE] = append_one,
+    [HOP_OP_DIVIDE] = divide,     [HOP_OP_REPEAT] = repeat,
 };
 
 void hop__back_rows(const hop__back *b, const hop_op *op, int64_t s, int64_t from, int64_t count)

@@ -1,6 +1,7 @@
 #include "build.h"
 
 #include <assert.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -309,6 +310,15 @@ hop__val hop__act_scaled(hop_builder *b, hop__val x, hop_act act, double before,
 hop__val hop__act(hop_builder *b, hop__val x, hop_act act)
 {
     return hop__act_scaled(b, x, act, 1.0, 1.0);
+}
+
+hop__val hop__step_size(hop_builder *b, hop__val x)
+{
+    const double least = HOP__FOREIGN(b->c, dt_min), most = HOP__FOREIGN(b->c, dt_max);
+    x = hop__act(b, x, HOP_ACT_SOFTPLUS);
+    if (least == 0 && most == 0) return x;
+    return hop__add(b, (hop_op){.kind = HOP_OP_CLAMP, .lo = least, .hi = most > 0 ? most : FLT_MAX}, &x, 1,
+                    NULL, NULL);
 }
 
 hop__val hop__grouped(hop_builder *b, hop_op_kind kind, hop__val x, int64_t groups, const char *w)

@@ -115,6 +115,8 @@ hop__val hop__conv(hop_builder *b, hop__val x, const char *w, const char *bias, 
 /* ShortConv(x wᵀ). */
 hop__val hop__project_conv(hop_builder *b, const char *w, const char *conv);
 hop__val hop__act(hop_builder *b, hop__val x, hop_act act);
+/* Step sizes: softplus(x), within dt_min and dt_max. */
+hop__val hop__step_size(hop_builder *b, hop__val x);
 hop__val hop__act_scaled(hop_builder *b, hop__val x, hop_act act, double before, double scale);
 /* An operation that looks at `groups` groups alike, or at none; w may be NULL. */
 hop__val hop__grouped(hop_builder *b, hop_op_kind kind, hop__val x, int64_t groups, const char *w);

@@ -20,6 +20,7 @@ static const hop__op_facts facts[HOP_OP_COUNT] = {
     [HOP_OP_GROUPNORM]  = {"groupnorm",  HOP__ROWS,      1, A},
     [HOP_OP_MUL]        = {"mul",        HOP__ROWS,      2, A | B},
     [HOP_OP_SUB]        = {"sub",        HOP__ROWS,      2, 0},
+    [HOP_OP_CLAMP]      = {"clamp",      HOP__ROWS,      1, A},
     [HOP_OP_LERP]       = {"lerp",       HOP__ROWS,      3, B | C},
     [HOP_OP_WEIGH]      = {"weigh",      HOP__ROWS,      1, A},
     [HOP_OP_SKIP]       = {"skip",       HOP__ROWS,      2, B},

@@ -4,7 +4,7 @@
  *     h = exp(ΔA) h + Δ B x, per channel;  y = Wo ((C·h + D ⊙ x) ⊙ SiLU(z))
  *
  * Options: expand 2, inner (expand d_model), state_dim 16, dt_rank (d_model / 16, rounded up), conv 4, gate 1
- * (z). With conv 0 there is neither convolution nor SiLU before the scan. Heads are not used.
+ * (z). Other people's: dt_norms, RMS norms of r, B and C, as Jamba and Falcon-Mamba have them. With conv 0 there is neither convolution nor SiLU before the scan. Heads are not used.
  *
  * State: [inner, state_dim] and (conv - 1) inputs of the convolution, inner each. */
 #include "build.h"
@@ -41,6 +41,11 @@ static int mamba_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_P
     hop__param(out, &n, "dt_proj.bias", inner, 0);
     hop__param(out, &n, "A_log", inner, states);
     hop__param(out, &n, "D", inner, 0);
+    if (HOP__FOREIGN(c, dt_norms) != 0) {
+        hop__param(out, &n, "dt_norm.weight", rank, 0);
+        hop__param(out, &n, "b_norm.weight", states, 0);
+        hop__param(out, &n, "c_norm.weight", states, 0);
+    }
     hop__param(out, &n, "out_proj.weight", c->d_model, inner);
     return n;
 }
@@ -68,10 +73,10 @@ static void mamba_list(hop_builder *b)
     in[HOP_SELECTIVE_X] = x = hop__conv(b, x, "conv1d.weight", "conv1d.bias", true);
     hop__val low = hop__linear_rows(b, x, "x_proj.weight", NULL, 0, rank);
     hop__val bc = hop__linear_rows(b, x, "x_proj.weight", NULL, rank, 2 * states);
-    in[HOP_SELECTIVE_DELTA] =
-        hop__act(b, hop__linear(b, low, "dt_proj.weight", "dt_proj.bias"), HOP_ACT_SOFTPLUS);
-    in[HOP_SELECTIVE_B] = hop__slice(bc, 0, states);
-    in[HOP_SELECTIVE_C] = hop__slice(bc, states, states);
+    low = hop__rms(b, low, "dt_norm.weight", 1);
+    in[HOP_SELECTIVE_DELTA] = hop__step_size(b, hop__linear(b, low, "dt_proj.weight", "dt_proj.bias"));
+    in[HOP_SELECTIVE_B] = hop__rms(b, hop__slice(bc, 0, states), "b_norm.weight", 1);
+    in[HOP_SELECTIVE_C] = hop__rms(b, hop__slice(bc, states, states), "c_norm.weight", 1);
     hop__val o = hop__add(b, (hop_op){.kind = HOP_OP_SELECTIVE, .key_dim = states}, in, 4, "A_log", "D");
     if (HOP__OPT(c, gate)) {
         hop__val z = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, inner, inner);
@@ -86,6 +91,7 @@ const hop_mixer_ops hop__mixer_mamba = {
     .kind = HOP_MIXER_RECURRENT,
     .spare = 2, /* B and C are made from channels */
     .options = mamba_options,
+    .foreign = HOP__TAKES(norm_eps) | HOP__TAKES(dt_norms),
     .ready = mamba_ready,
     .params = mamba_params,
     .init = mamba_init,

@@ -5,8 +5,9 @@
  *
  * The gate comes before the norm, which is over all heads together or, with norm_groups, over as many parts
  * of consecutive heads apart, as in Nemotron-H and Zamba2; its weight is one for all parts (one for each
- * number would say nothing more: Wo follows). Heads are heads [P = head_dim]; consecutive heads share the B
- * and C of a group. There is no scale.
+ * number, which other people's networks have, says nothing more: Wo follows). Heads are heads [P = head_dim];
+ * consecutive heads share the B and C of a group. There is no scale. Other people's: norm_first, the norm
+ * before the gate; norm_scale, factors of each number behind it; dt_min, dt_max.
  *
  * Options: state_dim (128), N; groups (1) and norm_groups (1), divisors of heads; conv (4); norm (1); gate
  * (1).
@@ -59,6 +60,7 @@ static int mamba2_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_
     hop__param(out, &n, "A_log", c->heads, 0);
     hop__param(out, &n, "D", c->heads, 0);
     if (HOP__OPT(c, norm)) hop__param(out, &n, "norm.weight", w.inner / HOP__OPT(c, norm_groups), 0);
+    if (HOP__OPT(c, norm) && HOP__FOREIGN(c, norm_scale) != 0) hop__param(out, &n, "norm.scale", w.inner, 0);
     hop__param(out, &n, "out_proj.weight", c->d_model, w.inner);
     return n;
 }
@@ -72,6 +74,19 @@ static void mamba2_init(const hop_mixer_weights *w)
     hop__fill_log_uniform(w, "A_log", 1.0, 16.0);
 }
 
+static hop__val gated(hop_builder *b, hop__val o, int64_t width)
+{
+    if (width == 0) return o;
+    hop__val z = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, 0, width);
+    return hop__mul(b, o, hop__act(b, z, HOP_ACT_SILU));
+}
+
+static hop__val normed(hop_builder *b, hop__val o)
+{
+    o = hop__rms(b, o, "norm.weight", HOP__OPT(b->c, norm_groups));
+    return hop__find(b, "norm.scale") < 0 ? o : hop__with(b, HOP_OP_WEIGH, &o, 1, "norm.scale");
+}
+
 static void mamba2_list(hop_builder *b)
 {
     const hop_mixer_config *c = b->c;
@@ -79,7 +94,7 @@ static void mamba2_list(hop_builder *b)
     hop__val xbc = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, w.z, w.conv);
     xbc = hop__conv(b, xbc, "conv1d.weight", "conv1d.bias", true);
     hop__val dt = hop__linear_rows(b, hop__x(b), "in_proj.weight", "dt_bias", w.z + w.conv, c->heads);
-    dt = hop__act(b, dt, HOP_ACT_SOFTPLUS);
+    dt = hop__step_size(b, dt);
     hop__val x = hop__slice(xbc, 0, w.inner), g = hop__grouped(b, HOP_OP_RATE, dt, c->heads, "A_log");
     hop__scan s = {.core = HOP_CORE_DECAY, .gate = HOP_GATE_TOKEN, .scale = 1.0};
     s.key_heads = HOP__OPT(c, groups), s.key_dim = HOP__OPT(c, state_dim);
@@ -90,11 +105,7 @@ static void mamba2_list(hop_builder *b)
     hop__val o = hop__scan_op(b, &s);
     o = hop__add(b, (hop_op){.kind = HOP_OP_SKIP, .dim = c->head_dim}, (const hop__val[]){o, x}, 2, "D",
                  NULL);
-    if (w.z > 0) {
-        hop__val z = hop__linear_rows(b, hop__x(b), "in_proj.weight", NULL, 0, w.z);
-        o = hop__mul(b, o, hop__act(b, z, HOP_ACT_SILU));
-    }
-    o = hop__rms(b, o, "norm.weight", HOP__OPT(c, norm_groups));
+    o = HOP__FOREIGN(c, norm_first) != 0 ? gated(b, normed(b, o), w.z) : normed(b, gated(b, o, w.z));
     hop__output(b, o, "out_proj.weight", NULL);
 }
 
@@ -114,6 +125,8 @@ const hop_mixer_ops hop__mixer_mamba2 = {
     .equation = "S = e^(-e^A_log dt) S + B (dt x)^T, dt = softplus(.), y = S^T C + D x",
     .kind = HOP_MIXER_RECURRENT,
     .options = mamba2_options,
+    .foreign = HOP__TAKES(norm_eps) | HOP__TAKES(norm_scale) | HOP__TAKES(norm_first) | HOP__TAKES(dt_min) |
+               HOP__TAKES(dt_max),
     .ready = mamba2_ready,
     .params = mamba2_params,
     .init = mamba2_init,

@@ -42,7 +42,8 @@ int64_t hop__input_width(const hop_op *op, int i)
 /* Where the result says less, the input is kept: softplus and its kin lose the digits of a small slope. */
 bool hop__act_by_result(hop_act act)
 {
-    return act != HOP_ACT_SILU && act != HOP_ACT_GELU && act != HOP_ACT_SOFTPLUS && act != HOP_ACT_LOGSIGMOID;
+    return act != HOP_ACT_SILU && act != HOP_ACT_GELU && act != HOP_ACT_SOFTPLUS &&
+           act != HOP_ACT_LOGSIGMOID && act != HOP_ACT_RELU2;
 }
 
 static unsigned keeps(const hop_op *op)

@@ -198,6 +198,19 @@ ELEMENTWISE(blend, a *TOLD("by", 1.0f + TOLD("some", TOLD("more", b - 1.0f) * r-
 ELEMENTWISE(lru_input, TOLD("root", sqrtf(-TOLD("e", expm1f(TOLD("a2", 2.0f * a))))) * TOLD("bc", b *c))
 #undef ELEMENTWISE
 
+/* What is no number stays none. */
+static void clamp(const rows *r)
+{
+    const float lo = (float)r->op->lo, hi = (float)r->op->hi;
+    for (int64_t t = 0; t < r->count; t++)
+        for (int64_t e = 0; e < r->width; e++) {
+            const float a = r->in[0][t * r->stride[0] + e];
+            TRACE_TOKEN(t * r->width + e);
+            const float some = TOLD("some", a < lo ? lo : a);
+            r->y[t * r->width + e] = TOLD("y", some > hi ? hi : some);
+        }
+}
+
 static void lerp(const rows *r)
 {
     rows line = *r;
@@ -319,6 +332,7 @@ static void (*const row_ops[HOP_OP_COUNT])(const rows *) = {
     [HOP_OP_GROUPNORM] = groupnorm,
     [HOP_OP_MUL] = mul,
     [HOP_OP_SUB] = sub,
+    [HOP_OP_CLAMP] = clamp,
     [HOP_OP_LERP] = lerp,
     [HOP_OP_WEIGH] = weigh,
     [HOP_OP_SKIP] = skip,

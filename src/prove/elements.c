@@ -96,6 +96,11 @@ static ival least(ival a, ival b)
     return (ival){ival_least(a.lo, b.lo), ival_least(a.hi, b.hi)};
 }
 
+static ival most(ival a, ival b)
+{
+    return (ival){ival_most(a.lo, b.lo), ival_most(a.hi, b.hi)};
+}
+
 static ival element(const hop_line *l, ival a, ival b)
 {
     switch (l->prim) {
@@ -107,6 +112,7 @@ static ival element(const hop_line *l, ival a, ival b)
     case HOP_PRIM_NEG: return minus(a);
     case HOP_PRIM_DIV: return quotient(a, b);
     case HOP_PRIM_LEAST: return least(a, b);
+    case HOP_PRIM_MAX: return most(a, b);
     case HOP_PRIM_EXPF: return exponential(a);
     case HOP_PRIM_EXPM1: return less_one(a);
     case HOP_PRIM_SQRT: return root(a);

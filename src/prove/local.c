@@ -227,12 +227,13 @@ static bool open_programs(hop__memory *m, local *l)
     const hop_op *op = l->op;
     int64_t groups = op->groups > 1 ? op->groups : 1, keys = op->kind == HOP_OP_CONV ? op->taps : op->dim;
     int64_t values = op->kind == HOP_OP_DIVIDE ? op->dim : op->width / groups;
-    ival *constant = hop__take(m, 3, sizeof *constant);
+    ival *constant = hop__take(m, 5, sizeof *constant);
     l->weight = hop__take(m, keys + 1, sizeof *l->weight), l->row = hop__take(m, keys, sizeof *l->row);
     if (m->status != HOP_OK) return false;
     constant[0] = ival_point(hop__rounded(op->eps));
     constant[1] = ival_point(op->scaled ? hop__rounded(op->scale) : 1);
     constant[2] = ival_point(op->scaled ? 0.5 : 1);
+    constant[3] = ival_point(hop__rounded(op->lo)), constant[4] = ival_point(hop__rounded(op->hi));
     for (int i = 0; i < (op->kind == HOP_OP_TAYLOR ? 3 : 1); i++) {
         const hop_program *program = hop_op_program(op, i);
         l->program[i] = hop__take(m, 1, sizeof *l->program[i]);
@@ -242,6 +243,8 @@ static bool open_programs(hop__memory *m, local *l)
         hop__elements_give(l->program[i], "eps", constant);
         hop__elements_give(l->program[i], "scale", constant + 1);
         hop__elements_give(l->program[i], "half", constant + 2);
+        hop__elements_give(l->program[i], "lo", constant + 3);
+        hop__elements_give(l->program[i], "hi", constant + 4);
     }
     return true;
 }

@@ -11,6 +11,9 @@ JAMBA = dict(SIZES, num_hidden_layers=4, attn_layer_period=2, attn_layer_offset=
 GRANITE = dict(SIZES, num_hidden_layers=3, layer_types=["mamba", "attention", "mamba"], num_local_experts=0,
                shared_intermediate_size=40, embedding_multiplier=3.0, logits_scaling=2.0, residual_multiplier=0.4,
                attention_multiplier=0.1, **MAMBA2)
+RECURRENT = {k: v for k, v in SIZES.items() if k not in ("intermediate_size", "num_attention_heads", "num_key_value_heads",
+                                                         "max_position_embeddings")}
+MAMBA2_ALONE = dict(num_heads=6, head_dim=16, state_size=8, n_groups=2, conv_kernel=4, expand=2, chunk_size=16)
 LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=64)
 YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=128)
@@ -29,7 +32,18 @@ NETWORKS = {
     "mistral, no window": ("mistral", dict(HEAD, num_hidden_layers=2, sliding_window=None)),
     "qwen3": ("qwen3", dict(HEAD, num_hidden_layers=2)),
     "qwen3, tied": ("qwen3", dict(HEAD, num_hidden_layers=2, tie_word_embeddings=True)),
+    "mamba2": ("mamba2", dict(RECURRENT, num_hidden_layers=3, **MAMBA2_ALONE)),
+    "mamba2, one group, tied, no biases": ("mamba2", dict(RECURRENT, num_hidden_layers=2, tie_word_embeddings=True,
+        **dict(MAMBA2_ALONE, n_groups=1, use_conv_bias=False, conv_kernel=3))),
+    "mamba2, limits": ("mamba2", dict(RECURRENT, num_hidden_layers=2, time_step_limit=(0.4, 0.8), **MAMBA2_ALONE)),
+    "bamba": ("bamba", dict(SIZES, num_hidden_layers=3, attn_layer_indices=[1], **MAMBA2)),
+    "bamba, biases, one group": ("bamba", dict(SIZES, num_hidden_layers=3, attn_layer_indices=[0, 2], attention_bias=True,
+        mamba_conv_bias=False, **dict(MAMBA2, mamba_n_groups=1, mamba_d_head="auto"))),
+    "granitemoehybrid": ("granitemoehybrid", GRANITE),
+    "granitemoehybrid, rope, tied": ("granitemoehybrid", dict(GRANITE, position_embedding_type="rope", tie_word_embeddings=True)),
 }
+# Where decoding by their cache is another function than their forward, which is what we go by.
+FORWARD_ONLY = {"mamba2, limits": "a step from the cache applies no limit"}
 
 
 def make(name, folder):

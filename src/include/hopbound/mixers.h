@@ -66,7 +66,12 @@ typedef enum hop_option {
     X(rope_table, "the rotation's frequencies are a tensor, and angles are float32") \
     X(rope_scale, "factor of its cosines and sines; 0: 1")                           \
     X(qkv_bias, "queries, keys and values have biases")                              \
-    X(out_bias, "the output has a bias")
+    X(out_bias, "the output has a bias")                                             \
+    X(dt_min, "step sizes are at least that")                                        \
+    X(dt_max, "step sizes are at most that; 0: as large as they are")                \
+    X(dt_norms, "what step sizes are made of, B and C are normalised (Mamba)")       \
+    X(norm_scale, "each number's own factor behind the norm of norm_groups")         \
+    X(norm_first, "the norm comes before the gate (Mamba-2)")
 
 typedef enum hop_foreign {
 #define HOP_FOREIGN_ENUM(name, help) HOP_FOREIGN_##name,

@@ -51,6 +51,7 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  *              may be none
  *   MUL        y = a ⊙ b; b has width / dim numbers when dim > 1: each serves dim neighbours of a
  *   SUB        y = a - b
+ *   CLAMP      y = min(max(a, lo), hi)
  *   LERP       y = a + b ⊙ (c + w); without c: a + b ⊙ w. w [width], or row first_row of w [.., width]
  *   WEIGH      y = a ⊙ w
  *   SKIP       y = a + b ⊙ w[e / dim]
@@ -75,7 +76,7 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  *   SPARSE     (B, k)-sparse attention: block, topk, summary; see sparse.c */
 #define HOP_OP_LIST(X)                                                                                    \
     X(LINEAR) X(BLOCKS) X(CONV) X(SHIFT) X(ACT) X(RATE) X(L2) X(ROPE) X(RMS) X(GROUPNORM) X(MUL) X(SUB)   \
-    X(LERP) X(WEIGH) X(SKIP) X(BLEND) X(BONUS) X(CONSTANT) X(LRU_RATE) X(LRU_INPUT) X(TAYLOR)             \
+    X(CLAMP) X(LERP) X(WEIGH) X(SKIP) X(BLEND) X(BONUS) X(CONSTANT) X(LRU_RATE) X(LRU_INPUT) X(TAYLOR)             \
     X(APPEND_ONE) X(DIVIDE) X(REPEAT) X(SCAN) X(SELECTIVE) X(DIAGONAL) X(ATTEND) X(SPARSE)
 /* clang-format on */
 
@@ -98,6 +99,7 @@ typedef enum hop_act {
     HOP_ACT_ELU1, /* elu + 1 */
     HOP_ACT_RELU,
     HOP_ACT_GELU,
+    HOP_ACT_RELU2, /* the square of relu */
 } hop_act;
 
 /* Columns `column` .. of a buffer; buffer -1: none. */
@@ -139,6 +141,7 @@ typedef struct hop_op {
     hop_act act;
     bool silu, scaled, steady;
     double before, scale, eps, theta;
+    double lo, hi; /* CLAMP */
     double (*constant)(const struct hop_mixer_config *c, int64_t i);
     /* SCAN, ATTEND, SPARSE */
     hop_core core;
