@@ -39,6 +39,11 @@ NETWORKS = {
     "bamba": ("bamba", dict(SIZES, num_hidden_layers=3, attn_layer_indices=[1], **MAMBA2)),
     "bamba, biases, one group": ("bamba", dict(SIZES, num_hidden_layers=3, attn_layer_indices=[0, 2], attention_bias=True,
         mamba_conv_bias=False, **dict(MAMBA2, mamba_n_groups=1, mamba_d_head="auto"))),
+    "jamba": ("jamba", dict(JAMBA, num_experts=1)),
+    "jamba, no biases, own rank": ("jamba", dict(JAMBA, num_experts=1, mamba_conv_bias=False, mamba_dt_rank="auto", attn_layer_period=3)),
+    "mamba": ("mamba", dict(RECURRENT, num_hidden_layers=2, state_size=8, time_step_rank=5)),
+    "mamba, tied, no biases": ("mamba", dict(RECURRENT, num_hidden_layers=2, use_conv_bias=False, tie_word_embeddings=True)),
+    "falcon_mamba": ("falcon_mamba", dict(RECURRENT, num_hidden_layers=2, state_size=8, time_step_rank=5)),
     "granitemoehybrid": ("granitemoehybrid", GRANITE),
     "granitemoehybrid, rope, tied": ("granitemoehybrid", dict(GRANITE, position_embedding_type="rope", tie_word_embeddings=True)),
 }
