@@ -33,19 +33,11 @@ extern const char *const ISA_NAMES[];
         "Common options", COMMON_OPTIONS, 0, NULL \
     }
 
-/* What the options say (hopbound/verb.h), or the line printed. */
-int sizes_from_options(const common_args *a, const hop_size_args *s, hop_task_kind kind, const hop_task *base,
-                       hop_task *out);
-int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_model *m, hop_task *out,
-                     bool *known);
-
 /* ---- errors and output --------------------------------------------------------------------- */
 
 /* Prints the one line `hopbound: VERB: ..` and returns `code`. */
 int fail(const common_args *a, exit_code code, const char *fmt, ...) HOP_PRINTF(3, 4);
 int fail_error(const common_args *a, const hop_error *err); /* or says that a signal stopped it */
-/* What was given is wrong: exit 2; unless it was memory that lacked. */
-int fail_given(const common_args *a, const char *before, const hop_error *err, const char *after);
 int fail_stopped(const common_args *a);
 
 /* Adds `text` word by word, breaking lines at `width`; continuation lines start at `indent`. A newline in the text is a
@@ -60,26 +52,9 @@ int print_json(const common_args *a, hop_json_writer *w);
 void print_answer(char out[ANSWER_SIZE], int64_t answer);
 
 /* What verdicts suppose (supposed.c): the networks that "any weights" is about, and what is left aside where
- * weights are known; a paragraph each, and `model` and `idealised` of an object. */
+ * weights are known; a paragraph each. */
 void say_any_weights(hop_text *out);
 void say_known_weights(hop_text *out, const char *verdict); /* "possible", "proved", .. */
-void write_supposed(hop_json_writer *w);
-
-/* log10 of a length as it is printed, "38215" or "10^22.10"; NaN, which JSON has as null: there is none. */
-double length_log10(const char *text);
-
-/* Lines that go to a file, which appears only when complete, or to standard output. */
-typedef struct sink {
-    const char *path; /* NULL: standard output */
-    hop_output file;
-    int error; /* errno of the first failure on standard output */
-} sink;
-
-hop_status sink_open(sink *s, const char *path, hop_error *err);
-/* Writes and empties `t`; false when there is no sense in going on. */
-bool sink_write(sink *s, hop_text *t);
-/* Commits when `keep`, else leaves no trace. */
-hop_status sink_close(sink *s, bool keep, hop_error *err);
 
 /* As many threads as --threads says. */
 int pool_open(const common_args *a, hop_pool **pool);
@@ -104,7 +79,7 @@ const verb *const *all_verbs(size_t *count);
 /* All of them, as --help lists them. RUN: by a function here, verb_NAME; ASK: by the library (hopbound/ask.h), and
  * show_NAME says for people what it answered; PAGE: the same, and page_NAME says it in Markdown, for a model's card. */
 #define VERB_LIST(RUN, ASK, PAGE) \
-    RUN(ladder)                   \
+    ASK(ladder)                   \
     ASK(task)                     \
     ASK(build)                    \
     ASK(run)                      \

@@ -53,30 +53,6 @@ int fail_error(const common_args *a, const hop_error *err)
     return fail(a, EXIT_FAILED, "%s", err->text[0] ? err->text : hop_status_text(err->status));
 }
 
-int fail_given(const common_args *a, const char *before, const hop_error *err, const char *after)
-{
-    return fail(a, err->status == HOP_ENOMEM ? EXIT_FAILED : EXIT_USAGE, "%s%s%s", before, err->text, after);
-}
-
-static int sizes_code(const common_args *a, hop_status s, const hop_error *err)
-{
-    return s == HOP_OK ? EXIT_DONE : fail(a, s == HOP_EUSAGE ? EXIT_USAGE : EXIT_FAILED, "%s", err->text);
-}
-
-int sizes_from_options(const common_args *a, const hop_size_args *s, hop_task_kind kind, const hop_task *base,
-                       hop_task *out)
-{
-    hop_error err = {0};
-    return sizes_code(a, hop_sizes_read(s, kind, base, out, &err), &err);
-}
-
-int sizes_of_network(const common_args *a, const hop_size_args *s, const hop_model *m, hop_task *out,
-                     bool *known)
-{
-    hop_error err = {0};
-    return sizes_code(a, hop_sizes_of_network(s, m, a->operand, out, known, &err), &err);
-}
-
 /* ---- output -------------------------------------------------------------------------------- */
 
 void add_words(hop_text *out, const char *text, int at, int indent, int width)
@@ -133,46 +109,6 @@ int print_json(const common_args *a, hop_json_writer *w)
 void print_answer(char out[ANSWER_SIZE], int64_t answer)
 {
     snprintf(out, ANSWER_SIZE, answer < 0 ? "no token (no number, or silence)" : "%lld", (long long)answer);
-}
-
-double length_log10(const char *text)
-{
-    if (!text || !*text) return NAN;
-    if (strncmp(text, "10^", 3) != 0) return log10(strtod(text, NULL));
-    return strtod(text + 3 + (text[3] == '('), NULL);
-}
-
-hop_status sink_open(sink *s, const char *path, hop_error *err)
-{
-    if (path && strcmp(path, "-") == 0) path = NULL; /* as for input */
-    *s = (sink){.path = path};
-    if (path) return hop_output_open(&s->file, path, err);
-    if (isatty(STDOUT_FILENO)) terminal_mute(); /* the lines themselves show how far it is */
-    return HOP_OK;
-}
-
-bool sink_write(sink *s, hop_text *t)
-{
-    if (t->failed) {
-        s->error = ENOMEM;
-    } else if (s->path) {
-        hop_output_write(&s->file, t->s, t->len);
-        if (s->file.failed != HOP_OK && !s->error) s->error = errno;
-    } else if (t->len && fwrite(t->s, 1, t->len, stdout) != t->len) {
-        s->error = errno;
-    }
-    t->len = 0;
-    return s->error == 0;
-}
-
-hop_status sink_close(sink *s, bool keep, hop_error *err)
-{
-    if (s->path && keep && !s->error) return hop_output_commit(&s->file, err);
-    if (s->path) hop_output_abort(&s->file);
-    if (!s->path && !s->error && fflush(stdout) != 0) s->error = errno;
-    if (s->error && keep)
-        return hop_fail(err, HOP_EIO, "%s: %s", s->path ? s->path : "standard output", strerror(s->error));
-    return HOP_OK;
 }
 
 int pool_open(const common_args *a, hop_pool **pool)

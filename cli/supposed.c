@@ -22,9 +22,3 @@ void say_known_weights(hop_text *out, const char *verdict)
 {
     say_clause(out, verdict, "by weights that are known, where", HOP_BOUNDS_IDEALISED);
 }
-
-void write_supposed(hop_json_writer *w)
-{
-    hop_json_string(w, "model", HOP_BOUNDS_MODEL);
-    hop_json_string(w, "idealised", HOP_BOUNDS_IDEALISED);
-}

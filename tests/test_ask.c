@@ -173,6 +173,9 @@ static void what_works_on_a_network_is_asked_the_same_way(void **state)
          "{\"output\": \"%s/learnt\", \"pattern\": \"F\", \"hops\": 1, \"m\": 2, \"steps\": 2, "
          "\"eval_count\": 4}",
          "\"steps\":2,"},
+        {"ladder", "{\"output\": \"%s/ladder\", \"rungs\": 1, \"m\": 3, \"count\": 2, \"brief\": true}",
+         "{\"rungs\":[{\"hops\":1,\"sizes\":\"m "
+         "3\",\"n\":5,\"kind\":\"full\",\"built\":true,\"mixer\":null,"},
     };
     char dir[256], question[600];
     assert_non_null(mkdtemp((char *)(uintptr_t)test_path(dir, sizeof dir, "ask-XXXXXX")));
@@ -188,6 +191,45 @@ static void what_works_on_a_network_is_asked_the_same_way(void **state)
         hop_json_free(&doc);
         hop_text_free(&out);
     }
+}
+
+/* What the ladder's page says that it was made with: what was given, but for what changes no number. */
+static void what_was_given_is_a_command_line_again(void **state)
+{
+    (void)state;
+    struct given {
+        hop_opt_value count, share, list, quick, slow, colour, name, kept, output;
+    } args = {0};
+#define AT(member) .at = offsetof(struct given, member)
+    const hop_opt opts[] = {{.name = "count", .kind = HOP_OPT_INT, .max = 99, AT(count)},
+                            {.name = "share", .kind = HOP_OPT_REAL, AT(share)},
+                            {.name = "list", .kind = HOP_OPT_LIST, .max = 99, AT(list)},
+                            {.name = "quick", .kind = HOP_OPT_FLAG, AT(quick)},
+                            {.name = "slow", .kind = HOP_OPT_FLAG, AT(slow)},
+                            {.name = "colour", .kind = HOP_OPT_CHOICE, .choices = colour_words, AT(colour)},
+                            {.name = "name", .kind = HOP_OPT_TEXT, AT(name)},
+                            {.name = "kept", .kind = HOP_OPT_INT, .max = 99, AT(kept)},
+                            {.name = "output", .kind = HOP_OPT_TEXT, AT(output)},
+                            {0}};
+#undef AT
+    const hop_opt_group groups[] = {{.title = "Options", .opts = opts}, {0}};
+    static const char *const given[][2] = {{"count", "5"},  {"share", "0.25"}, {"list", "1,2"},
+                                           {"quick", NULL}, {"slow", "false"}, {"colour", "green"},
+                                           {"name", "x"},   {"output", "here"}};
+    static const char *const but[] = {"output", NULL};
+    hop_error err;
+    hop_text out = {0};
+    assert_true(hop_opts_init(groups, &args, &err));
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++) {
+        const hop_opt_group *g;
+        const hop_opt *o = hop_opt_find(groups, given[i][0], strlen(given[i][0]), &g);
+        hop_opt_value *v = hop_opt_at(g, o, &args);
+        assert_true(hop_opt_read(o, given[i][1], v, &err));
+        v->given = true;
+    }
+    hop_opts_command(&out, groups, &args, but);
+    assert_string_equal(out.s, " --count 5 --share 0.25 --list 1,2 --quick --colour green --name x");
+    hop_text_free(&out);
 }
 
 static bool take_lines(void *seen, const char *text, size_t length)
@@ -345,6 +387,7 @@ int main(void)
         cmocka_unit_test(rows_are_quoted_as_csv_and_markdown_ask),
         cmocka_unit_test(an_answer_without_a_list_has_no_rows),
         cmocka_unit_test(a_field_that_is_added_in_one_place_is_everywhere),
+        cmocka_unit_test(what_was_given_is_a_command_line_again),
         cmocka_unit_test(a_question_in_json_is_answered_in_json),
         cmocka_unit_test(what_is_built_by_a_question_is_proved_by_one),
         cmocka_unit_test(what_works_on_a_network_is_asked_the_same_way),

@@ -5,6 +5,7 @@
 #include <hopbound/verb.h>
 
 #define HOP_VERB_LIST(X) \
+    X(ladder)            \
     X(build)             \
     X(prove)             \
     X(task)              \

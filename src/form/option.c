@@ -230,3 +230,33 @@ const char *hop_closest_name(const char *given, const char *const *names, size_t
     }
     return best;
 }
+
+/* ---- a command line ------------------------------------------------------------------------- */
+
+static void add_value(hop_text *out, const hop_opt *o, const hop_opt_value *v)
+{
+    switch (o->kind) {
+    case HOP_OPT_FLAG: break;
+    case HOP_OPT_INT: hop_text_printf(out, " %lld", (long long)v->integer); break;
+    case HOP_OPT_REAL: hop_text_printf(out, " %.17g", v->real); break;
+    case HOP_OPT_CHOICE: hop_text_printf(out, " %s", o->choices[v->choice]); break;
+    case HOP_OPT_TEXT:
+    case HOP_OPT_JSON: hop_text_printf(out, " %s", v->text); break;
+    case HOP_OPT_LIST:
+        for (int i = 0; i < v->count; i++) hop_text_printf(out, i ? ",%lld" : " %lld", (long long)v->list[i]);
+        break;
+    }
+}
+
+void hop_opts_command(hop_text *out, const hop_opt_group *groups, const void *args, const char *const *but)
+{
+    for (const hop_opt_group *g = groups; g->opts; g++)
+        for (const hop_opt *o = g->opts; o->name; o++) {
+            const hop_opt_value *v = hop_opt_at(g, o, args);
+            const char *const *left_out = but;
+            while (*left_out && strcmp(*left_out, o->name) != 0) left_out++;
+            if (!v->given || *left_out || (o->kind == HOP_OPT_FLAG && !v->flag)) continue;
+            hop_text_printf(out, " --%s", o->name);
+            add_value(out, o, v);
+        }
+}

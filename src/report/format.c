@@ -54,6 +54,11 @@ static size_t char_length(const unsigned char *s)
     return n ? n : 1;
 }
 
+bool hop__said(const char *s)
+{
+    return s && *s;
+}
+
 void hop__escape(hop_text *out, const char *s, int max_chars)
 {
     if (!s) s = HOP__DASH;

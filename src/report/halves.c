@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-bool hop__is_hybrid(const hop_ladder_row *r, int hops)
+bool hop__is_hybrid(const hop_ladder_row *r, int64_t hops)
 {
-    return r->hops == hops && r->built && *r->mixer && strcmp(r->verdict, "proved") == 0;
+    return r->hops == hops && r->built && r->mixer && r->verdict == HOP_LADDER_PROVED;
 }
 
 static bool narrow(const hop_ladder_row *r, const hop_ladder_row *rung)
@@ -22,9 +22,10 @@ static void add_full(hop__half_row *row, const hop_ladder_row *r)
 {
     char messages[48] = "";
     *row = (hop__half_row){.verdict = r->verdict};
-    if (r->message_bits) snprintf(messages, sizeof messages, ", with %d-bit messages too", r->message_bits);
-    snprintf(row->plan, sizeof row->plan, "F^%d", r->hops + 1);
-    if (strcmp(r->verdict, "proved") == 0)
+    if (r->message_bits)
+        snprintf(messages, sizeof messages, ", with %lld-bit messages too", (long long)r->message_bits);
+    snprintf(row->plan, sizeof row->plan, "F^%lld", (long long)r->hops + 1);
+    if (r->verdict == HOP_LADDER_PROVED)
         snprintf(row->note, sizeof row->note, "on all %s inputs%s", hop__number_power(r->log10_inputs).rich,
                  messages);
 }
@@ -38,8 +39,8 @@ static bool add_hybrids(hop__half_row *row, const hop_ladder_page *page, const h
         few += hop__is_hybrid(x, r->hops) && narrow(x, r);
     }
     if (!mixers) return false;
-    *row = (hop__half_row){.verdict = "proved", .hybrids = true};
-    snprintf(row->plan, sizeof row->plan, "L F^%d", r->hops);
+    *row = (hop__half_row){.verdict = HOP_LADDER_PROVED, .hybrids = true};
+    snprintf(row->plan, sizeof row->plan, "L F^%lld", (long long)r->hops);
     snprintf(row->note, sizeof row->note, "for %s linear mixers, %s of them with states of at most %s bits",
              hop__number_count(mixers).rich, hop__number_count(few).rich,
              hop__number_count((int64_t)r->state_limit).rich);
@@ -48,15 +49,15 @@ static bool add_hybrids(hop__half_row *row, const hop_ladder_page *page, const h
 
 static void add_lower(hop__half_row *row, const hop_ladder_row *r)
 {
-    bool impossible = strcmp(r->verdict, "impossible") == 0, later = strcmp(r->verdict, "from_n") == 0;
+    bool impossible = r->verdict == HOP_LADDER_IMPOSSIBLE, later = r->verdict == HOP_LADDER_FROM_N;
     *row = (hop__half_row){.verdict = r->verdict, .pattern = r->pattern};
     if (impossible)
         snprintf(row->note, sizeof row->note, "for any weights: theorem %s, %s", r->theorem,
-                 r->machine_checked ? "machine-checked" : "on paper");
+                 r->machine_checked > 0 ? "machine-checked" : "on paper");
     else if (later)
         snprintf(row->note, sizeof row->note, "impossible from /{n} = %s on: theorem %s, %s",
-                 hop__number_digits(r->speaks_from).rich, r->theorem,
-                 r->machine_checked ? "machine-checked" : "on paper");
+                 hop__number_digits(r->speaks_from_n).rich, r->theorem,
+                 r->machine_checked > 0 ? "machine-checked" : "on paper");
     else
         snprintf(row->note, sizeof row->note, "no theorem speaks at any length");
 }
@@ -89,9 +90,9 @@ static void add_mixers(hop_text *out, const hop_ladder_page *page, const hop_lad
         hop_text_printf(out, "<li class=\"mixer%s\"><b>", wide ? " wide" : "");
         hop__escape(out, r->mixer, 0);
         hop_text_printf(out, "</b> %s bits", hop__number_count((int64_t)r->state_bits).rich);
-        if (wide && *r->own_from) {
+        if (wide && r->below_impossible_from_n) {
             hop_text_add(out, ", impossible below from <var>n</var> = ");
-            hop__html_rich(out, hop__number_digits(r->own_from).rich);
+            hop__html_rich(out, hop__number_digits(r->below_impossible_from_n).rich);
         }
         hop_text_add(out, "</li>\n");
     }
@@ -122,11 +123,12 @@ static void add_panel(hop_text *out, const hop_ladder_page *page, const hop_ladd
 {
     hop__half_row rows[HOP__MOST_HALF_ROWS];
     int above, count = hop__half_rows(rows, page, r, &above);
-    hop_text_printf(out,
-                    "<div class=\"panel\">\n<h2>%d hop%s</h2>\n<p class=\"at\"><var>n</var> = %s tokens, one "
-                    "head of %s numbers</p>\n<ul class=\"above\">\n",
-                    r->hops, r->hops == 1 ? "" : "s", hop__number_count(r->tokens).rich,
-                    hop__number_count(r->head_dim).rich);
+    hop_text_printf(
+        out,
+        "<div class=\"panel\">\n<h2>%lld hop%s</h2>\n<p class=\"at\"><var>n</var> = %s tokens, one "
+        "head of %s numbers</p>\n<ul class=\"above\">\n",
+        (long long)r->hops, r->hops == 1 ? "" : "s", hop__number_count(r->n).rich,
+        hop__number_count(r->head_dim).rich);
     for (int i = 0; i < above; i++) add_row(out, page, r, &rows[i]);
     hop_text_add(out, "</ul>\n");
     if (count > above) hop_text_add(out, "<ul class=\"below\">\n");

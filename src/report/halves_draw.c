@@ -29,9 +29,9 @@ static double draw_panel(hop_text *out, const hop_ladder_page *page, const hop_l
     double end = y + HEAD + count * ROW + GAP;
     if (!out) return end;
     hop__svg_line(out, "hair", LEFT, y + 0.5, WIDTH - LEFT, y + 0.5);
-    snprintf(text, sizeof text, "%d hop%s", r->hops, r->hops == 1 ? "" : "s");
+    snprintf(text, sizeof text, "%lld hop%s", (long long)r->hops, r->hops == 1 ? "" : "s");
     hop__svg_plain(out, "math rung", LEFT, y + 29, text, 0);
-    snprintf(text, sizeof text, "/{n} = %s tokens, one head of %s numbers", hop__number_count(r->tokens).rich,
+    snprintf(text, sizeof text, "/{n} = %s tokens, one head of %s numbers", hop__number_count(r->n).rich,
              hop__number_count(r->head_dim).rich);
     hop__svg_rich(out, "small", LEFT + 90, y + 28, text);
     double line = y + HEAD + (above - 0.5) * ROW;

@@ -76,7 +76,7 @@ void hop__html_rich(hop_text *out, const char *rich)
     }
 }
 
-void hop__html_mark(hop_text *out, const char *verdict)
+void hop__html_mark(hop_text *out, hop_ladder_verdict verdict)
 {
     hop_text_printf(out, "<span class=\"mark %s\"><svg viewBox=\"-10 -10 20 20\" aria-hidden=\"true\">",
                     hop__svg_mark_class(verdict));

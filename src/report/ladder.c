@@ -4,6 +4,13 @@
 
 #include <string.h>
 
+HOP_RECORD_TABLE(hop_ladder_row, HOP_LADDER_ROW, "a network of a rung, or a plan")
+HOP_RECORD_TABLE(hop_ladder_known, HOP_LADDER_KNOWN, "what is known of a model's hops")
+HOP_RECORD_TABLE(hop_ladder_model, HOP_LADDER_MODEL, "a model on the map")
+
+const char *const hop_ladder_verdict_words[] = {"proved",     "refuted", "undecided", "possible",
+                                                "impossible", "from_n",  "silent",    NULL};
+
 /* In the order of the page. A section is a file; it prints nothing where the page has no data for it. */
 static hop__section *const sections[] = {
     hop__demonstration_section, hop__failures_section,   hop__learnt_section,
@@ -32,11 +39,11 @@ static void add_failures(hop_text *out, const hop_ladder_page *page)
     bool open = false;
     for (int64_t i = 0; i < page->rung_count; i++) {
         const hop_ladder_row *r = &page->rungs[i];
-        if (!*r->why) continue;
+        if (!hop__said(r->why)) continue;
         if (!open) hop_text_add(out, "<ul class=\"why\">\n");
         open = true;
-        hop_text_printf(out, "<li class=\"%s\"><var>L</var> = %d, ", hop__svg_mark_class(r->verdict),
-                        r->hops);
+        hop_text_printf(out, "<li class=\"%s\"><var>L</var> = %lld, ", hop__svg_mark_class(r->verdict),
+                        (long long)r->hops);
         hop__html_mark(out, r->verdict);
         hop_text_add(out, ": ");
         hop__escape(out, r->why, 0);

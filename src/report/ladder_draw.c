@@ -59,7 +59,7 @@ static asked find_asked(const canvas *c, const hop_ladder_row *r, int64_t layer)
 static void draw_tokens(const canvas *c, const hop_ladder_row *r, double y)
 {
     char name[32];
-    for (int p = r->hops; p >= -1; p--) {
+    for (int p = (int)r->hops; p >= -1; p--) {
         double x = player_x(c, p);
         double half = p >= 1 ? fmin(c->column / 2 - 4, 23) : 13;
         hop__svg_box(c->out, "token", x - half, y, 2 * half, 22);
@@ -111,13 +111,13 @@ static void draw_layer(const canvas *c, const hop_ladder_row *r, int64_t layer, 
 static void draw_head(const canvas *c, const hop_ladder_row *r, double y)
 {
     char text[160];
-    snprintf(text, sizeof text, "/{L} = %d", r->hops);
+    snprintf(text, sizeof text, "/{L} = %lld", (long long)r->hops);
     hop__svg_rich(c->out, "math rung", MARGIN, y + 27, text);
     hop__svg_mark(c->out, r->verdict, MARGIN + 81, y + 21);
     hop_text_printf(c->out, "<g class=\"%s\">", hop__svg_mark_class(r->verdict));
-    hop__svg_plain(c->out, "word", MARGIN + 96, y + 26, r->verdict, 0);
+    hop__svg_plain(c->out, "word", MARGIN + 96, y + 26, hop_ladder_verdict_words[r->verdict], 0);
     hop_text_add(c->out, "</g>\n");
-    bool proved = strcmp(r->verdict, "proved") == 0;
+    bool proved = r->verdict == HOP_LADDER_PROVED;
     snprintf(text, sizeof text, "%s%s inputs", proved ? "all " : "", hop__number_power(r->log10_inputs).rich);
     hop__svg_rich(c->out, "", MARGIN + 190, y + 26, text);
 
@@ -128,7 +128,7 @@ static void draw_head(const canvas *c, const hop_ladder_row *r, double y)
         snprintf(text, sizeof text, "%s full of %s layers", hop__number_count(r->full_layers).rich,
                  hop__number_count(r->layers).rich);
     hop__svg_rich(c->out, "small", MARGIN + 72, y + 46, text);
-    snprintf(text, sizeof text, "/{n} = %s", hop__number_count(r->tokens).rich);
+    snprintf(text, sizeof text, "/{n} = %s", hop__number_count(r->n).rich);
     hop__svg_rich(c->out, "small", MARGIN + 190, y + 46, text);
     double x = MARGIN + 276;
     hop__svg_plain(c->out, "small soft", x, y + 46, r->sizes, (int)((c->width - x) / 6)); /* 6 a character */
@@ -158,12 +158,13 @@ static void draw_panel(const canvas *c, const hop_ladder_row *r, double y)
 
 static void draw_legend(const canvas *c, double y)
 {
-    static const char *const words[] = {"proved", "refuted", "undecided"};
+    static const hop_ladder_verdict verdicts[] = {HOP_LADDER_PROVED, HOP_LADDER_REFUTED,
+                                                  HOP_LADDER_UNDECIDED};
     const char *small = "small soft";
     hop__svg_line(c->out, "hair", MARGIN, y + 0.5, c->width - MARGIN, y + 0.5);
     for (int i = 0; i < 3; i++) {
-        hop__svg_mark(c->out, words[i], MARGIN + 10 + 96 * i, y + 22);
-        hop__svg_rich(c->out, small, MARGIN + 26 + 96 * i, y + 26, words[i]);
+        hop__svg_mark(c->out, verdicts[i], MARGIN + 10 + 96 * i, y + 22);
+        hop__svg_rich(c->out, small, MARGIN + 26 + 96 * i, y + 26, hop_ladder_verdict_words[verdicts[i]]);
     }
     hop__svg_box(c->out, "full", MARGIN, y + 40, 24, 14);
     hop__svg_rich(c->out, small, MARGIN + 54, y + 51, "full-attention layer, numbered from the bottom");

@@ -99,10 +99,10 @@ static void inputs_cell(hop_text *out, const hop_ladder_row *r)
 
 static void cut_cell(hop_text *out, const hop_ladder_row *r)
 {
-    right_of(out, r->rounded_correct, r->rounded_instances);
+    right_of(out, r->cut_correct, r->cut_bits > 0 ? r->instances : 0);
     char text[40];
-    snprintf(text, sizeof text, "%d bits", r->rounded_bits);
-    if (r->rounded_instances > 0) add_small(out, text);
+    snprintf(text, sizeof text, "%lld bits", (long long)r->cut_bits);
+    if (r->cut_bits > 0 && r->instances > 0) add_small(out, text);
 }
 
 static void pattern_cell(hop_text *out, const hop_ladder_row *r)
@@ -118,7 +118,7 @@ static void main_cell(hop_text *out, const hop_ladder_row *r, column_id id)
     switch (id) {
     case HOPS: n = hop__number_count(r->hops); break;
     case SIZES: hop__escape(out, r->sizes, 0); break;
-    case TOKENS: n = hop__number_count(r->tokens); break;
+    case TOKENS: n = hop__number_count(r->n); break;
     case PATTERN: pattern_cell(out, r); break;
     case LAYERS: layers_cell(out, r); break;
     case D_MODEL: n = hop__number_count(r->d_model); break;
@@ -213,7 +213,7 @@ static void other_row(hop_text *out, const hop_ladder_row *r, bool first)
                                           : hop__number_real(r->state_bits, HOP__NEAREST).rich);
     hop__html_cell_open(out, "verdict", false);
     hop__html_mark(out, r->verdict);
-    if (*r->why) {
+    if (hop__said(r->why)) {
         hop_text_add(out, "<small>");
         hop__escape(out, r->why, 0);
         hop_text_add(out, "</small>");
@@ -227,7 +227,7 @@ static void other_row(hop_text *out, const hop_ladder_row *r, bool first)
 /* All proved hybrids of a rung in one row, their mixers as chips. */
 static void hybrids_row(hop_text *out, const hop_ladder_page *page, int64_t at)
 {
-    int hops = page->others[at].hops;
+    int64_t hops = page->others[at].hops;
     int64_t instances = 0, correct = 0;
     char power[16];
     for (int64_t i = at; i < page->other_count; i++) {
@@ -239,12 +239,12 @@ static void hybrids_row(hop_text *out, const hop_ladder_page *page, int64_t at)
     hop__html_cell_open(out, "network", false);
     hop_text_add(out, "hybrids: one linear layer, then full ones</td>\n");
     hop__html_cell_open(out, "pattern", false);
-    snprintf(power, sizeof power, hops > 1 ? "L full^%d" : "L full", hops);
+    snprintf(power, sizeof power, hops > 1 ? "L full^%lld" : "L full", (long long)hops);
     hop_text_printf(out, "<code>%s</code></td>\n", power);
     hop__html_cell(out, "full layers", hop__number_count(hops).rich);
     hop__html_cell(out, "state bits", "see mixers");
     hop__html_cell_open(out, "verdict", false);
-    hop__html_mark(out, "proved");
+    hop__html_mark(out, HOP_LADDER_PROVED);
     hop_text_add(out, "<span class=\"mixers\">");
     for (int64_t i = at; i < page->other_count; i++) {
         const hop_ladder_row *r = &page->others[i];
@@ -261,7 +261,7 @@ static void hybrids_row(hop_text *out, const hop_ladder_page *page, int64_t at)
 
 static bool first_hybrid(const hop_ladder_page *page, int64_t at)
 {
-    int hops = page->others[at].hops;
+    int64_t hops = page->others[at].hops;
     if (!hop__is_hybrid(&page->others[at], hops)) return false;
     for (int64_t i = 0; i < at; i++)
         if (hop__is_hybrid(&page->others[i], hops)) return false;

@@ -59,21 +59,21 @@ static void add_note(hop_text *out, const hop_map_row *r)
 }
 
 /* Where a model stands: at its context, or, where its file gives none, where it begins to fail. */
-static double model_at(const hop_map_model *x, int hops)
+static double model_at(const hop_ladder_model *x, int hops)
 {
-    return x->context ? log10((double)x->context) : x->log10_from[hops - 1];
+    return x->context > 0 ? log10((double)x->context) : x->hops.at[hops - 1].log10_n;
 }
 
-static int model_row(const hop_map_model *x, int hops)
+static int model_row(const hop_ladder_model *x, int hops)
 {
-    return x->full > hops + 1 ? hops + 1 : (int)x->full;
+    return x->full_layers > hops + 1 ? hops + 1 : (int)x->full_layers;
 }
 
 /* How it looks: where a model with a context fails on longer prompts, nothing is known at its own. */
-static const char *model_look(const hop_map_model *x, int hops)
+static const char *model_look(const hop_ladder_model *x, int hops)
 {
-    const char *verdict = x->verdict[hops - 1];
-    return x->context && strcmp(verdict, "from_n") == 0 ? "silent" : verdict;
+    hop_ladder_verdict v = x->hops.at[hops - 1].verdict;
+    return hop_ladder_verdict_words[x->context > 0 && v == HOP_LADDER_FROM_N ? HOP_LADDER_SILENT : v];
 }
 
 /* Returns how many stand above each other at most. */
@@ -81,7 +81,7 @@ static int add_dots(hop_text *out, const hop_map *m, int full)
 {
     int most = 0;
     for (int64_t i = 0; i < m->model_count; i++) {
-        const hop_map_model *x = &m->models[i];
+        const hop_ladder_model *x = &m->models[i];
         double at = model_at(x, m->hops);
         int above = 0;
         if (model_row(x, m->hops) != full) continue;
@@ -152,19 +152,20 @@ static void put_list(hop_json_writer *w, const char *key, const int64_t *list, i
     hop_json_integers(w, key, list, count);
 }
 
-static void put_model(hop_json_writer *w, const hop_map_model *x)
+static void put_model(hop_json_writer *w, const hop_ladder_model *x)
 {
     hop_json_begin_object(w);
     hop_json_string(w, "name", x->name);
-    hop_json_integer(w, "full", x->full);
-    hop_json_number(w, "context", x->context ? log10((double)x->context) : NAN);
+    hop_json_integer(w, "full", x->full_layers);
+    hop_json_number(w, "context", x->context > 0 ? log10((double)x->context) : NAN);
     hop_json_key(w, "verdict");
     hop_json_begin_array(w);
-    for (int h = 0; h < HOP_MAP_HOPS; h++) hop_json_put_string(w, x->verdict[h]);
+    for (int h = 0; h < HOP_MAP_HOPS; h++)
+        hop_json_put_string(w, hop_ladder_verdict_words[x->hops.at[h].verdict]);
     hop_json_end_array(w);
     hop_json_key(w, "from");
     hop_json_begin_array(w);
-    for (int h = 0; h < HOP_MAP_HOPS; h++) hop_json_put_real(w, x->log10_from[h]);
+    for (int h = 0; h < HOP_MAP_HOPS; h++) hop_json_put_real(w, x->hops.at[h].log10_n);
     hop_json_end_array(w);
     hop_json_end_object(w);
 }
@@ -202,18 +203,18 @@ static void add_data(hop_text *out, const hop_map *m)
 
 /* ---- models ---------------------------------------------------------------------------------------- */
 
-static void add_verdict(hop_text *out, const hop_map_model *x, int h)
+static void add_verdict(hop_text *out, const hop_ladder_known *k)
 {
-    hop__html_mark(out, x->verdict[h]);
-    if (!*x->theorem[h] || strcmp(x->verdict[h], "possible") == 0) return; /* the caption says by whom */
+    hop__html_mark(out, k->verdict);
+    if (!hop__said(k->theorem) || k->verdict == HOP_LADDER_POSSIBLE) return; /* the caption says by whom */
     hop_text_add(out, "<small>");
-    if (*x->from[h]) {
+    if (hop__said(k->speaks_from_n)) {
         hop_text_add(out, "from <var>n</var> = ");
-        hop__html_rich(out, hop__number_digits(x->from[h]).rich);
+        hop__html_rich(out, hop__number_digits(k->speaks_from_n).rich);
         hop_text_add(out, ", ");
     }
-    hop_text_printf(out, "%s, %s</small>", x->theorem[h],
-                    x->machine_checked[h] ? "machine-checked" : "on paper");
+    hop_text_printf(out, "%s, %s</small>", k->theorem,
+                    k->machine_checked > 0 ? "machine-checked" : "on paper");
 }
 
 static void add_models(hop_text *out, const hop_map *m)
@@ -233,7 +234,7 @@ static void add_models(hop_text *out, const hop_map *m)
         hop__html_head(out, heads[i], i == 2 || i == 3);
     hop_text_add(out, "</tr>\n</thead>\n<tbody>\n");
     for (int64_t i = 0; i < m->model_count; i++) {
-        const hop_map_model *x = &m->models[i];
+        const hop_ladder_model *x = &m->models[i];
         hop_text_add(out, "<tr>\n");
         hop__html_cell_open(out, heads[0], false);
         hop__escape(out, x->name, 0);
@@ -242,11 +243,11 @@ static void add_models(hop_text *out, const hop_map *m)
         hop_text_add(out, "<code>");
         hop__escape(out, x->plan, 0);
         hop_text_add(out, "</code></td>\n");
-        hop__html_cell(out, heads[2], hop__number_count(x->full).rich);
-        hop__html_cell(out, heads[3], x->context ? hop__number_count(x->context).rich : HOP__DASH);
+        hop__html_cell(out, heads[2], hop__number_count(x->full_layers).rich);
+        hop__html_cell(out, heads[3], x->context > 0 ? hop__number_count(x->context).rich : HOP__DASH);
         for (int h = 0; h < HOP_MAP_HOPS; h++) {
             hop__html_cell_open(out, heads[4 + h], false);
-            add_verdict(out, x, h);
+            add_verdict(out, &x->hops.at[h]);
             hop_text_add(out, "</td>\n");
         }
         hop_text_add(out, "</tr>\n");

@@ -45,7 +45,7 @@ static void draw_model(hop_text *out, const hop_model_row *r, double y)
         hop__svg_box(out, "full", LEFT, y - 3, at(r->tables_outgrow_log10_n) - LEFT, 6);
     if (r->context > 0) hop__svg_dot(out, "asked", at(log10((double)r->context)), y, 4.5);
     if (r->impossible_from_n && r->impossible_log10_n <= LAST)
-        hop__svg_mark(out, "impossible", at(r->impossible_log10_n), y);
+        hop__svg_mark(out, HOP_LADDER_IMPOSSIBLE, at(r->impossible_log10_n), y);
     else if (r->impossible_from_n)
         hop__svg_arrow(out, "meant", RIGHT - 14, RIGHT + 6, y);
 }

@@ -203,7 +203,7 @@ static void draw_impossible(hop_text *out, const panel *p, int64_t curve)
     for (int64_t i = 0; i < p->a->lengths.count; i++) {
         const hop_over_point *at = point_of(p, curve, i);
         if (at->hops_impossible == HOP_NO_COUNT) continue;
-        hop__svg_mark(out, "impossible", x_at(p->a, (double)at->n),
+        hop__svg_mark(out, HOP_LADDER_IMPOSSIBLE, x_at(p->a, (double)at->n),
                       y_at(p, fmin((double)at->hops_impossible, p->high)));
         return;
     }

@@ -28,6 +28,7 @@ hop__number hop__number_digits(const char *text); /* "38215" as 38,215; "10^22.1
 /* Any bytes (NULL: a dash) as text of HTML or XML: markup is escaped; what is not UTF-8, or may not stand in
  * XML, becomes U+FFFD. At most max_chars characters, the last an ellipsis if some were left out; 0: all. */
 void hop__escape(hop_text *out, const char *s, int max_chars);
+bool hop__said(const char *s); /* is there such a text? */
 
 /* Cuts rich text into runs: false at its end. */
 typedef enum hop__run_kind { HOP__PLAIN, HOP__SUB, HOP__SUP, HOP__VAR } hop__run_kind;
@@ -51,10 +52,10 @@ void hop__svg_arrow(hop_text *out, const char *class_name, double from_x, double
 void hop__svg_rich(hop_text *out, const char *class_name, double x, double y, const char *rich);
 void hop__svg_plain(hop_text *out, const char *class_name, double x, double y, const char *s, int max_chars);
 /* A verdict's mark around (x, y): a disc with a tick, a diamond with a cross, a dashed ring with a question
- * mark; a square for any other word. Told apart without colour. */
-void hop__svg_mark(hop_text *out, const char *verdict, double x, double y);
-const char *hop__svg_mark_class(const char *verdict); /* gives its colour to what stands in it */
-const char *hop__svg_mark_word(const char *verdict);  /* "from_n" as people read it */
+ * mark; a square where nothing is known. Told apart without colour. */
+void hop__svg_mark(hop_text *out, hop_ladder_verdict verdict, double x, double y);
+const char *hop__svg_mark_class(hop_ladder_verdict verdict); /* gives its colour to what stands in it */
+const char *hop__svg_mark_word(hop_ladder_verdict verdict);  /* "from_n" as people read it */
 const char *hop__svg_style(void); /* colours, in light and dark, and the classes of drawings */
 
 /* ---- html.c -------------------------------------------------------------------------------- */
@@ -68,7 +69,7 @@ void hop__section_close(hop_text *out);
 void hop__fold_open(hop_text *out, const char *summary); /* what a reader may skip */
 void hop__fold_close(hop_text *out);
 void hop__html_rich(hop_text *out, const char *rich);
-void hop__html_mark(hop_text *out, const char *verdict);                  /* the mark and the word */
+void hop__html_mark(hop_text *out, hop_ladder_verdict verdict);           /* the mark and the word */
 void hop__html_data(hop_text *out, const char *id, const hop_text *json); /* for the script to read */
 /* A table whose rows turn into cards where it is too wide; a slim one only on a phone. */
 void hop__html_table_open(hop_text *out, const char *caption, bool cards);
@@ -95,7 +96,8 @@ void hop__plan_svg(hop_text *out, const char *pattern, double x, double y);
 /* ---- halves.c: what works above, what cannot below, rung by rung ------------------------------- */
 
 typedef struct hop__half_row {
-    const char *verdict, *pattern;
+    hop_ladder_verdict verdict;
+    const char *pattern;
     char plan[32];  /* where pattern points to, if the row is not a network's own */
     char note[320]; /* rich */
     bool hybrids;   /* it stands for all of them */
@@ -106,7 +108,7 @@ typedef struct hop__half_row {
 /* Rows of a rung, those above the line first; *above: how many these are. Returns how many there are. */
 int hop__half_rows(hop__half_row rows[HOP__MOST_HALF_ROWS], const hop_ladder_page *page,
                    const hop_ladder_row *r, int *above);
-bool hop__is_hybrid(const hop_ladder_row *r, int hops); /* proved, of that rung */
+bool hop__is_hybrid(const hop_ladder_row *r, int64_t hops); /* proved, of that rung */
 void hop__verdicts_html(hop_text *out, const hop_ladder_page *page);
 void hop__verdicts_draw(hop_text *out, const hop_ladder_page *page, bool standalone);
 

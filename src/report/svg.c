@@ -89,51 +89,46 @@ void hop__svg_plain(hop_text *out, const char *class_name, double x, double y, c
     hop_text_add(out, "</text>\n");
 }
 
+#define TICK "<circle class=\"v-solid\" r=\"8\"/><path class=\"v-cut\" d=\"M-3.6 .3l2.6 2.8 4.8-5.8\"/>"
 static const struct mark {
-    const char *verdict, *class_name, *shape, *word; /* word: NULL, or what people read instead */
+    const char *class_name, *shape, *word; /* word: NULL, or what people read instead of the verdict */
 } marks[] = {
-    {"proved", "v-proved",
-     "<circle class=\"v-solid\" r=\"8\"/><path class=\"v-cut\" d=\"M-3.6 .3l2.6 2.8 4.8-5.8\"/>", NULL},
-    {"possible", "v-proved",
-     "<circle class=\"v-solid\" r=\"8\"/><path class=\"v-cut\" d=\"M-3.6 .3l2.6 2.8 4.8-5.8\"/>", NULL},
-    {"refuted", "v-refuted",
-     "<path class=\"v-solid\" d=\"M0-9.4L9.4 0 0 9.4-9.4 0z\"/><path class=\"v-cut\" d=\"M-3-3l6 6M3-3l-6 "
-     "6\"/>",
-     NULL},
-    {"undecided", "v-undecided",
-     "<circle class=\"v-ring v-dash\" r=\"7.4\"/><path class=\"v-pen\" d=\"M-2.3-1.9c0-3.2 4.7-3 4.6 0"
-     "-.1 1.7-2.3 1.6-2.3 3.4\"/><circle class=\"v-pen dot\" cy=\"4\" r=\".4\"/>",
-     NULL},
-    {"impossible", "v-refuted", "<circle class=\"v-solid\" r=\"8\"/><path class=\"v-cut\" d=\"M-4 0h8\"/>",
-     NULL},
-    {"from_n", "v-undecided",
-     "<circle class=\"v-ring\" r=\"7.4\"/><path class=\"v-pen\" d=\"M-3.5 0h6M0-2.6l2.8 2.6-2.8 2.6\"/>",
-     "longer n"},
-    {"silent", "v-other", "<path class=\"v-ring\" d=\"M-6.5-6.5h13v13h-13z\"/>", "open"},
-    {"", "v-other", "<path class=\"v-ring\" d=\"M-6.5-6.5h13v13h-13z\"/>", NULL},
+    [HOP_LADDER_PROVED] = {"v-proved", TICK, NULL},
+    [HOP_LADDER_POSSIBLE] = {"v-proved", TICK, NULL},
+    [HOP_LADDER_REFUTED] = {"v-refuted",
+                            "<path class=\"v-solid\" d=\"M0-9.4L9.4 0 0 9.4-9.4 0z\"/><path class=\"v-cut\" "
+                            "d=\"M-3-3l6 6M3-3l-6 6\"/>",
+                            NULL},
+    [HOP_LADDER_UNDECIDED] =
+        {"v-undecided",
+         "<circle class=\"v-ring v-dash\" r=\"7.4\"/><path class=\"v-pen\" d=\"M-2.3-1.9c0-3.2 "
+         "4.7-3 4.6 0-.1 1.7-2.3 1.6-2.3 3.4\"/><circle class=\"v-pen dot\" cy=\"4\" r=\".4\"/>",
+         NULL},
+    [HOP_LADDER_IMPOSSIBLE] = {"v-refuted",
+                               "<circle class=\"v-solid\" r=\"8\"/><path class=\"v-cut\" d=\"M-4 0h8\"/>",
+                               NULL},
+    [HOP_LADDER_FROM_N] =
+        {"v-undecided",
+         "<circle class=\"v-ring\" r=\"7.4\"/><path class=\"v-pen\" d=\"M-3.5 0h6M0-2.6l2.8 2.6-2.8 "
+         "2.6\"/>",
+         "longer n"},
+    [HOP_LADDER_SILENT] = {"v-other", "<path class=\"v-ring\" d=\"M-6.5-6.5h13v13h-13z\"/>", "open"},
 };
 
-static const struct mark *mark_find(const char *verdict)
+const char *hop__svg_mark_class(hop_ladder_verdict verdict)
 {
-    const struct mark *m = marks;
-    while (*m->verdict && strcmp(m->verdict, verdict) != 0) m++;
-    return m;
+    return marks[verdict].class_name;
 }
 
-const char *hop__svg_mark_class(const char *verdict)
+const char *hop__svg_mark_word(hop_ladder_verdict verdict)
 {
-    return mark_find(verdict)->class_name;
+    const char *word = marks[verdict].word;
+    return word ? word : hop_ladder_verdict_words[verdict];
 }
 
-const char *hop__svg_mark_word(const char *verdict)
+void hop__svg_mark(hop_text *out, hop_ladder_verdict verdict, double x, double y)
 {
-    const char *word = mark_find(verdict)->word;
-    return word ? word : verdict;
-}
-
-void hop__svg_mark(hop_text *out, const char *verdict, double x, double y)
-{
-    const struct mark *m = mark_find(verdict);
+    const struct mark *m = &marks[verdict];
     hop_text_printf(out, "<g class=\"%s\" transform=\"translate(%.1f %.1f)\">%s</g>\n", m->class_name, x, y,
                     m->shape);
 }

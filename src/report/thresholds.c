@@ -7,7 +7,7 @@
 
 static void add_cell(hop_text *out, const hop_stair *c)
 {
-    bool possible = strcmp(c->verdict, "possible") == 0, impossible = strcmp(c->verdict, "impossible") == 0;
+    bool possible = c->verdict == HOP_LADDER_POSSIBLE, impossible = c->verdict == HOP_LADDER_IMPOSSIBLE;
     hop_text_printf(out, "<td class=\"%s%s\">",
                     possible     ? "yes"
                     : impossible ? "no"

@@ -176,7 +176,7 @@ def the_ladder_is_built_proved_run_and_reported():
     check([r["hops"] for r in main] == [1, 2] and all(r["verdict"] == "proved" for r in main), why=str(main))
     others = [r for r in got["rungs"] if r["kind"] != "full"]
     known = [r for r in others if not r["built"]]  # what theorems say
-    check(all(r["sizes"] and r["layers"] and r["message_bits"] == 16 and "parameters" not in r for r in known), why=str(known))
+    check(all(r["sizes"] and r["layers"] and r["message_bits"] == 16 and r["parameters"] is None for r in known), why=str(known))
     check(all((r["state_bits"] > 0) == (r["layers"] > r["full_layers"]) for r in known), why=str(known))
     check(all(r["verdict"] == "from_n" and r["theorem"] and r["speaks_from_n"] for r in known), why=str(known))
     check(len(known) == 7 and all(r["verdict"] == "proved" for r in others if r not in known), why=str(others))

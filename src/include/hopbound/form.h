@@ -89,6 +89,8 @@ const hop_opt *hop_opt_find(const hop_opt_group *groups, const char *name, size_
                             const hop_opt_group **group);
 /* The first that is required and was not given; NULL: none. */
 const hop_opt *hop_opt_missing(const hop_opt_group *groups, const void *args);
+/* Adds what was given as on a command line, " --name value", but for the options called `but`, ended by NULL. */
+void hop_opts_command(hop_text *out, const hop_opt_group *groups, const void *args, const char *const *but);
 /* The one of `names` that was probably meant; NULL when none is close. */
 const char *hop_closest_name(const char *given, const char *const *names, size_t count);
 

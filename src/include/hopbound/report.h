@@ -13,42 +13,68 @@ extern "C" {
 
 /* ---- rungs --------------------------------------------------------------------------------- */
 
+/* Of a network that was built: proved, refuted, undecided. Of a plan of which only theorems speak: possible, impossible,
+ * from_n (impossible on longer prompts), silent. */
+typedef enum hop_ladder_verdict {
+    HOP_LADDER_PROVED,
+    HOP_LADDER_REFUTED,
+    HOP_LADDER_UNDECIDED,
+    HOP_LADDER_POSSIBLE,
+    HOP_LADDER_IMPOSSIBLE,
+    HOP_LADDER_FROM_N,
+    HOP_LADDER_SILENT,
+} hop_ladder_verdict;
+extern const char *const hop_ladder_verdict_words[];
+
 /* One network's row of a rung: one that was built, or a plan of which only theorems speak. */
-typedef struct hop_ladder_row {
-    bool built;
-    int hops;
-    int64_t m, tokens;
-    char sizes[64];   /* "m=16, fan 8,8" */
-    char kind[32];    /* "full" */
-    char mixer[24];   /* of a hybrid's linear layer; "" */
-    char pattern[64]; /* "full^4" */
-    int64_t layers;   /* 0: more than can be counted */
-    int64_t full_layers, d_model, head_dim, parameters;
-    char verdict[16];     /* "proved"; of a plan that was not built "impossible", "from_n" or "silent" */
-    char why[400];        /* when not proved; or, of a plan that was not built, what is known */
-    char theorem[8];      /* of a plan that was not built: who says so */
-    bool machine_checked; /* and by a certificate */
-    char speaks_from[32]; /* impossible at this width from here on; "": not known */
-    /* A hybrid's, where its states are larger than state_limit: one full layer fewer, with this mixer in
-     * every gap, is impossible at this length, where the hybrid itself is possible. "": not looked for, or
-     * not found */
-    char own_from[32], own_theorem[8];
-    double state_limit; /* bits of a state that the theorems' rows of this rung count with; 0: none */
-    int message_bits;   /* proved, or said by a theorem, with messages of so many bits; 0: not asked */
-    double
-        state_bits; /* of all recurrent layers together, at message_bits a number, or 32; 0: there are none */
-    double log10_inputs; /* inputs the verdict speaks of */
-    int64_t enumerated;
-    double score_gap, wrong_mass, clip_margin, readout_margin; /* smallest / largest over layers */
-    int64_t instances, correct;                                /* run in float32 */
-    int64_t rounded_instances, rounded_correct;                /* run with activations cut to rounded_bits */
-    int rounded_bits;
-    double seconds;
-    int64_t looked;    /* inputs in which the refuter looked for a wrong answer, and found none */
-    char witness[256]; /* of a plan that was not proved: the file that shows a network of it failing; "": none
-                        */
-    char shown[200];   /* what it shows */
-} hop_ladder_row;
+#define HOP_LADDER_ROW(X, R)                                                                                 \
+    X(R, hops, count, "hops", "hops", "of the row's task")                                                   \
+    X(R, sizes, text, "", "sizes", "of its tables")                                                          \
+    X(R, n, count, "tokens", "n", "of a prompt")                                                             \
+    X(R, kind, text, "", "network",                                                                          \
+      "\"full\", \"hybrid, gdn\", \"cot\", ..; what a plan is that was not built")                           \
+    X(R, built, flag, "", "", "is there a network? else theorems speak of the plan")                         \
+    X(R, mixer, text, "", "", "of a hybrid's linear layer; null: it is none")                                \
+    X(R, pattern, text, "", "plan", "the layers in order")                                                   \
+    X(R, layers, count, "", "layers", "null: more than can be counted")                                      \
+    X(R, full_layers, count, "", "full", "full ones among them")                                             \
+    X(R, head_dim, count, "numbers", "", "in a head")                                                        \
+    X(R, state_bits, real, "bits", "state bits",                                                             \
+      "of all recurrent layers together, `message_bits` a number, or 32 where that is 0; null as `layers`")  \
+    X(R, state_limit, real, "bits", "",                                                                      \
+      "of a rung's full network: of the states that the rows below count with")                              \
+    X(R, message_bits, count, "bits", "",                                                                    \
+      "of a number that crosses between players: proved with, or counted with by the theorem; 0: proved in " \
+      "float32 alone")                                                                                       \
+    X(R, verdict, word(hop_ladder_verdict), "", "verdict",                                                   \
+      "of the network; not built: at these sizes; from_n: impossible on longer prompts")                     \
+    X(R, why, text, "", "why", "when not proved; not built: what is known")                                  \
+    X(R, theorem, text, "", "by", "not built: that says so; else \"\"")                                      \
+    X(R, machine_checked, maybe, "", "", "by a theorem that Coq has checked, else on paper; null: by none")  \
+    X(R, speaks_from_n, text, "tokens", "from n", "impossible at this width from here on; \"\": not known")  \
+    X(R, log10_n, real, "", "", "its logarithm")                                                             \
+    X(R, below_impossible_from_n, text, "tokens", "",                                                        \
+      "of a hybrid with a larger state than the rows below count with: where these begin with its state; "   \
+      "null: not looked for, or not found")                                                                  \
+    X(R, below_theorem, text, "", "", "and by which theorem")                                                \
+    X(R, witness, text, "", "", "of a plan below the line: a witness against a network of that plan")        \
+    X(R, shown, text, "", "", "what it shows")                                                               \
+    X(R, d_model, count, "numbers", "",                                                                      \
+      "in the residual stream; null where nothing was built, as all below")                                  \
+    X(R, parameters, count, "", "parameters", "numbers in the file")                                         \
+    X(R, log10_inputs, real, "", "", "logarithm of the inputs that the verdict speaks of")                   \
+    X(R, enumerated, count, "", "", "inputs that the proof ran")                                             \
+    X(R, score_gap, real, "", "", "the smallest over layers")                                                \
+    X(R, wrong_mass, real, "", "", "the largest over layers")                                                \
+    X(R, clip_margin, real, "", "", "the smallest over layers")                                              \
+    X(R, readout_margin, real, "", "", "the smallest over inputs")                                           \
+    X(R, instances, count, "", "", "inputs that were run")                                                   \
+    X(R, correct, count, "", "right", "right ones among them, in float32")                                   \
+    X(R, cut_bits, count, "bits", "", "of activations in a second run; null: there was none")                \
+    X(R, cut_correct, count, "", "", "right ones in that run")                                               \
+    X(R, looked, count, "", "", "inputs in which the refuter looked for a wrong answer, and found none")     \
+    X(R, seconds, real, "seconds", "", "that it took")
+HOP_RECORD(hop_ladder_row, HOP_LADDER_ROW)
 
 /* A line of the report's margins table. */
 typedef struct hop_ladder_margin {
@@ -103,9 +129,9 @@ typedef struct hop_demonstration {
     char theorem[8];           /* who says so, at the rung's sizes; "": nobody at this run's */
     int64_t lower_tokens;      /* and at which length */
     double log10_inputs;
-    char verdict[16]; /* of the network that was built */
-    bool right;       /* what it answered here */
-    char dir[64];     /* where it is, beside the page */
+    hop_ladder_verdict verdict; /* of the network that was built */
+    bool right;                 /* what it answered here */
+    char dir[64];               /* where it is, beside the page */
 } hop_demonstration;
 
 /* ---- the map ------------------------------------------------------------------------------- */
@@ -125,15 +151,26 @@ typedef struct hop_map_row {
 #define HOP_MAP_HOPS 3 /* 1, 2, 3 hops */
 
 /* A model as its config.json describes it, judged at its own widths. */
-typedef struct hop_map_model {
-    char name[48], plan[64];
-    int64_t context; /* 0: the file gives none */
-    int64_t layers, full, linear;
-    double state_bits; /* of all its recurrent layers and windows */
-    char verdict[HOP_MAP_HOPS][16], theorem[HOP_MAP_HOPS][8], from[HOP_MAP_HOPS][32];
-    bool machine_checked[HOP_MAP_HOPS]; /* what is impossible, or is from `from` on */
-    double log10_from[HOP_MAP_HOPS];    /* infinity: at no length */
-} hop_map_model;
+#define HOP_LADDER_KNOWN(X, R)                                                                           \
+    X(R, hops, count, "hops", "", "so many")                                                             \
+    X(R, verdict, word(hop_ladder_verdict), "", "",                                                      \
+      "at the model's context; where its file gives none, from_n")                                       \
+    X(R, theorem, text, "", "", "that says so; \"\": none")                                              \
+    X(R, machine_checked, maybe, "", "", "impossible, by a theorem that Coq has checked, else on paper") \
+    X(R, speaks_from_n, text, "tokens", "", "impossible from here on; \"\": not known, or possible")     \
+    X(R, log10_n, real, "", "", "its logarithm")
+HOP_RECORD(hop_ladder_known, HOP_LADDER_KNOWN)
+
+#define HOP_LADDER_MODEL(X, R)                                                          \
+    X(R, name, text, "", "model", "as its makers write it")                             \
+    X(R, plan, text, "", "plan", "a letter a layer, groups that repeat in parentheses") \
+    X(R, layers, count, "", "layers", "that one forward pass goes through")             \
+    X(R, full_layers, count, "", "full", "that the theorems see as full attention")     \
+    X(R, linear_layers, count, "", "", "as linear")                                     \
+    X(R, state_bits, real, "bits", "", "of all its recurrent layers and windows")       \
+    X(R, context, count, "tokens", "context", "null: the file gives none")              \
+    X(R, hops, many(hop_ladder_known), "", "", "what is known of 1, 2, 3 hops")
+HOP_RECORD(hop_ladder_model, HOP_LADDER_MODEL)
 
 /* rows: [hops - 1][linear][dims][bits][full layers 0 .. HOP_MAP_HOPS + 1]; those above hops + 1 are unused.
  */
@@ -142,7 +179,7 @@ typedef struct hop_map {
     int linear_count, dim_count, bit_count;
     const hop_map_row *rows;
     int64_t row_count;
-    const hop_map_model *models;
+    const hop_ladder_model *models;
     int64_t model_count;
     int hops, linear_at, dim_at, bit_at; /* what is shown first: hops, and which stops */
 } hop_map;
@@ -150,10 +187,10 @@ typedef struct hop_map {
 /* ---- tiny sizes, decided ------------------------------------------------------------------- */
 
 typedef struct hop_stair {
-    int message, after; /* bits */
-    char verdict[16];   /* "impossible", "possible", "undecided" */
-    char theorems[16];  /* that say impossible: "P2 P4"; "": none */
-    char proof[96];     /* its DRAT file, beside the page; "": none */
+    int message, after;         /* bits */
+    hop_ladder_verdict verdict; /* impossible, possible, undecided */
+    char theorems[16];          /* that say impossible: "P2 P4"; "": none */
+    char proof[96];             /* its DRAT file, beside the page; "": none */
 } hop_stair;
 
 /* All message bits 0 .. most_message for all state bits 0 .. most_after, in that order. */

@@ -12,23 +12,25 @@
 static hop_refute_options options(const ladder *l, double budget)
 {
     return (hop_refute_options){.budget = budget,
-                                .seed = (uint64_t)l->args->common.seed.integer,
+                                .seed = (uint64_t)l->args->ask.seed.integer,
                                 .pool = l->pool,
-                                .progress = &l->args->common.progress};
+                                .progress = &l->args->ask.progress};
 }
 
-hop_status ladder_look(ladder *l, hop_ladder_row *r, const hop_model *m, const hop_task *t, hop_error *err)
+hop_status hop__ladder_look(ladder *l, hop_ladder_row *r, const hop_model *m, const hop_task *t,
+                            hop_error *err)
 {
     hop_refutation found;
     hop_refute_options o = options(l, LOOK_ABOVE);
     hop_status s = hop_refute(&found, m, t, &o, err);
     if (s != HOP_OK) return s;
-    r->looked = found.tried;
+    r->looked = hop_known(found.tried, found.tried > 0);
     if (found.verdict == HOP_REFUTE_FOUND) {
         l->worst = HOP_REFUTED;
-        snprintf(r->verdict, sizeof r->verdict, "refuted");
-        snprintf(r->why, sizeof r->why, "an input is answered %lld, not %lld",
-                 (long long)found.witness.prompt[0].answer, (long long)found.witness.prompt[0].right);
+        r->verdict = HOP_LADDER_REFUTED;
+        r->why = hop_keep_printf(&l->out->memory, "an input is answered %lld, not %lld",
+                                 (long long)found.witness.prompt[0].answer,
+                                 (long long)found.witness.prompt[0].right);
     }
     s = found.interrupted ? hop_fail(err, HOP_ESTOPPED, "stopped") : HOP_OK;
     hop_refutation_free(&found);
@@ -78,19 +80,19 @@ static int keep_layers(hop_failure_layer *out, const hop_witness_layer *list, in
     return kept;
 }
 
-static void keep(hop_failure_trace *f, hop_ladder_row *r, const hop_witness *w, const hop_task *t,
-                 const char *file)
+static void keep(hop_failure_trace *f, hop_keep *k, hop_ladder_row *r, const hop_witness *w,
+                 const hop_task *t, const char *file)
 {
-    *f = (hop_failure_trace){.hops = r->hops};
+    *f = (hop_failure_trace){.hops = (int)r->hops};
     snprintf(f->pattern, sizeof f->pattern, "%s", r->pattern);
     snprintf(f->file, sizeof f->file, "%.250s", file);
     keep_place(f, w, t);
     f->layer_count = keep_layers(f->layers, w->trace, w->trace_count);
-    snprintf(r->witness, sizeof r->witness, "%.250s", file);
-    snprintf(r->shown, sizeof r->shown,
-             "two prompts that differ in %s, whose answers are %lld and %lld: it says %lld%s", f->place,
-             (long long)f->right[0], (long long)f->right[1], (long long)f->answer[0],
-             f->answer[0] == f->answer[1] ? " to both" : " to the first");
+    r->witness = hop_keep_text(k, file);
+    r->shown =
+        hop_keep_printf(k, "two prompts that differ in %s, whose answers are %lld and %lld: it says %lld%s",
+                        f->place, (long long)f->right[0], (long long)f->right[1], (long long)f->answer[0],
+                        f->answer[0] == f->answer[1] ? " to both" : " to the first");
 }
 
 /* The same prompts in the network that works. */
@@ -116,7 +118,7 @@ static hop_status fall(ladder *l, hop_ladder_row *r, const hop_task *t, int numb
     hop_model *whole = NULL, *m = NULL;
     hop_refutation found = {0};
     hop_refute_options o = options(l, LOOK_BELOW);
-    snprintf(name, sizeof name, "below-%d-%d", r->hops, number);
+    snprintf(name, sizeof name, "below-%d-%d", (int)r->hops, number);
     hop_status s = hop_path_join(dir, sizeof dir, l->args->output.text, name, err);
     if (s == HOP_OK) s = hop_path_join(file, sizeof file, dir, "witness.json", err);
     if (s == HOP_OK) s = build(t, r, dir, &whole, &m, err);
@@ -124,7 +126,7 @@ static hop_status fall(ladder *l, hop_ladder_row *r, const hop_task *t, int numb
     if (s == HOP_OK && found.interrupted) s = hop_fail(err, HOP_ESTOPPED, "stopped");
     if (s == HOP_OK && found.verdict == HOP_REFUTE_FOUND && found.witness.prompts == 2) {
         hop_failure_trace *f = &l->failures[l->failure_count++];
-        keep(f, r, &found.witness, t, file);
+        keep(f, &l->out->memory, r, &found.witness, t, file);
         s = hop_witness_save(&found.witness, dir, t, file, err);
         if (s == HOP_OK) s = keep_above(f, &found.witness, whole, t, l->pool, err);
     }
@@ -134,7 +136,7 @@ static hop_status fall(ladder *l, hop_ladder_row *r, const hop_task *t, int numb
     return s;
 }
 
-hop_status ladder_below(ladder *l, const hop_task *t, hop_error *err)
+hop_status hop__ladder_below(ladder *l, const hop_task *t, hop_error *err)
 {
     hop_status s = HOP_OK;
     int number = 0;

@@ -39,13 +39,16 @@ static void find_proof(hop_stair *out, const ladder *l, const struct stairway *w
 static hop_status decide(ladder *l, const struct stairway *w, hop_stair *cells, const char *proofs,
                          hop_error *err)
 {
+    static const hop_ladder_verdict verdicts[] = {[HOP_CELL_UNDECIDED] = HOP_LADDER_UNDECIDED,
+                                                  [HOP_CELL_IMPOSSIBLE] = HOP_LADDER_IMPOSSIBLE,
+                                                  [HOP_CELL_POSSIBLE] = HOP_LADDER_POSSIBLE};
     hop_exact *x;
     const hop_exact_options o = {.hops = w->hops,
                                  .m = w->m,
                                  .fan = w->fan,
-                                 .seed = (uint64_t)l->args->common.seed.integer,
+                                 .seed = (uint64_t)l->args->ask.seed.integer,
                                  .proof_dir = proofs,
-                                 .progress = &l->args->common.progress};
+                                 .progress = &l->args->ask.progress};
     hop_status s = hop_exact_new(&x, &o, err);
     if (s != HOP_OK) return s;
     snprintf(l->thresholds.solver, sizeof l->thresholds.solver, "%s", hop_exact_solver(x));
@@ -56,7 +59,7 @@ static hop_status decide(ladder *l, const struct stairway *w, hop_stair *cells, 
             if (s != HOP_OK) break;
             hop_stair *out = cells++;
             *out = (hop_stair){.message = message, .after = after};
-            snprintf(out->verdict, sizeof out->verdict, "%s", hop_cell_verdict_name(c.verdict));
+            out->verdict = verdicts[c.verdict];
             name_theorems(out, &c);
             if (c.verdict == HOP_CELL_IMPOSSIBLE) find_proof(out, l, w);
         }
@@ -64,7 +67,7 @@ static hop_status decide(ladder *l, const struct stairway *w, hop_stair *cells, 
     return s;
 }
 
-hop_status ladder_thresholds_make(ladder *l, hop_error *err)
+hop_status hop__ladder_thresholds_make(ladder *l, hop_error *err)
 {
     char proofs[4096];
     hop_status s = hop_path_join(proofs, sizeof proofs, l->args->output.text, THRESHOLD_DIR, err);
@@ -93,7 +96,7 @@ hop_status ladder_thresholds_make(ladder *l, hop_error *err)
     return s;
 }
 
-void ladder_thresholds_free(ladder *l)
+void hop__ladder_thresholds_free(ladder *l)
 {
     for (int i = 0; i < THRESHOLD_TABLES; i++) free(l->thresholds.cells[i]);
 }

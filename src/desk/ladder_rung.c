@@ -22,22 +22,48 @@ static hop_status build_network(const ladder *l, const hop_task *t, const ladder
     return s == HOP_OK ? hop_model_open(out, dir, err) : s;
 }
 
-static void describe(hop_ladder_row *r, const hop_model *m, const hop_task *t, const ladder_job *job)
+/* A row of which nothing is known but its place. */
+void hop__ladder_begin(hop_ladder_row *r, int64_t hops, int64_t n, int64_t head_dim)
+{
+    *r = (hop_ladder_row){.hops = hops,
+                          .n = n,
+                          .head_dim = head_dim,
+                          .why = "",
+                          .theorem = "",
+                          .machine_checked = HOP_NO_FLAG,
+                          .speaks_from_n = "",
+                          .state_limit = NAN,
+                          .log10_n = NAN,
+                          .log10_inputs = NAN,
+                          .score_gap = NAN,
+                          .wrong_mass = NAN,
+                          .clip_margin = NAN,
+                          .readout_margin = NAN,
+                          .seconds = NAN,
+                          .d_model = HOP_NO_COUNT,
+                          .parameters = HOP_NO_COUNT,
+                          .enumerated = HOP_NO_COUNT,
+                          .instances = HOP_NO_COUNT,
+                          .correct = HOP_NO_COUNT,
+                          .cut_bits = HOP_NO_COUNT,
+                          .cut_correct = HOP_NO_COUNT,
+                          .looked = HOP_NO_COUNT};
+}
+
+static void describe(hop_ladder_row *r, hop_keep *k, const hop_model *m, const hop_task *t,
+                     const ladder_job *job)
 {
     const hop_config *c = hop_model_config(m);
     hop_text sizes = {0}, pattern = {0};
     hop_sizes_say(&sizes, t);
     hop_pattern_print(&c->pattern, &pattern);
-    *r = (hop_ladder_row){.built = true,
-                          .hops = t->funccomp.hops,
-                          .m = t->funccomp.m,
-                          .tokens = t->length,
-                          .layers = c->pattern.layers,
-                          .d_model = c->d_model,
-                          .head_dim = c->head_dim,
-                          .parameters = hop_model_parameters(m)};
-    snprintf(r->kind, sizeof r->kind, job->mixer ? "%s, %s" : "%s", job->kind, job->mixer);
-    if (job->mixer) snprintf(r->mixer, sizeof r->mixer, "%s", job->mixer);
+    hop__ladder_begin(r, t->funccomp.hops, t->length, c->head_dim);
+    r->built = true;
+    r->layers = c->pattern.layers;
+    r->d_model = c->d_model;
+    r->parameters = hop_model_parameters(m);
+    r->kind = job->mixer ? hop_keep_printf(k, "%s, %s", job->kind, job->mixer) : hop_keep_text(k, job->kind);
+    r->mixer = hop_keep_text(k, job->mixer);
     for (int64_t i = 0; i < c->pattern.layers; i++) {
         const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, i));
         hop_mixer_config mixer = hop_model_mixer_config(m, i);
@@ -47,15 +73,14 @@ static void describe(hop_ladder_row *r, const hop_model *m, const hop_task *t, c
             r->full_layers++;
     }
     const char *after_hops = sizes.s ? strstr(sizes.s, "m ") : NULL;
-    snprintf(r->sizes, sizeof r->sizes, "%s", after_hops ? after_hops : "");
-    snprintf(r->pattern, sizeof r->pattern, "%s", pattern.s ? pattern.s : "");
+    r->sizes = hop_keep_said(k, after_hops ? after_hops : "");
+    r->pattern = hop_keep_grown(k, &pattern);
     hop_text_free(&sizes);
-    hop_text_free(&pattern);
 }
 
-static void keep_margin(ladder *l, int hops, const hop_margin *g)
+static void keep_margin(ladder *l, int64_t hops, const hop_margin *g)
 {
-    l->layers[l->layer_count++] = (hop_ladder_margin){.hops = hops,
+    l->layers[l->layer_count++] = (hop_ladder_margin){.hops = (int)hops,
                                                       .layer = g->layer,
                                                       .addresses = g->addresses,
                                                       .player = g->player,
@@ -66,8 +91,11 @@ static void keep_margin(ladder *l, int hops, const hop_margin *g)
 
 static void keep_proof(ladder *l, hop_ladder_row *r, const hop_proof *p, bool margins)
 {
-    snprintf(r->verdict, sizeof r->verdict, "%s", hop_verdict_name(p->verdict));
-    snprintf(r->why, sizeof r->why, "%.399s", p->why);
+    static const hop_ladder_verdict verdicts[] = {[HOP_PROVED] = HOP_LADDER_PROVED,
+                                                  [HOP_REFUTED] = HOP_LADDER_REFUTED,
+                                                  [HOP_UNDECIDED] = HOP_LADDER_UNDECIDED};
+    r->verdict = verdicts[p->verdict];
+    r->why = hop_keep_said(&l->out->memory, p->why);
     r->log10_inputs = p->log10_inputs;
     r->enumerated = p->enumerated;
     r->score_gap = r->clip_margin = p->margin_count ? INFINITY : NAN;
@@ -88,10 +116,10 @@ static hop_status prove_network(ladder *l, hop_ladder_row *r, const hop_model *m
 {
     hop_prove_options o = {.method = job->messages ? HOP_PROVE_INTERVAL : HOP_PROVE_AUTO,
                            .message_bits = job->messages ? (int)l->args->bits.integer : 0,
-                           .seed = (uint64_t)l->args->common.seed.integer,
+                           .seed = (uint64_t)l->args->ask.seed.integer,
                            .pool = l->pool,
                            .enumerate_limit = 1000000,
-                           .progress = &l->args->common.progress};
+                           .progress = &l->args->ask.progress};
     hop_proof p;
     hop_status s = hop_prove(&p, m, t, &o, err);
     if (s == HOP_OK && p.verdict != HOP_PROVED && o.message_bits) {
@@ -107,8 +135,8 @@ static hop_status prove_network(ladder *l, hop_ladder_row *r, const hop_model *m
     }
     if (p.verdict != HOP_PROVED && l->worst != HOP_REFUTED) l->worst = p.verdict;
     if (p.verdict == HOP_PROVED && job->messages && !o.message_bits) {
-        snprintf(r->why, sizeof r->why, "in float32; not proved with %d-bit messages",
-                 (int)l->args->bits.integer);
+        r->why = hop_keep_printf(&l->out->memory, "in float32; not proved with %d-bit messages",
+                                 (int)l->args->bits.integer);
         if (l->worst == HOP_PROVED) l->worst = HOP_UNDECIDED;
     }
     hop_proof_free(&p);
@@ -119,43 +147,43 @@ static hop_status prove_network(ladder *l, hop_ladder_row *r, const hop_model *m
 static hop_status run_network(ladder *l, const hop_model *m, const hop_task *t, const ladder_job *job,
                               int bits, int64_t *correct, hop_error *err)
 {
-    const common_args *a = &l->args->common;
+    const hop_request *q = &l->args->ask;
     char label[48];
     hop_eval *e;
-    const hop_eval_options o = {.pool = l->pool, .bits = bits, .progress = &a->progress};
+    const hop_eval_options o = {.pool = l->pool, .bits = bits, .progress = &q->progress};
     snprintf(label, sizeof label, bits ? "%d hops: %s, %d bits" : "%d hops: %s", t->funccomp.hops, job->name,
              bits);
     hop_status s = hop_eval_open(&e, m, &o, err);
     if (s != HOP_OK) return s;
     hop_eval_start(e, label, (double)job->count);
-    s = hop_eval_sampled(e, t, job->count, (uint64_t)a->seed.integer, correct, err);
+    s = hop_eval_sampled(e, t, job->count, (uint64_t)q->seed.integer, correct, err);
     hop_eval_close(e);
     return s;
 }
 
-hop_status ladder_row(ladder *l, hop_ladder_row *r, const hop_task *t, const ladder_job *job, hop_error *err)
+hop_status hop__ladder_row(ladder *l, hop_ladder_row *r, const hop_task *t, const ladder_job *job,
+                           hop_error *err)
 {
     hop_model *m = NULL;
     double began = hop_now();
     hop_status s = build_network(l, t, job, &m, err);
     if (s == HOP_OK) {
-        describe(r, m, t, job);
+        describe(r, &l->out->memory, m, t, job);
         s = prove_network(l, r, m, t, job, err);
     }
     r->instances = job->count;
     if (s == HOP_OK) s = run_network(l, m, t, job, 0, &r->correct, err);
     if (s == HOP_OK && job->rounded) {
-        r->rounded_instances = job->count;
-        r->rounded_bits = (int)l->args->precision.integer;
-        s = run_network(l, m, t, job, r->rounded_bits, &r->rounded_correct, err);
+        r->cut_bits = l->args->precision.integer;
+        s = run_network(l, m, t, job, (int)r->cut_bits, &r->cut_correct, err);
     }
-    if (s == HOP_OK && job->look) s = ladder_look(l, r, m, t, err);
+    if (s == HOP_OK && job->look) s = hop__ladder_look(l, r, m, t, err);
     hop_model_free(m);
     r->seconds = hop_now() - began;
-    return s;
+    return s == HOP_OK ? hop_response_end(l->out, err) : s;
 }
 
-int64_t ladder_count(const ladder *l, int64_t tokens, int64_t most)
+int64_t hop__ladder_count(const ladder *l, int64_t tokens, int64_t most)
 {
     if (l->args->count.given)
         return most < MANY && most < l->args->count.integer ? most : l->args->count.integer;
@@ -163,23 +191,23 @@ int64_t ladder_count(const ladder *l, int64_t tokens, int64_t most)
     return fits < most ? fits : most;
 }
 
-hop_status ladder_climb(ladder *l, int hops, hop_error *err)
+hop_status hop__ladder_climb(ladder *l, int hops, hop_error *err)
 {
     hop_separation sizes;
     hop_task t = {.kind = HOP_TASK_FUNCCOMP};
     ladder_job job = {
         .kind = "full", .name = "full", .rounded = true, .messages = true, .margins = true, .look = true};
-    hop_status s = ladder_sizes(l, hops, &sizes, err);
-    job.count = ladder_count(l, s == HOP_OK ? sizes.n : 1, MANY);
+    hop_status s = hop__ladder_sizes(l, hops, &sizes, err);
+    job.count = hop__ladder_count(l, s == HOP_OK ? sizes.n : 1, MANY);
     if (s == HOP_OK) s = hop_funccomp_init(&t.funccomp, hops, sizes.m, sizes.fan + 1, err);
     if (s == HOP_OK) s = hop_task_ready(&t, err);
-    if (s == HOP_OK) s = ladder_row(l, &l->rungs[l->rung_count], &t, &job, err);
+    if (s == HOP_OK) s = hop__ladder_row(l, &l->rungs[l->rung_count], &t, &job, err);
     if (s != HOP_OK) return s;
     l->rungs[l->rung_count].state_limit = (double)sizes.state_bits;
     l->rung_count++;
-    s = ladder_known(l, &sizes, err);
-    if (s == HOP_OK) s = ladder_below(l, &t, err);
+    s = hop__ladder_known(l, &sizes, err);
+    if (s == HOP_OK) s = hop__ladder_below(l, &t, err);
     int64_t from = l->other_count;
-    if (s == HOP_OK && !l->args->brief.flag) s = ladder_others(l, &t, err);
-    return s == HOP_OK ? ladder_own_lengths(l, &sizes, from, err) : s;
+    if (s == HOP_OK && !l->args->brief.flag) s = hop__ladder_others(l, &t, err);
+    return s == HOP_OK ? hop__ladder_own_lengths(l, &sizes, from, err) : s;
 }

@@ -94,15 +94,14 @@ static hop_status ask_all(ladder *l, hop_map_row *rows, hop_error *err)
         for (int64_t i = first; i < first + count && s == HOP_OK; i++)
             if (status[i] != HOP_OK)
                 s = hop_fail(err, status[i], "map: no answer for row %lld", (long long)i);
-        if (s == HOP_OK &&
-            !hop_progress_tick(&l->args->common.progress, label, (double)(first + count), ROWS))
+        if (s == HOP_OK && !hop_progress_tick(&l->args->ask.progress, label, (double)(first + count), ROWS))
             s = hop_fail(err, HOP_ESTOPPED, "stopped");
     }
     free(status);
     return s;
 }
 
-hop_status ladder_map_make(ladder *l, hop_error *err)
+hop_status hop__ladder_map_make(ladder *l, hop_error *err)
 {
     hop_map *m = &l->map.page;
     l->map.rows = calloc(ROWS, sizeof *l->map.rows);
@@ -120,11 +119,11 @@ hop_status ladder_map_make(ladder *l, hop_error *err)
     memcpy(m->dims, DIMS, sizeof DIMS);
     memcpy(m->bits, BITS, sizeof BITS);
     hop_status s = ask_all(l, l->map.rows, err);
-    if (s == HOP_OK) s = ladder_models(l->map.models, &m->model_count, err);
+    if (s == HOP_OK) s = hop__ladder_models(l, err);
     return s;
 }
 
-void ladder_map_free(ladder *l)
+void hop__ladder_map_free(ladder *l)
 {
     free(l->map.rows);
 }

@@ -25,8 +25,8 @@ static hop_status add_built(ladder *l, const hop_task *t, const char *kind, cons
                             .name = name,
                             .messages = mixer != NULL,
                             .look = mixer && strcmp(mixer, "deltanet") == 0,
-                            .count = ladder_count(l, t->length, count)};
-    hop_status s = ladder_row(l, r, t, &job, err);
+                            .count = hop__ladder_count(l, t->length, count)};
+    hop_status s = hop__ladder_row(l, r, t, &job, err);
     if (s == HOP_EDOMAIN) {
         l->other_count--;
         return HOP_OK;
@@ -35,12 +35,12 @@ static hop_status add_built(ladder *l, const hop_task *t, const char *kind, cons
 }
 
 /* What theorem P2 demands of a stack without full layers, beside what this one has. */
-static void compare_with_p2(hop_ladder_row *r, const hop_task *t)
+static void compare_with_p2(hop_ladder_row *r, hop_keep *k, const hop_task *t)
 {
     double demand = (double)t->vocab * log2((double)t->vocab);
-    if (strcmp(r->verdict, "proved") == 0)
-        snprintf(r->why, sizeof r->why, "%.0f state bits; theorem P2 demands %.0f: ratio %.2f", r->state_bits,
-                 demand, r->state_bits / demand);
+    if (r->verdict == HOP_LADDER_PROVED)
+        r->why = hop_keep_printf(k, "%.0f state bits; theorem P2 demands %.0f: ratio %.2f", r->state_bits,
+                                 demand, r->state_bits / demand);
 }
 
 /* The same number of hops at sizes that the wider networks reach. */
@@ -53,7 +53,7 @@ static hop_status small_task(hop_task *t, int hops, hop_error *err)
     return s == HOP_OK ? hop_task_ready(t, err) : s;
 }
 
-hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err)
+hop_status hop__ladder_others(ladder *l, const hop_task *t, hop_error *err)
 {
     hop_task small;
     hop_status s = small_task(&small, t->funccomp.hops, err);
@@ -65,6 +65,6 @@ hop_status ladder_others(ladder *l, const hop_task *t, hop_error *err)
     if (s == HOP_OK) s = add_built(l, &small, "encoder", NULL, FEW, err);
     int64_t before = l->other_count;
     if (s == HOP_OK) s = add_built(l, &small, "linear", NULL, 4, err);
-    if (s == HOP_OK && l->other_count > before) compare_with_p2(&l->others[before], &small);
+    if (s == HOP_OK && l->other_count > before) compare_with_p2(&l->others[before], &l->out->memory, &small);
     return s;
 }

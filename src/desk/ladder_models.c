@@ -10,7 +10,7 @@
 #define NUMBER_BITS 32  /* of the accumulator, as `audit` has it */
 #define FARTHEST    100 /* log10 of a length that is still told */
 
-extern const char *const ladder_configs[]; /* file name and text, by tools/embed.c */
+extern const char *const hop__ladder_configs[]; /* file name and text, by tools/embed.c */
 
 /* As their makers write them, in the order of the table. */
 static const struct known {
@@ -39,55 +39,60 @@ _Static_assert(KNOWN <= MOST_MODELS, "more models than there is room for");
 
 static const char *config_of(const char *file)
 {
-    const char *const *c = ladder_configs;
+    const char *const *c = hop__ladder_configs;
     while (*c && strcmp(*c, file) != 0) c += 2;
     return *c ? c[1] : NULL;
 }
 
 /* What the theorems say of so many hops: at the model's context, or, if it has none, at any length. P1 gives
  * each layer weights of its own, so it says nothing where layers share them. */
-static hop_status judge(hop_map_model *out, const hop_arch *arch, bool tied, int hops, hop_error *err)
+static hop_status judge(hop_ladder_known *out, hop_keep *k, const hop_arch *arch, bool tied, int64_t context,
+                        hop_error *err)
 {
-    int h = hops - 1;
     hop_bounds *b;
-    hop_status s = hop_bounds_new(&b, &(hop_question){.arch = arch, .hops = hops, .n = out->context}, err);
+    hop_status s =
+        hop_bounds_new(&b, &(hop_question){.arch = arch, .hops = (int)out->hops, .n = context}, err);
     if (s != HOP_OK) return s;
-    const hop_bound *able = out->context && !tied ? hop_bounds_first(b, HOP_FIRST_POSSIBLE) : NULL,
+    const hop_bound *able = context && !tied ? hop_bounds_first(b, HOP_FIRST_POSSIBLE) : NULL,
                     *first = hop_bounds_first(b, HOP_FIRST_SPEAKS);
     if (first && first->log10_n >= FARTHEST) first = NULL;
-    bool fails = first && out->context && first->answer == HOP_ANSWER_IMPOSSIBLE;
-    out->log10_from[h] = first ? first->log10_n : INFINITY;
-    out->machine_checked[h] = first && first->certificate;
-    if (first && !able) snprintf(out->from[h], sizeof out->from[h], "%s", first->speaks_from);
-    snprintf(out->theorem[h], sizeof out->theorem[h], "%s", able ? able->id : first ? first->id : "");
-    snprintf(out->verdict[h], sizeof out->verdict[h], "%s",
-             able    ? "possible"
-             : fails ? "impossible"
-             : first ? "from_n"
-                     : "silent");
+    bool fails = first && context && first->answer == HOP_ANSWER_IMPOSSIBLE, told = first && !able;
+    out->speaks_from_n = hop_keep_said(k, told ? first->speaks_from : "");
+    out->log10_n = hop__length_log10(out->speaks_from_n);
+    out->machine_checked = told ? first->certificate != NULL : HOP_NO_FLAG;
+    out->theorem = hop_keep_said(k, able ? able->id : first ? first->id : "");
+    out->verdict = able    ? HOP_LADDER_POSSIBLE
+                   : fails ? HOP_LADDER_IMPOSSIBLE
+                   : first ? HOP_LADDER_FROM_N
+                           : HOP_LADDER_SILENT;
     hop_bounds_free(b);
     return HOP_OK;
 }
 
-static hop_status place(hop_map_model *out, const hop_audit *u, const hop_audit_options *o, hop_error *err)
+static hop_status place(hop_ladder_model *out, hop_keep *k, const hop_audit *u, const hop_audit_options *o,
+                        hop_error *err)
 {
     hop_audit_seen h;
     hop_text plan = {0};
+    hop_ladder_known *hops = hop_keep_bytes(k, HOP_MAP_HOPS, sizeof *hops);
+    if (!hops) return hop_fail(err, HOP_ENOMEM, "out of memory");
     hop_status s = hop_audit_see(&h, u, o, err);
     if (s != HOP_OK) return s;
-    out->context = u->n, out->layers = u->plan.count, out->full = h.full, out->linear = h.linear;
+    out->context = hop_known(u->n, u->n > 0), out->layers = u->plan.count;
+    out->full_layers = h.full, out->linear_layers = h.linear;
     for (int64_t i = 0; i < h.arch.count; i++) out->state_bits += (double)h.arch.layers[i].state_bits;
     hop_hf_short(u->plan.pattern, &plan);
-    if (plan.failed) s = hop_fail(err, HOP_ENOMEM, "out of memory");
-    snprintf(out->plan, sizeof out->plan, "%.63s", plan.s ? plan.s : "");
-    hop_text_free(&plan);
-    for (int hops = 1; hops <= HOP_MAP_HOPS && s == HOP_OK; hops++)
-        s = judge(out, &h.arch, u->plan.tied, hops, err);
+    out->plan = hop_keep_grown(k, &plan);
+    out->hops.at = hops;
+    for (; out->hops.count < HOP_MAP_HOPS && s == HOP_OK; out->hops.count++) {
+        hops[out->hops.count].hops = out->hops.count + 1;
+        s = judge(&hops[out->hops.count], k, &h.arch, u->plan.tied, u->n, err);
+    }
     hop_audit_seen_free(&h);
     return s;
 }
 
-hop_status ladder_models(hop_map_model *out, int64_t *count, hop_error *err)
+hop_status hop__ladder_models(ladder *l, hop_error *err)
 {
     const hop_audit_options as = {.bits = NUMBER_BITS};
     hop_status s = HOP_OK;
@@ -99,13 +104,13 @@ hop_status ladder_models(hop_map_model *out, int64_t *count, hop_error *err)
         s = hop_json_parse(&doc, text, strlen(text), err);
         if (s == HOP_OK) s = hop_audit_of(&u, doc.root, &as, err);
         if (s == HOP_OK) {
-            hop_map_model *m = &out[(*count)++];
-            snprintf(m->name, sizeof m->name, "%s", known[i].name);
-            s = place(m, &u, &as, err);
+            hop_ladder_model *m = &l->map.models[l->map.page.model_count++];
+            m->name = known[i].name;
+            s = place(m, &l->out->memory, &u, &as, err);
             hop_audit_free(&u);
         }
         hop_json_free(&doc);
         if (s != HOP_OK) hop_fail_in(err, s, known[i].file);
     }
-    return s;
+    return s == HOP_OK ? hop_response_end(l->out, err) : s;
 }

@@ -1,7 +1,7 @@
 /* The ladder's trained half: what gradient descent finds, beside what is proved. For one hop and for two, the
  * plans above and below the line, at a width that stays while the table grows, several seeds each. */
-#include "cli.h"
 #include "ladder.h"
+
 #include <hopbound/learnt.h>
 
 #include <math.h>
@@ -49,15 +49,21 @@ typedef struct job {
     run *runs;
     int64_t count;
     atomic_llong done;
-    hop_progress quiet; /* asks whether to go on, and shows nothing of its own */
+    hop_progress quiet; /* of one training: asks whether to go on, and shows how far all are */
 } job;
 
 /* ---- one run ------------------------------------------------------------------------------------- */
 
+static bool tick_all(job *j)
+{
+    return hop_progress_tick(&j->l->args->ask.progress, "trainings", (double)atomic_load(&j->done),
+                             (double)j->count);
+}
+
 static bool still_wanted(void *ctx, const char *what, double done, double total)
 {
-    (void)ctx, (void)what, (void)done, (void)total;
-    return !terminal_stopped();
+    (void)what, (void)done, (void)total;
+    return tick_all(ctx);
 }
 
 static void train_one(void *ctx, int64_t number, int worker)
@@ -67,8 +73,8 @@ static void train_one(void *ctx, int64_t number, int worker)
     (void)worker;
     const hop_train_options o = {.progress = &j->quiet, .dir = r->dir, .resume = true};
     r->status = hop_train_run(&r->recipe, &o, &r->last, &r->err);
-    long long done = atomic_fetch_add(&j->done, 1) + 1;
-    hop_progress_tick(&j->l->args->common.progress, "trainings", (double)done, (double)j->count);
+    atomic_fetch_add(&j->done, 1);
+    tick_all(j);
 }
 
 static hop_status make_recipe(run *r, const plan *p, const size *z, int seed, const ladder_args *a,
@@ -81,7 +87,7 @@ static hop_status make_recipe(run *r, const plan *p, const size *z, int seed, co
     if (p->heads) c->heads = p->heads, c->head_dim = p->head_dim;
     c->steps = a->train_steps.given ? a->train_steps.integer : z->steps;
     if (c->warmup > c->steps) c->warmup = c->steps;
-    c->target = TARGET, c->seed = (uint64_t)(a->common.seed.integer + seed);
+    c->target = TARGET, c->seed = (uint64_t)(a->ask.seed.integer + seed);
     c->task = (hop_task){.kind = HOP_TASK_FUNCCOMP};
     hop_status s = hop_funccomp_init(&c->task.funccomp, z->hops, z->m, &z->fan, err);
     return s == HOP_OK ? hop_task_ready(&c->task, err) : s;
@@ -138,7 +144,7 @@ static hop_status fill(ladder *l, run *runs, int64_t *count, hop_error *err)
     return HOP_OK;
 }
 
-hop_status ladder_train(ladder *l, hop_error *err)
+hop_status hop__ladder_train(ladder *l, hop_error *err)
 {
     char dir[4096];
     int64_t most =
@@ -146,73 +152,15 @@ hop_status ladder_train(ladder *l, hop_error *err)
     run *runs = calloc((size_t)most, sizeof *runs);
     if (!runs) return hop_fail(err, HOP_ENOMEM, "out of memory");
     job j = {.l = l, .runs = runs, .quiet = {.tick = still_wanted}};
+    j.quiet.ctx = &j;
     hop_status s = hop_path_join(dir, sizeof dir, l->args->output.text, LEARNT_DIR, err);
     if (s == HOP_OK) s = hop_make_dir(dir, err);
     if (s == HOP_OK) s = fill(l, runs, &j.count, err);
     if (s == HOP_OK) {
-        hop_progress_tick(&l->args->common.progress, "trainings", 0, (double)j.count);
+        tick_all(&j);
         hop_pool_run(l->pool, j.count, train_one, &j); /* a run a thread */
     }
     for (int64_t i = 0; s == HOP_OK && i < j.count; i++) s = gather(runs[i].row, &runs[i], err);
     free(runs);
     return s;
-}
-
-/* ---- words ---------------------------------------------------------------------------------------- */
-
-void ladder_train_print(hop_text *out, const ladder *l)
-{
-    for (int64_t i = 0; i < l->learnt_count; i++) {
-        const hop_learnt *r = &l->learnt[i];
-        if (i == 0 || r->hops != l->learnt[i - 1].hops)
-            hop_text_printf(out,
-                            "\nlearnt by gradient descent, %d hop%s, width %lld, %d seed%s: accuracy, mean "
-                            "(least to most)\n",
-                            r->hops, r->hops == 1 ? "" : "s", (long long)r->d_model, r->seeds,
-                            r->seeds == 1 ? "" : "s");
-        hop_text_printf(out, "  %-8s %-8s n = %-4lld table of %-4lld %6.2f %% (%.2f to %.2f), chance %.2f %%",
-                        r->pattern, r->mixer, (long long)r->tokens, (long long)r->entries, 100 * r->mean,
-                        100 * r->least, 100 * r->most, 100 * r->chance);
-        if (r->ceiling < 1) hop_text_printf(out, ", at most %.2f %% by P3", 100 * r->ceiling);
-        hop_text_add(out, "\n");
-    }
-}
-
-void ladder_train_write(hop_json_writer *w, const ladder *l)
-{
-    hop_json_key(w, "learnt");
-    hop_json_begin_array(w);
-    for (int64_t i = 0; i < l->learnt_count; i++) {
-        const hop_learnt *r = &l->learnt[i];
-        hop_json_begin_object(w);
-        hop_json_integer(w, "hops", r->hops);
-        hop_json_string(w, "pattern", r->pattern);
-        hop_json_string(w, "mixer", r->mixer);
-        hop_json_string(w, "sizes", r->sizes);
-        hop_json_integer(w, "n", r->tokens);
-        hop_json_integer(w, "entries", r->entries);
-        hop_json_integer(w, "d_model", r->d_model);
-        hop_json_integer(w, "steps", r->steps);
-        hop_json_key(w, "accuracies");
-        hop_json_begin_array(w);
-        for (int k = 0; k < r->seeds; k++) hop_json_put_real(w, r->accuracy[k]);
-        hop_json_end_array(w);
-        hop_json_number(w, "mean", r->mean);
-        hop_json_number(w, "least", r->least);
-        hop_json_number(w, "most", r->most);
-        hop_json_number(w, "chance", r->chance);
-        hop_json_number(w, "ceiling", r->ceiling);
-        hop_json_number(w, "seconds", r->seconds);
-        hop_json_end_object(w);
-    }
-    hop_json_end_array(w);
-}
-
-int ladder_train_check(const ladder *l)
-{
-    hop_keep k = {0};
-    const char *bug = hop_learnt_bug(&k, l->learnt, l->learnt_count);
-    int code = bug ? fail(&l->args->common, EXIT_FAILED, "%s", bug) : EXIT_DONE;
-    hop_keep_free(&k);
-    return code;
 }

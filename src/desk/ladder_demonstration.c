@@ -35,13 +35,13 @@ static void find_theorem(hop_demonstration *out, const ladder *l, const char *pa
     for (int64_t i = 0; i < l->other_count; i++) {
         const hop_ladder_row *r = &l->others[i];
         if (r->built || r->hops != out->hops || strcmp(r->pattern, pattern) != 0) continue;
-        if (strcmp(r->verdict, "impossible") != 0) continue;
+        if (r->verdict != HOP_LADDER_IMPOSSIBLE) continue;
         snprintf(out->theorem, sizeof out->theorem, "%s", r->theorem);
-        out->lower_tokens = r->tokens;
+        out->lower_tokens = r->n;
     }
 }
 
-hop_status ladder_demonstration_make(ladder *l, hop_error *err)
+hop_status hop__ladder_demonstration_make(ladder *l, hop_error *err)
 {
     ladder_demonstration *k = &l->demonstration;
     hop_demonstration *out = &k->page;
@@ -51,14 +51,14 @@ hop_status ladder_demonstration_make(ladder *l, hop_error *err)
     int hops = l->rung_count < MOST_HOPS ? (int)l->rung_count : MOST_HOPS;
     const ladder_job job = {.kind = "full", .name = "play", .count = 1};
     hop_status s = make_task(&t, hops, err);
-    if (s == HOP_OK) s = ladder_row(l, &row, &t, &job, err);
+    if (s == HOP_OK) s = hop__ladder_row(l, &row, &t, &job, err);
     if (s != HOP_OK) return s;
     int64_t n = t.length;
     k->tokens = calloc((size_t)n, sizeof *k->tokens);
     k->players = calloc((size_t)n, sizeof *k->players);
     k->indices = calloc((size_t)n, sizeof *k->indices);
     if (!k->tokens || !k->players || !k->indices) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    hop_rng_init(&rng, (uint64_t)l->args->common.seed.integer, 0); /* the first that `run` would take */
+    hop_rng_init(&rng, (uint64_t)l->args->ask.seed.integer, 0); /* the first that `run` would take */
     hop_funccomp_sample(&t.funccomp, &rng, k->tokens);
     for (int64_t p = 0; p < n; p++) k->players[p] = hop_funccomp_player(&t.funccomp, p, &k->indices[p]);
     fill_steps(k, &t.funccomp);
@@ -74,13 +74,13 @@ hop_status ladder_demonstration_make(ladder *l, hop_error *err)
                                .right = row.correct == 1};
     snprintf(out->upper, sizeof out->upper, "F^%d", hops + 1);
     snprintf(out->lower, sizeof out->lower, hops == 1 ? "F" : "L F L");
-    snprintf(out->verdict, sizeof out->verdict, "%s", row.verdict);
+    out->verdict = row.verdict;
     snprintf(out->dir, sizeof out->dir, "%s-%d", job.name, hops);
     find_theorem(out, l, out->lower);
     return HOP_OK;
 }
 
-void ladder_demonstration_free(ladder *l)
+void hop__ladder_demonstration_free(ladder *l)
 {
     free(l->demonstration.tokens);
     free(l->demonstration.players);

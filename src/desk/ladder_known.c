@@ -13,10 +13,10 @@
 #define PLAIN_M     16     /* sizes that run, where both halves speak at none that do */
 #define PLAIN_FAN   8
 
-hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err)
+hop_status hop__ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err)
 {
     const ladder_args *a = l->args;
-    const hop_progress *progress = &a->common.progress;
+    const hop_progress *progress = &a->ask.progress;
     *s = (hop_separation){.hops = hops, .bits = (int)a->bits.integer, .linear = 1};
     if (!a->m.given && !a->fan.given) {
         hop_status got = hop_separation_find(s, false, progress, err);
@@ -31,38 +31,41 @@ hop_status ladder_sizes(ladder *l, int hops, hop_separation *s, hop_error *err)
 static hop_ladder_row *next_row(ladder *l, const hop_separation *s, const char *kind)
 {
     hop_ladder_row *r = &l->others[l->other_count++];
-    *r = (hop_ladder_row){
-        .hops = s->hops, .m = s->m, .tokens = s->n, .head_dim = s->dim, .message_bits = s->bits};
-    snprintf(r->kind, sizeof r->kind, "%s", kind);
-    memcpy(r->sizes, l->rungs[l->rung_count - 1].sizes, sizeof r->sizes);
+    hop__ladder_begin(r, s->hops, s->n, s->dim);
+    r->message_bits = s->bits;
+    r->kind = kind;
+    r->sizes = l->rungs[l->rung_count - 1].sizes;
     return r;
 }
 
-/* "P4: needs ..; has ..", or from which length on, or that nothing is known. */
-static void say(hop_ladder_row *r, const hop_separation_row *x, int64_t state_bits)
+/* "P4: needs ..; has ..", or from which length on, or that nothing is known; then `more`. */
+static void say(hop_keep *k, hop_ladder_row *r, const hop_separation_row *x, int64_t state_bits,
+                const char *more)
 {
+    const char *proof = hop_proof_name(x->machine_checked);
     bool impossible = x->answer == HOP_ANSWER_IMPOSSIBLE, later = !impossible && x->speaks_from[0];
-    snprintf(r->verdict, sizeof r->verdict, "%s", impossible ? "impossible" : later ? "from_n" : "silent");
-    snprintf(r->pattern, sizeof r->pattern, "%.60s", x->pattern);
-    snprintf(r->theorem, sizeof r->theorem, "%s", x->theorem);
-    r->machine_checked = x->machine_checked;
-    snprintf(r->speaks_from, sizeof r->speaks_from, "%s", x->speaks_from);
+    r->verdict = impossible ? HOP_LADDER_IMPOSSIBLE : later ? HOP_LADDER_FROM_N : HOP_LADDER_SILENT;
+    r->pattern = hop_keep_said(k, x->pattern);
+    r->theorem = hop_keep_said(k, x->theorem);
+    if (x->theorem[0]) r->machine_checked = x->machine_checked;
+    r->speaks_from_n = hop_keep_said(k, x->speaks_from);
+    r->log10_n = hop__length_log10(x->speaks_from);
     r->full_layers = x->full_layers;
-    r->layers = x->linear_layers < 0 ? 0 : x->full_layers + x->linear_layers;
+    r->layers = hop_known(x->full_layers + x->linear_layers, x->linear_layers >= 0);
     r->state_bits = x->linear_layers < 0 ? NAN : (double)x->linear_layers * (double)state_bits;
     if (impossible)
-        snprintf(r->why, sizeof r->why, "%s, %s, for any weights: it needs %s; it has %s", x->theorem,
-                 hop_proof_name(x->machine_checked), x->needs, x->has);
-    else if (later && x->log10_n <= log10((double)r->tokens))
-        snprintf(r->why, sizeof r->why,
-                 "%s, %s: impossible at other sizes of this length; nothing is known at these", x->theorem,
-                 hop_proof_name(x->machine_checked));
+        r->why = hop_keep_printf(k, "%s, %s, for any weights: it needs %s; it has %s%s", x->theorem, proof,
+                                 x->needs, x->has, more);
+    else if (later && x->log10_n <= log10((double)r->n))
+        r->why = hop_keep_printf(
+            k, "%s, %s: impossible at other sizes of this length; nothing is known at these%s", x->theorem,
+            proof, more);
     else if (later)
-        snprintf(r->why, sizeof r->why,
-                 "%s, %s: impossible at this width from n = %s on; not known at n = %lld", x->theorem,
-                 hop_proof_name(x->machine_checked), x->speaks_from, (long long)r->tokens);
+        r->why =
+            hop_keep_printf(k, "%s, %s: impossible at this width from n = %s on; not known at n = %lld%s",
+                            x->theorem, proof, x->speaks_from, (long long)r->n, more);
     else
-        snprintf(r->why, sizeof r->why, "no theorem speaks at any length");
+        r->why = hop_keep_printf(k, "no theorem speaks at any length%s", more);
 }
 
 /* ---- the paper's extremal hybrid --------------------------------------------------------------- */
@@ -123,53 +126,63 @@ static hop_status extremal(ladder *l, const hop_separation *s, hop_error *err)
         snprintf(x.needs, sizeof x.needs, "%s", first->needs ? first->needs : "");
         snprintf(x.has, sizeof x.has, "%s", first->has ? first->has : "");
     }
-    say(r, &x, layers[0].state_bits);
-    size_t used = strlen(r->why);
-    snprintf(r->why + used, sizeof r->why - used, "; with the paper's states of d^2+d numbers");
+    say(&l->out->memory, r, &x, layers[0].state_bits, "; with the paper's states of d^2+d numbers");
     hop_bounds_free(b);
     return HOP_OK;
 }
 
-hop_status ladder_known(ladder *l, const hop_separation *s, hop_error *err)
+hop_status hop__ladder_known(ladder *l, const hop_separation *s, hop_error *err)
 {
-    say(next_row(l, s, s->hops > 1 ? "linear layers in the gaps" : "linear layers"), &s->rows[HOP_ROW_GAPS],
-        s->state_bits);
-    if (s->hops > 1) say(next_row(l, s, "linear layers only"), &s->rows[HOP_ROW_LINEAR], s->state_bits);
-    say(next_row(l, s, "full, one layer fewer"), &s->rows[HOP_ROW_FEWER], s->state_bits);
-    return extremal(l, s, err);
+    const struct {
+        const char *kind;
+        int row;
+        bool shown;
+    } plans[] = {{s->hops > 1 ? "linear layers in the gaps" : "linear layers", HOP_ROW_GAPS, true},
+                 {"linear layers only", HOP_ROW_LINEAR, s->hops > 1},
+                 {"full, one layer fewer", HOP_ROW_FEWER, true}};
+    for (size_t i = 0; i < sizeof plans / sizeof *plans; i++)
+        if (plans[i].shown)
+            say(&l->out->memory, next_row(l, s, plans[i].kind), &s->rows[plans[i].row], s->state_bits, "");
+    hop_status got = extremal(l, s, err);
+    return got == HOP_OK ? hop_response_end(l->out, err) : got;
 }
 
 /* ---- mixers with larger states ------------------------------------------------------------------ */
 
 typedef struct own_work {
     hop_ladder_row *rows[MOST_OTHERS];
+    hop_separation found[MOST_OTHERS]; /* n is 0: none */
     const hop_separation *rung;
 } own_work;
 
 static void find_own(void *ctx, int64_t task, int worker)
 {
-    const own_work *w = ctx;
-    hop_ladder_row *r = w->rows[task];
-    hop_separation s = {.hops = w->rung->hops, .bits = w->rung->bits, .linear = w->rung->linear};
+    own_work *w = ctx;
+    hop_separation *s = &w->found[task];
     (void)worker;
-    hop_separation_of_mixer(&s, r->mixer);
-    if (hop_separation_find(&s, false, NULL, NULL) != HOP_OK) return; /* none is told */
-    snprintf(r->own_from, sizeof r->own_from, "%lld", (long long)s.n);
-    snprintf(r->own_theorem, sizeof r->own_theorem, "%s", s.rows[HOP_ROW_GAPS].theorem);
+    *s = (hop_separation){.hops = w->rung->hops, .bits = w->rung->bits, .linear = w->rung->linear};
+    hop_separation_of_mixer(s, w->rows[task]->mixer);
+    if (hop_separation_find(s, false, NULL, NULL) != HOP_OK) s->n = 0;
 }
 
-hop_status ladder_own_lengths(ladder *l, const hop_separation *s, int64_t from, hop_error *err)
+hop_status hop__ladder_own_lengths(ladder *l, const hop_separation *s, int64_t from, hop_error *err)
 {
     own_work w = {.rung = s};
+    hop_keep *k = &l->out->memory;
     int64_t count = 0;
     if (s->rows[HOP_ROW_GAPS].answer != HOP_ANSWER_IMPOSSIBLE)
         return HOP_OK; /* the rung itself needs longer n */
     for (int64_t i = from; i < l->other_count; i++) {
         hop_ladder_row *r = &l->others[i];
-        if (r->built && r->mixer[0] && r->state_bits > (double)s->state_bits) w.rows[count++] = r;
+        if (r->built && r->mixer && r->state_bits > (double)s->state_bits) w.rows[count++] = r;
     }
     hop_pool_run(l->pool, count, find_own, &w);
-    return hop_progress_tick(&l->args->common.progress, "own lengths", (double)count, (double)count)
+    for (int64_t i = 0; i < count; i++) {
+        if (!w.found[i].n) continue;
+        w.rows[i]->below_impossible_from_n = hop_keep_printf(k, "%lld", (long long)w.found[i].n);
+        w.rows[i]->below_theorem = hop_keep_said(k, w.found[i].rows[HOP_ROW_GAPS].theorem);
+    }
+    return hop_progress_tick(&l->args->ask.progress, "own lengths", (double)count, (double)count)
                ? HOP_OK
                : hop_fail(err, HOP_ESTOPPED, "stopped");
 }
