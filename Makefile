@@ -9,7 +9,7 @@ mine = grep -qsF '"source": "$(CURDIR)"' $(1)/meson-info/meson-info.json && test
 stale = if test -d $(1)/meson-private && ! { $(call mine,$(1)); }; then echo "$(1): was cut off or moved; made anew"; rm -rf $(1); fi
 configure = $(call stale,$(1)); test -f $(1)/build.ninja || { mkdir -p $(1); meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log >&2; false; }; }
 
-.PHONY: all demo check check-quick check-clang check-threads check-format check-long mutants proofs proofs-chk install clean bench format setup
+.PHONY: all demo check check-quick check-clang check-threads check-hf check-hf-table check-format check-long mutants proofs proofs-chk install clean bench format setup
 all: setup
 	@$(call configure,$(BUILD),--prefix "$(prefix)")
 	@ninja -C $(BUILD) $(NINJAFLAGS)
@@ -55,6 +55,18 @@ check-threads:
 	@$(call configure,$(BUILD)-tsan,-Doptimization=1 -Dc_args=-g1 -Db_sanitize=thread -Dtests=enabled -Ddefault_library=static -Dmpi=disabled)
 	@ninja -C $(BUILD)-tsan $(NINJAFLAGS) threads
 	@meson test -C $(BUILD)-tsan --no-rebuild --print-errorlogs --timeout-multiplier 10 --suite threads
+
+# Networks beside transformers, of which `make check` tries a sample: its logits and ours, every class's plan, and exact networks
+# that it loads. check-hf-table writes what was found to docs/TRANSFORMERS.md, too.
+check-hf:
+	@tools/setup.sh hf
+	@$(call configure,$(BUILD),--prefix "$(prefix)" -Dtests=enabled)
+	@meson configure $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) $(NINJAFLAGS)
+	@HOPBOUND_LONG=1 meson test -C $(BUILD) --no-rebuild --print-errorlogs --suite hf
+
+check-hf-table: check-hf
+	@tests/hf/table.py $(BUILD)
 
 # The theorems in Coq (docs/PROOFS.md): compiles them all and prints what each rests on. proofs-chk: once more, by the kernel alone.
 proofs proofs-chk:

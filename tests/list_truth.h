@@ -119,6 +119,7 @@ static double t_element(const truth *x, const hop_op *op, int64_t t, int64_t e)
     case HOP_OP_MUL: return a * t_at(x, op, 1, t, e / op->dim);
     case HOP_OP_SUB: return a - t_at(x, op, 1, t, e);
     case HOP_OP_CLAMP: return fmin(fmax(a, op->lo), op->hi);
+    case HOP_OP_ADD: return a + t_at(x, op, 1, t, e);
     case HOP_OP_LERP:
         return a + t_at(x, op, 1, t, e) *
                        ((op->in[2].buffer < 0 ? 0 : t_at(x, op, 2, t, e)) + w[op->first_row * op->width + e]);

@@ -296,6 +296,10 @@ static void every_operation_is_met(void **state)
                 if (l.op[i].kind == HOP_OP_SCAN) gates[l.op[i].core][l.op[i].gate] = true;
             }
         }
+    for (int i = 0; i < HOP_OP_COUNT; i++) {
+        const hop_list one = {.op_count = 1, .op = {{.kind = (hop_op_kind)i, .par = {-1, -1}}}};
+        kinds[i] |= hop_list_forward_only(&one) != NULL;
+    }
     for (int i = 0; i < HOP_OP_COUNT; i++)
         if (!kinds[i]) fail_msg("%s", hop_op_name((hop_op_kind)i));
     for (int i = 0; i <= HOP_ACT_GELU; i++)

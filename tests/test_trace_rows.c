@@ -136,6 +136,7 @@ static const struct {
      {{"a", 0, 1, 1}, {"b", 1, 1, 6}}},
     {{NUMBERS(SUB), .in = {19, 19}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}}},
     {{NUMBERS(CLAMP, .lo = -0.3, .hi = 0.4), .in = {19}}, {{"a", 0, 1, 1}}},
+    {{NUMBERS(ADD), .in = {19, 19}}, {{"a", 0, 1, 1}, {"b", 1, 1, 1}}},
     {{NUMBERS(LERP, .first_row = 1), .in = {19, 19}, .par = {57}},
      {{"a", 0, 1, 1}, {"b", 1, 1, 1}, {"w", PAR, 1, 1}}},
     {{NUMBERS(LERP), .in = {19, 19, 19}, .par = {19}},

@@ -1,10 +1,11 @@
 #!/bin/sh
 # Installs what building and testing need and the machine lacks; says what; does nothing when nothing is missing.
-# usage: tools/setup.sh [build|check|ci]; ci: what continuous integration runs besides `make check`
+# usage: tools/setup.sh [build|check|ci|hf]; ci: what continuous integration runs besides `make check`; hf: PyTorch and
+# transformers, which `check` installs, too
 set -eu
 
 want="meson ninja-build pkg-config gcc libc6-dev libflint-dev libflint-arb-dev cadical"
-[ "${1:-build}" = check ] && want="$want libcmocka-dev python3 libopenmpi-dev openmpi-bin libsqlite3-dev"
+case ${1:-build} in check | hf) want="$want libcmocka-dev python3 libopenmpi-dev openmpi-bin libsqlite3-dev" ;; esac
 [ "${1:-build}" = ci ] && want="$want clang libopenmpi-dev libsqlite3-dev"
 
 # A compiled file of MathComp, under Coq's own library.
@@ -55,6 +56,23 @@ if [ -n "$missing" ]; then
         exit 1
     fi
 fi
+
+# PyTorch and transformers in a directory of their own, beside the machine's own, for the tests that compare with them. Without PyPI
+# these are skipped, so lacking it is no failure. A directory that was cut off while it was filled is made anew.
+beside_transformers() {
+    hf=${HOPBOUND_HF:-$(dirname "$0")/../build-hf}
+    [ ! -f "$hf/complete" ] || [ "$(cat "$hf/complete")" != "$1" ] || return 0
+    echo "setup: PyTorch and transformers go to $hf" >&2
+    rm -rf "$hf"
+    if python3 -m venv "$hf" >"$log" 2>&1 && "$hf/bin/pip" install --quiet --retries 1 --timeout 30 $1 >"$log" 2>&1; then
+        echo "$1" >"$hf/complete"
+    else
+        tail -n 2 "$log" >&2
+        rm -rf "$hf"
+        echo "setup: networks will not be compared with transformers: PyPI could not be had" >&2
+    fi
+}
+case ${1:-build} in check | hf) beside_transformers "torch==2.13.0 transformers>=5.15 numpy" ;; esac
 [ "${1:-build}" = check ] || exit 0
 
 # For the proofs in Coq and the checker extracted from them. Without it that test is skipped, so lacking it is no failure.

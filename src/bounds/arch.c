@@ -65,6 +65,8 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
         /* Rows lie across all heads, also those that share keys: a part of the state holds none for sure. */
         if (ops->table && out->state_bits && out->state_bits >= all) see_table(out, ops->table(&m));
         out->kind = out->state_bits ? HOP_LAYER_LINEAR : HOP_LAYER_LOCAL; /* a token that sees itself alone */
+    } else if (ops->kind == HOP_MIXER_ALONE) {
+        out->kind = HOP_LAYER_LOCAL;
     } else {
         out->block = m.option[HOP_OPTION_block];
     }

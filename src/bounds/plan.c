@@ -62,6 +62,7 @@ hop_status hop_plan_cost_add(hop_plan_cost *out, const hop_config *c, int64_t la
     double seen = (double)at->n;
     if (ops->kind == HOP_MIXER_WINDOW) seen = fmin(seen, (double)m.option[HOP_OPTION_window]);
     out->flops_per_token += 2.0 * (double)weights_of(ops, &m);
+    if (ops->kind == HOP_MIXER_ALONE) return HOP_OK;
     if (ops->kind == HOP_MIXER_RECURRENT) {
         double numbers = (double)hop_mixer_state_floats(ops, &m, 1);
         out->state_bytes += numbers * (double)at->number_bits / 8;

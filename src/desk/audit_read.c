@@ -71,14 +71,15 @@ static void own_layer(hop_audit *u, const hop_model *m, int64_t i)
     const hop_mixer_ops *ops = hop_mixer_find(name);
     hop_mixer_config c = hop_model_mixer_config(m, i);
     bool recurrent = ops->kind == HOP_MIXER_RECURRENT;
-    *l = (hop_audit_layer){.letter = recurrent ? 'L' : ops->kind == HOP_MIXER_FULL ? 'F' : 'S'};
+    const bool alone = ops->kind == HOP_MIXER_ALONE;
+    *l = (hop_audit_layer){.letter = recurrent ? 'L' : ops->kind == HOP_MIXER_FULL ? 'F' : alone ? '-' : 'S'};
     if (recurrent) {
         l->state = hop_mixer_state_floats(ops, &c, p->context);
         bool first = !p->linear.kind[0], same = strcmp(p->linear.kind, name) == 0;
         strcpy(p->linear.kind, first || same ? name : "several");
         if (first) p->linear.recurrent_elems = l->state;
         if (p->linear.recurrent_elems != l->state) p->linear.recurrent_elems = 0;
-    } else {
+    } else if (!alone) {
         l->sparse = ops->kind == HOP_MIXER_SPARSE;
         l->window = ops->kind == HOP_MIXER_WINDOW ? c.option[HOP_OPTION_window] : 0;
         l->heads = c.heads;

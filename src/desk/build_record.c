@@ -42,6 +42,7 @@ static states states_of(const hop_model *m)
     states s = {0};
     for (int64_t r = 0, first = 0; r < p->run_count; first += p->runs[r++].count) {
         const hop_mixer_ops *ops = hop_mixer_find(p->runs[r].mixer);
+        if (ops && ops->kind == HOP_MIXER_ALONE) continue;
         if (!ops || ops->kind != HOP_MIXER_RECURRENT) {
             s.others = true;
             continue;

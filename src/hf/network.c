@@ -169,13 +169,13 @@ static void put_setting(hop__net *w, hop__span rest, int64_t layer, bool real)
 
 /* ---- statements ---------------------------------------------------------------------------------- */
 
-/* Takes the letters off: does this layer have one of them? */
+/* Takes the letters off: does this layer have one of them, or was it marked so? */
 static bool is_of(hop__net *w, hop__span *rest, int64_t layer)
 {
     hop__span letters = hop__span_word(rest);
     char mine = w->r.plan->layers[layer].letter;
     for (const char *at = letters.at; at < letters.end; at++)
-        if (*at == mine || *at == '*') return true;
+        if (*at == mine || *at == '*' || (*at == w->mark[layer])) return true;
     return false;
 }
 
@@ -190,17 +190,29 @@ static bool holds(hop__net *w, hop__span *rest, int64_t layer)
     return yes;
 }
 
-/* `layer LETTERS = MIXER ..`: what stands in the place of such a layer. Conditions are layer by layer, so all layers
- * are gone through together once their statements have been read: here the pattern is only collected. */
+/* `mark LETTER if CONDITION`, the first that applies. */
+static void put_mark(hop__net *w, hop__span rest, int64_t layer)
+{
+    hop__span letter = hop__span_word(&rest);
+    if (w->mark[layer] == 0 && hop__span_skip(&rest, "if") && hop__hf_value(&w->r, rest, layer) != 0)
+        w->mark[layer] = *letter.at;
+}
+
+/* `layer LETTERS = MIXER ..`: what stands in the place of such a layer, the first that applies; `then LETTERS = ..`: and
+ * what behind it. Conditions are layer by layer, so all layers are gone through together once their statements have been
+ * read: here the pattern is only collected. */
 static void put_pattern(hop__net *w, hop__span body, hop_text *pattern, int64_t layer, int depth)
 {
     hop__span name, rest, inner;
-    while (w->r.status == HOP_OK && w->base[layer + 1] == 0 && hop__statement_next(&body, &name, &rest)) {
+    while (w->r.status == HOP_OK && hop__statement_next(&body, &name, &rest)) {
+        const bool first = hop__span_is(name, "layer");
         if (hop__span_is(name, "use") && depth < 8 && find_row(w->text, hop__span_word(&rest), &inner)) {
             put_pattern(w, inner, pattern, layer, depth + 1);
             continue;
         }
-        if (!hop__span_is(name, "layer") || !holds(w, &rest, layer) || !is_of(w, &rest, layer)) continue;
+        if (hop__span_is(name, "mark")) put_mark(w, rest, layer);
+        if (!(first ? w->base[layer + 1] == 0 : hop__span_is(name, "then"))) continue;
+        if (!holds(w, &rest, layer) || !is_of(w, &rest, layer)) continue;
         hop__span word;
         hop__span_sign(&rest, '=');
         for (; hop__span_next(&rest, &word); w->base[layer + 1]++)
@@ -238,10 +250,10 @@ static void put_rename(hop__net *w, hop__span rest)
 /* Statements that are of every layer, one after the other. */
 static bool by_layer(hop__net *w, hop__span name, hop__span rest)
 {
-    static const char *const names[] = {"tensor", "fill", "own", "own_real", "rotate"};
+    static const char *const names[] = {"tensor", "fill", "own", "own_real", "rotate", "join"};
     size_t k = 0;
-    while (k < 5 && !hop__span_is(name, names[k])) k++;
-    for (int64_t i = 0; k < 5 && i < w->r.plan->count && w->r.status == HOP_OK; i++) {
+    while (k < 6 && !hop__span_is(name, names[k])) k++;
+    for (int64_t i = 0; k < 6 && i < w->r.plan->count && w->r.status == HOP_OK; i++) {
         hop__span text = rest;
         if (!holds(w, &text, i)) continue;
         hop__span after = text;
@@ -250,10 +262,11 @@ static bool by_layer(hop__net *w, hop__span name, hop__span rest)
         case 0: hop__net_tensor(w, after, i); break;
         case 1: hop__net_fill(w, after, i); break;
         case 4: hop__net_rotate(w, after, i); break;
+        case 5: hop__net_join(w, after, i); break;
         default: put_setting(w, text, i, k == 3);
         }
     }
-    return k < 5;
+    return k < 6;
 }
 
 static void run(hop__net *w, hop__span body, int depth);
@@ -314,7 +327,8 @@ static void read_network(hop__net *w)
         return;
     }
     w->base = calloc((size_t)w->r.plan->count + 1, sizeof *w->base);
-    if (!w->base) hop__hf_fail(&w->r, HOP_ENOMEM, "out of memory");
+    w->mark = calloc((size_t)w->r.plan->count + 1, sizeof *w->mark);
+    if (!w->base || !w->mark) hop__hf_fail(&w->r, HOP_ENOMEM, "out of memory");
     if (w->r.status == HOP_OK) put_layers(w, body);
     if (w->r.status == HOP_OK) run(w, any, 0);
     if (w->r.status == HOP_OK) run(w, body, 0);
@@ -322,6 +336,7 @@ static void read_network(hop__net *w)
     if (w->r.status == HOP_OK) hop__net_check_keys(w);
     if (w->r.status == HOP_OK) w->r.status = hop_config_validate(&w->n->config, w->r.err);
     free(w->base);
+    free(w->mark);
 }
 
 hop_status hop_hf_network_read(hop_hf_network *n, const hop_json *root, hop_error *err)
@@ -345,6 +360,8 @@ void hop_hf_network_free(hop_hf_network *n)
     for (int64_t i = 0; i < n->tensor_count; i++) free((void *)(uintptr_t)n->tensors[i].given);
     free(n->tensors);
     free(n->pieces);
+    free(n->joins);
+    free(n->parts);
     hop_config_free(&n->config);
     hop_text_free(&n->ignored);
     *n = (hop_hf_network){.tensors = NULL};
@@ -352,13 +369,14 @@ void hop_hf_network_free(hop_hf_network *n)
 
 void hop_hf_network_name(const hop_hf_network *n, char out[128], const char *theirs)
 {
-    for (int i = 0; i < n->rename_count; i++) {
-        size_t size = strlen(n->rename[i].from);
-        if (strncmp(theirs, n->rename[i].from, size) != 0) continue;
-        snprintf(out, 128, "%s%s", n->rename[i].to, theirs + size);
-        return;
-    }
+    char name[128];
     snprintf(out, 128, "%s", theirs);
+    for (int i = 0; i < n->rename_count; i++) {
+        const char *from = n->rename[i].from, *at = strstr(out, from);
+        if (!at || (*from != '.' && at != out)) continue;
+        snprintf(name, sizeof name, "%.*s%s%s", (int)(at - out), out, n->rename[i].to, at + strlen(from));
+        memcpy(out, name, sizeof name);
+    }
 }
 
 const char *hop_hf_network_ignores(const hop_hf_network *n, const char *theirs, char *why, size_t size)

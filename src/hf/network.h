@@ -23,7 +23,8 @@ typedef struct hop__net {
     } factor[HOP__NET_MAX_FACTORS]; /* a later one beats an earlier one of its name */
     int factor_count;
     int64_t *base; /* [layers + 1]: which of our layers each of theirs begins with */
-    int64_t tensor_room, piece_room;
+    char *mark;    /* [layers]: what a row says of each, 0: nothing */
+    int64_t tensor_room, piece_room, join_room, part_room;
 } hop__net;
 
 /* A number: factors with '*' and '/' between. A factor is digits, KEY:default, KEY!, root(EXPRESSION)
@@ -32,6 +33,8 @@ double hop__net_factor(hop__net *w, hop__span text);
 
 /* network_tensors.c: `[LETTERS] OURS[@k] = SOURCE, ..`; layer -1: it is of no layer. */
 void hop__net_tensor(hop__net *w, hop__span rest, int64_t layer);
+/* `[LETTERS] THEIRS = PART, .. over E`. */
+void hop__net_join(hop__net *w, hop__span rest, int64_t layer);
 /* `OURS[@k] COUNT NUMBER`: all the same. */
 void hop__net_fill(hop__net *w, hop__span rest, int64_t layer);
 /* A tensor that follows from the configuration; `data` [count] becomes the network's. */

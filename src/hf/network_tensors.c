@@ -3,7 +3,8 @@
  *     OURS = model.layers.{i}.self_attn.q_proj.weight every 2*d at 0 take d      of every 2d rows the first d
  *     OURS = a.weight, b.weight                                                  one below the other
  *     OURS = norm.weight plus 1 times logits_scaling:1                           (w + 1) · that
- *     OURS = experts.{e}.up_proj.weight over E                                   for e = 0 .. E-1 */
+ *     OURS = experts.{e}.up_proj.weight over E                                   for e = 0 .. E-1
+ *     OURS = experts.down_proj beside E                                          E parts of the rows, beside each other */
 #include "network.h"
 
 #include <math.h>
@@ -28,7 +29,7 @@ static hop_hf_tensor *add_tensor(hop__net *w, const char *ours)
     n->tensors = grown(w, n->tensors, n->tensor_count, &w->tensor_room, sizeof *n->tensors);
     if (w->r.status != HOP_OK) return NULL;
     hop_hf_tensor *t = &n->tensors[n->tensor_count++];
-    *t = (hop_hf_tensor){.first = n->piece_count};
+    *t = (hop_hf_tensor){.first = n->piece_count, .beside = 1};
     snprintf(t->ours, sizeof t->ours, "%s", ours);
     return t;
 }
@@ -89,6 +90,7 @@ static void put_source(hop__net *w, hop__span text, int64_t layer)
     }
     if (number(w, &text, "plus", layer, &plus)) piece.plus = (double)plus;
     number(w, &text, "over", layer, &experts);
+    number(w, &text, "beside", layer, &n->tensors[n->tensor_count - 1].beside);
     if (hop__span_skip(&text, "times")) piece.times = hop__net_factor(w, text);
     if (piece.every < 0 || piece.at < 0 || piece.take < 0 || piece.at + piece.take > piece.every ||
         experts < 1)
@@ -111,6 +113,29 @@ void hop__net_tensor(hop__net *w, hop__span rest, int64_t layer)
     while (w->r.status == HOP_OK && hop__span_part(&rest, &source)) put_source(w, source, layer);
     hop_hf_tensor *t = &w->n->tensors[w->n->tensor_count - 1];
     t->count = w->n->piece_count - t->first;
+}
+
+static void put_part(hop__net *w, hop__span name, int64_t layer, int64_t expert)
+{
+    hop_hf_network *n = w->n;
+    n->parts = grown(w, n->parts, n->part_count, &w->part_room, sizeof *n->parts);
+    if (w->r.status == HOP_OK) put_name(n->parts[n->part_count++], name, layer, expert);
+}
+
+void hop__net_join(hop__net *w, hop__span rest, int64_t layer)
+{
+    hop_hf_network *n = w->n;
+    hop__span whole = hop__span_until(&rest, '='), over = hop__span_tail(&rest, " over "), all, part;
+    const int64_t experts = over.at < over.end ? hop__hf_value(&w->r, over, layer < 0 ? 0 : layer) : 1;
+    n->joins = grown(w, n->joins, n->join_count, &w->join_room, sizeof *n->joins);
+    if (w->r.status != HOP_OK) return;
+    hop_hf_join *j = &n->joins[n->join_count++];
+    *j = (hop_hf_join){.first = n->part_count};
+    put_name(j->theirs, whole, layer, 0);
+    for (int64_t e = 0; e < experts && w->r.status == HOP_OK; e++)
+        for (all = rest; w->r.status == HOP_OK && hop__span_part(&all, &part);)
+            put_part(w, hop__span_word(&part), layer, e);
+    j->count = n->part_count - j->first;
 }
 
 void hop__net_fill(hop__net *w, hop__span rest, int64_t layer)

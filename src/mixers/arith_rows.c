@@ -13,6 +13,7 @@ PROGRAM(mul, "mul", IN("a", 0), IN("b", 0), LINE("y", MUL, "b", "a"));
 PROGRAM(sub, "sub", IN("a", 0), IN("b", 0), LINE("y", SUB, "a", "b"));
 PROGRAM(clamp, "clamp", IN("a", 0), IN("lo", 0), IN("hi", 0), LINE("some", MAX, "a", "lo"),
         LINE("y", LEAST, "some", "hi"));
+PROGRAM(add, "add", IN("a", 0), IN("b", 0), LINE("y", ADD, "a", "b"));
 PROGRAM(weigh, "weigh", IN("a", 0), IN("w", 0), LINE("y", MUL, "a", "w"));
 PROGRAM(skip, "skip", IN("a", 0), IN("b", 0), IN("w", 0), LINE("wb", MUL, "w", "b"),
         LINE("y", ADD, "a", "wb"));
@@ -109,6 +110,7 @@ const hop_program *hop_op_program(const hop_op *op, int part)
     case HOP_OP_MUL: return &mul;
     case HOP_OP_SUB: return &sub;
     case HOP_OP_CLAMP: return &clamp;
+    case HOP_OP_ADD: return &add;
     case HOP_OP_WEIGH: return &weigh;
     case HOP_OP_SKIP: return &skip;
     case HOP_OP_BLEND: return &blend;

@@ -284,6 +284,11 @@ hop__val hop__linear(hop_builder *b, hop__val x, const char *w, const char *bias
 void hop__output(hop_builder *b, hop__val o, const char *w, const char *bias)
 {
     hop__linear(b, o, w, bias);
+    hop__end(b);
+}
+
+void hop__end(hop_builder *b)
+{
     b->list->op[b->list->op_count - 1].y = HOP_Y;
     b->list->buffer_count--;
 }

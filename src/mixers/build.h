@@ -110,6 +110,8 @@ hop__val hop__linear_rows(hop_builder *b, hop__val x, const char *w, const char 
                           int64_t rows);
 /* The last operation. */
 void hop__output(hop_builder *b, hop__val o, const char *w, const char *bias);
+/* The last operation that was added is. */
+void hop__end(hop_builder *b);
 /* ShortConv with SiLU, or without. */
 hop__val hop__conv(hop_builder *b, hop__val x, const char *w, const char *bias, bool silu);
 /* ShortConv(x wᵀ). */
@@ -149,6 +151,13 @@ hop__val hop__scan_op(hop_builder *b, const hop__scan *s);
  * the output projection is added: see hop__attention_end. */
 hop_op *hop__attention(hop_builder *b, hop_op_kind kind);
 void hop__attention_end(hop_builder *b, const hop_op *op);
+
+/* mlp.c: act(Wg x) ⊙ Wu x, or act(Wu x) where there is no gate; parameters by their names. */
+typedef struct hop__gated {
+    const char *gate, *gate_bias, *up, *up_bias;
+} hop__gated;
+hop__val hop__hidden(hop_builder *b, const hop__gated *p);
+hop_status hop__ready_act(const hop_mixer_config *c, const char *name, hop_error *err);
 
 /* list.c: what is derived from the operations. */
 void hop__list_finish(hop_list *l);

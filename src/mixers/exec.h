@@ -71,6 +71,9 @@ static inline void hop__cut_rows(const hop__exec *w, float *y, int64_t n)
  * on. The result is rounded to `bits`. */
 void hop__row_op(const hop__exec *w, const hop_op *op, int64_t s, int64_t from, int64_t count);
 
+/* route.c: a token's weights of its experts; y and x [width] lie apart. */
+void hop__route_row(float *y, const float *x, const float *bias, const hop_op *op);
+
 /* sequence.c: one sequence; the result is rounded to `bits`. */
 void hop__sequence_op(const hop__exec *w, const hop_op *op, int64_t s, float *work, hop_pool *pool);
 size_t hop__sequence_work(const hop_op *op, int64_t tokens, int64_t first, int threads); /* floats */

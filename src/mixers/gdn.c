@@ -56,6 +56,7 @@ const hop_mixer_ops hop__mixer_gdn = {
     .equation = "S = e^g S, then S += beta k (v - S^T k)^T, o = scale q^T S; g one number a head",
     .kind = HOP_MIXER_RECURRENT,
     .options = gdn_options,
+    .foreign = HOP__TAKES(norm_eps),
     .ready = hop__ready_wide,
     .params = gdn_params,
     .init = hop__delta_decay_init,

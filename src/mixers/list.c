@@ -21,6 +21,8 @@ static const hop__op_facts facts[HOP_OP_COUNT] = {
     [HOP_OP_MUL]        = {"mul",        HOP__ROWS,      2, A | B},
     [HOP_OP_SUB]        = {"sub",        HOP__ROWS,      2, 0},
     [HOP_OP_CLAMP]      = {"clamp",      HOP__ROWS,      1, A},
+    [HOP_OP_ADD]        = {"add",        HOP__ROWS,      2, 0},
+    [HOP_OP_ROUTE]      = {"route",      HOP__ROWS,      0, 0},
     [HOP_OP_LERP]       = {"lerp",       HOP__ROWS,      3, B | C},
     [HOP_OP_WEIGH]      = {"weigh",      HOP__ROWS,      1, A},
     [HOP_OP_SKIP]       = {"skip",       HOP__ROWS,      2, B},
@@ -72,8 +74,12 @@ bool hop_list_whole(const hop_list *l, int param, const int64_t shape[2])
 
 const char *hop_list_forward_only(const hop_list *l)
 {
-    for (int i = 0; i < l->op_count; i++)
-        if (l->op[i].kind == HOP_OP_ROPE && l->op[i].par[0] >= 0) return facts[l->op[i].kind].name;
+    for (int i = 0; i < l->op_count; i++) {
+        const hop_op *op = &l->op[i];
+        if (op->kind == HOP_OP_ROUTE || op->kind == HOP_OP_ADD ||
+            (op->kind == HOP_OP_ROPE && op->par[0] >= 0))
+            return facts[op->kind].name;
+    }
     return NULL;
 }
 

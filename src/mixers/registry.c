@@ -5,7 +5,9 @@
 
 static const hop_mixer_ops *const mixers[] = {
 #define ENTRY(name) &hop__mixer_##name,
-    HOP_MIXER_LIST(ENTRY)
+    HOP_MIXER_LIST(ENTRY)};
+
+static const hop_mixer_ops *const alone[] = {HOP_ALONE_LIST(ENTRY)
 #undef ENTRY
 };
 
@@ -14,10 +16,17 @@ const hop_mixer_ops *hop_mixer_at(int index)
     return index >= 0 && (size_t)index < sizeof mixers / sizeof *mixers ? mixers[index] : NULL;
 }
 
+const hop_mixer_ops *hop_mixer_alone(int index)
+{
+    return index >= 0 && (size_t)index < sizeof alone / sizeof *alone ? alone[index] : NULL;
+}
+
 const hop_mixer_ops *hop_mixer_find(const char *name)
 {
     for (int i = 0; hop_mixer_at(i); i++)
         if (strcmp(mixers[i]->name, name) == 0) return mixers[i];
+    for (int i = 0; hop_mixer_alone(i); i++)
+        if (strcmp(alone[i]->name, name) == 0) return alone[i];
     return NULL;
 }
 

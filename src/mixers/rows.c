@@ -190,6 +190,7 @@ static void mul(const rows *r)
         }                                                                  \
     }
 ELEMENTWISE(sub, a - b)
+ELEMENTWISE(add, a + b)
 ELEMENTWISE(lerp_by, a + TOLD("bb", b *TOLD("by", c + r->par[e])))
 ELEMENTWISE(lerp_fixed, a + TOLD("bw", b * r->par[e]))
 ELEMENTWISE(weigh, a * r->par[e])
@@ -323,6 +324,12 @@ static void repeat(const rows *r)
                    sizeof(float) * (size_t)dim);
 }
 
+static void route(const rows *r)
+{
+    for (int64_t t = 0; t < r->count; t++)
+        hop__route_row(r->y + t * r->width, r->in[0] + t * r->stride[0], r->par, r->op);
+}
+
 static void (*const row_ops[HOP_OP_COUNT])(const rows *) = {
     [HOP_OP_ACT] = act,
     [HOP_OP_RATE] = rate,
@@ -333,6 +340,8 @@ static void (*const row_ops[HOP_OP_COUNT])(const rows *) = {
     [HOP_OP_MUL] = mul,
     [HOP_OP_SUB] = sub,
     [HOP_OP_CLAMP] = clamp,
+    [HOP_OP_ADD] = add,
+    [HOP_OP_ROUTE] = route,
     [HOP_OP_LERP] = lerp,
     [HOP_OP_WEIGH] = weigh,
     [HOP_OP_SKIP] = skip,

@@ -31,6 +31,12 @@ static int64_t columns(const hop_weight *w)
     return w->rank == 2 ? w->shape[1] : 1;
 }
 
+/* The same of the parts that stand beside each other. */
+static int64_t part_columns(const hop_hf_tensor *t, const hop_weight *w)
+{
+    return columns(w) / t->beside;
+}
+
 hop_status hop_model_give(hop_model *m, const hop_hf_network *n, hop_error *err)
 {
     for (int64_t i = 0; i < n->tensor_count; i++) {
@@ -58,19 +64,20 @@ static theirs *find(const export *x, const char *name)
 static int64_t share(const hop_hf_tensor *t, const hop_weight *w)
 {
     if (t->count == 0) return 0; /* it is not stored */
-    return w->shape[0] % t->count == 0 ? w->shape[0] / t->count : -1;
+    const int64_t rows = w->shape[0] * t->beside;
+    return rows % t->count == 0 ? rows / t->count : -1;
 }
 
 static hop_status measure(export *x, const hop_hf_tensor *t, hop_error *err)
 {
     const hop_weight *w = hop_model_weight(x->m, t->ours);
     if (!w) return hop_fail(err, HOP_EFORMAT, "%s: the network has no such tensor", t->ours);
-    const int64_t taken = share(t, w), cols = columns(w);
+    const int64_t taken = share(t, w), cols = part_columns(t, w);
     for (int64_t i = 0; i < t->count; i++) {
         const hop_hf_piece *p = &x->n->pieces[t->first + i];
         if (taken < 0 || (p->every && taken % p->take != 0) || p->times == 0)
             return hop_fail(err, HOP_EDOMAIN, "tensor \"%s\": cannot be written", p->theirs);
-        const bool same = t->count == 1 && !p->every && p->plus == 0 && p->times == 1;
+        const bool same = t->count == 1 && t->beside == 1 && !p->every && p->plus == 0 && p->times == 1;
         const theirs one = {.name = p->theirs,
                             .rows = p->every ? taken / p->take * p->every : taken,
                             .cols = cols,
@@ -91,16 +98,19 @@ static hop_status measure(export *x, const hop_hf_tensor *t, hop_error *err)
 static void fill(const export *x, const hop_hf_tensor *t)
 {
     const hop_weight *w = hop_model_weight(x->m, t->ours);
-    const int64_t taken = share(t, w), cols = columns(w);
-    const float *from = w->data;
+    const int64_t taken = share(t, w), cols = part_columns(t, w), high = w->shape[0];
+    int64_t at = 0; /* of our rows, those of one part after the other */
     for (int64_t i = 0; i < t->count; i++) {
         const hop_hf_piece *p = &x->n->pieces[t->first + i];
         const theirs *to = find(x, p->theirs);
         const int64_t take = p->every ? p->take : taken;
         if (to->data) continue;
         for (int64_t row = p->at, left = taken; left > 0; left -= take, row += p->every)
-            for (int64_t k = 0; k < take * cols; k++)
-                to->made[row * cols + k] = (float)((double)*from++ / p->times - p->plus);
+            for (int64_t r = 0; r < take; r++, at++) {
+                const float *from = w->data + (at % high * t->beside + at / high) * cols;
+                for (int64_t k = 0; k < cols; k++)
+                    to->made[(row + r) * cols + k] = (float)((double)from[k] / p->times - p->plus);
+            }
     }
 }
 

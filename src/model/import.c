@@ -13,7 +13,8 @@
 typedef struct theirs {
     char name[128]; /* as the table has it */
     const hop_tensor *tensor;
-    int64_t used; /* numbers */
+    const hop_hf_join *join; /* of the parts of one: the first of them is `tensor` */
+    int64_t elements, used;  /* numbers */
 } theirs;
 
 typedef struct import {
@@ -74,6 +75,12 @@ static hop_status open_files(import *w, hop_error *err)
     return s;
 }
 
+/* Numbers of a row, of whatever dimensions. */
+static int64_t row_of(const hop_tensor *t)
+{
+    return t->rank > 0 && t->shape[0] > 0 ? t->elements / t->shape[0] : 1;
+}
+
 static int compare(const void *a, const void *b)
 {
     return strcmp(((const theirs *)a)->name, ((const theirs *)b)->name);
@@ -83,12 +90,13 @@ static hop_status list_tensors(import *w, hop_error *err)
 {
     int64_t total = 0;
     for (int64_t f = 0; f < w->file_count; f++) total += w->files[f].count;
-    w->list = hop_alloc(sizeof *w->list * (size_t)(total + 1));
+    w->list = hop_alloc(sizeof *w->list * (size_t)(total + w->n.join_count + 1));
     if (!w->list) return hop_fail(err, HOP_ENOMEM, "out of memory");
     for (int64_t f = 0; f < w->file_count; f++)
         for (int64_t i = 0; i < w->files[f].count; i++) {
             theirs *t = &w->list[w->count++];
             t->tensor = &w->files[f].tensors[i];
+            t->elements = t->tensor->elements;
             if (strlen(t->tensor->name) >= sizeof t->name - 48)
                 return hop_fail(err, HOP_EFORMAT, "%s: tensor \"%.60s..\": its name is too long", w->dir,
                                 t->tensor->name);
@@ -108,17 +116,44 @@ static theirs *find(const import *w, const char *name)
     return bsearch(&key, w->list, (size_t)w->count, sizeof key, compare);
 }
 
+/* Tensors whose parts are there, all of them and of one shape but for their rows: these count as used by it. */
+static hop_status join_tensors(import *w, hop_error *err)
+{
+    const int64_t stored = w->count;
+    int64_t joined = 0;
+    for (int64_t i = 0; i < w->n.join_count; i++) {
+        const hop_hf_join *j = &w->n.joins[i];
+        theirs one = {.join = j}, *part;
+        snprintf(one.name, sizeof one.name, "%s", j->theirs);
+        if (find(w, j->theirs) || !find(w, w->n.parts[j->first])) continue;
+        for (int64_t p = 0; p < j->count; p++) {
+            if (!(part = find(w, w->n.parts[j->first + p])))
+                return hop_fail(err, HOP_EFORMAT, "tensor \"%s\" is missing", w->n.parts[j->first + p]);
+            if (!one.tensor) one.tensor = part->tensor;
+            if (row_of(part->tensor) != row_of(one.tensor))
+                return hop_fail(err, HOP_ESHAPE, "tensor \"%s\": its rows are not those of \"%s\"",
+                                part->name, w->n.parts[j->first]);
+            one.elements += part->elements, part->used = part->elements;
+        }
+        w->list[stored + joined++] = one;
+    }
+    w->count += joined;
+    qsort(w->list, (size_t)w->count, sizeof *w->list, compare);
+    return HOP_OK;
+}
+
 /* ---- one tensor ------------------------------------------------------------------------------------ */
 
 /* Rows of `cols` numbers; -1: it is no such matrix. A vector may have dimensions of 1 around it. */
-static int64_t rows_of(const hop_tensor *t, int64_t cols)
+static int64_t rows_of(const theirs *of, int64_t cols)
 {
+    const hop_tensor *t = of->tensor;
     int64_t trailing = 1, large = 0;
     int at = t->rank;
     for (int i = 0; i < t->rank; i++) large += t->shape[i] != 1;
     if (cols == 1 && large > 1) return -1;
     while (at > 0 && trailing < cols) trailing *= t->shape[--at];
-    return trailing == cols && cols > 0 ? t->elements / cols : -1;
+    return trailing == cols && cols > 0 ? of->elements / cols : -1;
 }
 
 /* Of each the numbers are read once: pieces of one tensor follow one another. */
@@ -127,9 +162,15 @@ static hop_status hold(import *w, const theirs *t, hop_error *err)
     if (w->held_of == t) return HOP_OK;
     hop_free(w->held);
     w->held_of = NULL;
-    w->held = hop_alloc_raw(sizeof(float) * (size_t)(t->tensor->elements + 1));
+    w->held = hop_alloc_raw(sizeof(float) * (size_t)(t->elements + 1));
     if (!w->held) return hop_fail(err, HOP_ENOMEM, "tensor \"%s\": out of memory", t->name);
-    hop_status s = hop_tensor_floats(t->tensor, w->held, err);
+    hop_status s = t->join ? HOP_OK : hop_tensor_floats(t->tensor, w->held, err);
+    float *at = w->held;
+    for (int64_t p = 0; t->join && s == HOP_OK && p < t->join->count; p++) {
+        const theirs *part = find(w, w->n.parts[t->join->first + p]);
+        s = hop_tensor_floats(part->tensor, at, err);
+        at += part->elements;
+    }
     if (s == HOP_OK) w->held_of = t;
     return s;
 }
@@ -147,29 +188,41 @@ static hop_status shape_wrong(const theirs *t, const hop_hf_tensor *ours, const 
     return s;
 }
 
+/* Numbers of ours that one row of theirs becomes; rows of ours that there are of these. */
+static int64_t cols_of(const hop_hf_tensor *ours, const hop_weight *to)
+{
+    return to->rank == 2 ? to->shape[1] / ours->beside : 1;
+}
+
+static int64_t all_rows(const hop_hf_tensor *ours, const hop_weight *to)
+{
+    return to->shape[0] * ours->beside;
+}
+
 /* Some rows of theirs to rows `at` .. of ours; returns how many by `at`. */
 static hop_status put_piece(import *w, const hop_hf_tensor *ours, const hop_hf_piece *p, const hop_weight *to,
                             int64_t *at, hop_error *err)
 {
     theirs *t = find(w, p->theirs);
     if (!t) return hop_fail(err, HOP_EFORMAT, "tensor \"%s\" is missing", p->theirs);
-    const int64_t cols = to->rank == 2 ? to->shape[1] : 1, rows = rows_of(t->tensor, cols);
+    const int64_t cols = cols_of(ours, to), rows = rows_of(t, cols), high = to->shape[0];
     const int64_t every = p->every ? p->every : rows, take = p->every ? p->take : rows;
-    if (rows < 0 || (rows > 0 && rows % every != 0) || (every && rows / every * take > to->shape[0] - *at))
+    if (rows < 0 || (rows > 0 && rows % every != 0) ||
+        (every && rows / every * take > all_rows(ours, to) - *at))
         return shape_wrong(t, ours, to, err);
     hop_status s = hold(w, t, err);
     if (s != HOP_OK) return s;
-    for (int64_t from = p->at; from < rows; from += every) {
-        const float *x = w->held + from * cols;
-        float *y = to->data + *at * cols;
-        if (p->plus == 0 && p->times == 1)
-            memcpy(y, x, sizeof *y * (size_t)(take * cols));
-        else
-            for (int64_t i = 0; i < take * cols; i++)
-                y[i] = (float)((double)(float)((double)x[i] + p->plus) * p->times);
-        *at += take;
-        t->used += take * cols;
-    }
+    for (int64_t from = p->at; from < rows; from += every)
+        for (int64_t r = 0; r < take; r++, ++*at) {
+            const float *x = w->held + (from + r) * cols;
+            float *y = to->data + (*at % high * ours->beside + *at / high) * cols;
+            if (p->plus == 0 && p->times == 1)
+                memcpy(y, x, sizeof *y * (size_t)cols);
+            else
+                for (int64_t i = 0; i < cols; i++)
+                    y[i] = (float)((double)(float)((double)x[i] + p->plus) * p->times);
+            t->used += cols;
+        }
     return HOP_OK;
 }
 
@@ -184,9 +237,10 @@ static hop_status put_tensor(import *w, const hop_hf_tensor *ours, hop_error *er
     for (int64_t i = 0; s == HOP_OK && i < ours->count; i++)
         s = put_piece(w, ours, &w->n.pieces[ours->first + i], to, &at, err);
     if (s != HOP_OK) return s;
-    if (ours->count && at != to->shape[0])
+    if (ours->count && at != all_rows(ours, to))
         return hop_fail(err, HOP_ESHAPE, "tensor \"%s\": %lld rows, where %s has %lld",
-                        w->n.pieces[ours->first].theirs, (long long)at, ours->ours, (long long)to->shape[0]);
+                        w->n.pieces[ours->first].theirs, (long long)at, ours->ours,
+                        (long long)all_rows(ours, to));
     if (ours->given && ours->given_count != floats)
         return hop_fail(err, HOP_ESHAPE, "%s: %lld numbers, not %lld", ours->ours,
                         (long long)ours->given_count, (long long)floats);
@@ -207,12 +261,10 @@ static hop_status check_all(const import *w, hop_error *err)
                             hop_model_weight_at(w->m, i)->name);
     for (int64_t i = 0; i < w->count; i++) {
         const theirs *t = &w->list[i];
-        if (t->used >= t->tensor->elements || hop_hf_network_ignores(&w->n, t->name, why, sizeof why))
-            continue;
-        if (t->used == 0)
-            return hop_fail(err, HOP_EUNKNOWN, "tensor \"%s\": not understood", t->tensor->name);
+        if (t->used >= t->elements || hop_hf_network_ignores(&w->n, t->name, why, sizeof why)) continue;
+        if (t->used == 0) return hop_fail(err, HOP_EUNKNOWN, "tensor \"%s\": not understood", t->name);
         return hop_fail(err, HOP_EUNKNOWN, "tensor \"%s\": only %lld of its %lld numbers are understood",
-                        t->tensor->name, (long long)t->used, (long long)t->tensor->elements);
+                        t->name, (long long)t->used, (long long)t->elements);
     }
     return HOP_OK;
 }
@@ -222,6 +274,7 @@ static hop_status import_all(import *w, hop_error *err)
     hop_status s = hop_model_new(&w->m, &w->n.config, err);
     if (s == HOP_OK) s = open_files(w, err);
     if (s == HOP_OK) s = list_tensors(w, err);
+    if (s == HOP_OK) s = join_tensors(w, err);
     if (s != HOP_OK) return s;
     w->filled = hop_alloc((size_t)hop_model_weight_count(w->m));
     if (!w->filled) return hop_fail(err, HOP_ENOMEM, "out of memory");

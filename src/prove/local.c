@@ -316,6 +316,23 @@ static hop__set *constant(hop__memory *m, const hop__inputs *x)
     return y;
 }
 
+/* A part of 1, or no more than 1, times scale; one expert's part of a softmax is 1: e^0 over itself, over itself. Of the
+ * chosen ones one is far from 0, unless they are sigmoids or chosen by a bias: then their sum may be. */
+static hop__set *routed(hop__memory *m, const hop_op *op, const hop__set *x)
+{
+    hop__set *y = hop__set_new(m, op->width);
+    const double scale = hop__rounded(op->scale);
+    const bool one = op->width == 1 && op->act != HOP_ACT_SIGMOID && op->eps == 0 && op->scaled;
+    if (op->scaled && (op->act == HOP_ACT_SIGMOID || op->par[0] >= 0) && !(hop__rounded(op->eps) > 0))
+        m->overflow = true;
+    for (int64_t e = 0; y && e < y->width; e++) {
+        if (!(x->mag[e] < HOP__LARGEST)) m->overflow = true;
+        y->mid[e] = one ? scale : scale / 2, y->rad[e] = one ? 0 : ival_up(scale / 2);
+    }
+    hop__set_canonical(m, y);
+    return y;
+}
+
 bool hop__skips_nothing(const hop_op *op, const float *d)
 {
     for (int64_t h = 0; h < op->width / op->dim; h++)
@@ -379,6 +396,8 @@ static hop__set *one_class(hop__analysis *w, const hop__inputs *x, int a)
     case HOP_OP_GROUPNORM:
         return hop__set_norm_op(m, in[0], op, l.w, l.w2, x->head_gain ? &x->head_gain[a] : NULL);
     case HOP_OP_ROPE: return hop__set_rope(w, op, x->par[0], a, in[0]);
+    case HOP_OP_ADD: return hop__set_add(m, in[0], in[1]);
+    case HOP_OP_ROUTE: return routed(m, op, in[0]);
     case HOP_OP_CONSTANT: return constant(m, x);
     case HOP_OP_SHIFT: return shifted(w, a, x->in[0]);
     case HOP_OP_REPEAT: return interleaved(m, in, 1, &op->dim, op->groups);

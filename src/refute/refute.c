@@ -121,6 +121,7 @@ static void read_layers(hop__hunt *h)
     h->recurrent = true;
     for (int64_t r = 0; r < c->pattern.run_count; r++) {
         const hop_mixer_ops *ops = hop_mixer_find(c->pattern.runs[r].mixer);
+        if (ops->kind == HOP_MIXER_ALONE) continue;
         h->recurrent = h->recurrent && ops->kind == HOP_MIXER_RECURRENT;
         h->keeps = h->keeps || ops->kind == HOP_MIXER_RECURRENT;
         h->full += ops->kind == HOP_MIXER_FULL ? c->pattern.runs[r].count : 0;

@@ -2,16 +2,20 @@
 """Networks that transformers saved, read by hopbound: logits side by side. agree.py LIBRARY PROGRAM [NAME ..].
 
 For every network of networks.py: all-position logits at lengths 20 and 170, of transformers' forward with eager and with
-sdpa attention, and of its cached decoding. Ends with a table; --table FILE writes it as Markdown. Without torch or
-transformers the test is skipped, with a line that says so (exit 77)."""
+sdpa attention, and of its cached decoding; `audit` says of the directory what it says of its config.json. --quick: the first
+network of each family, unless HOPBOUND_LONG is set; --json FILE: what table.py reads. Without torch or transformers the test
+is skipped, with a line that says so (exit 77)."""
 import argparse
 import inspect
+import json
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 
-sys.dont_write_bytecode = True
+import own
+
 HERE = pathlib.Path(__file__).resolve().parent
 LENGTHS = (20, 170)
 LIMIT = 1e-5  # of the largest logit, at up to 200 tokens
@@ -22,21 +26,20 @@ def read_options():
     p.add_argument("library")
     p.add_argument("program")
     p.add_argument("names", nargs="*")
-    p.add_argument("--quick", action="store_true", help="one network of a family, forward only")
-    p.add_argument("--table", help="write the table, as Markdown")
-    return p.parse_args()
+    p.add_argument("--quick", action="store_true", help="one network of a family, by sdpa and by its cache")
+    p.add_argument("--json", help="write what was found")
+    options = p.parse_args()
+    options.quick &= not own.WHOLE
+    return options
 
 
 OPTIONS = read_options()
 os.environ.update(HOPBOUND_LIBRARY=os.path.abspath(OPTIONS.library), HOPBOUND_PROGRAM=os.path.abspath(OPTIONS.program))
 sys.path[:0] = [str(HERE.parent.parent / "python"), str(HERE)]
-try:
-    import numpy as np
-    import torch
-    import transformers
-except ImportError as missing:
-    print(f"hf agree: skipped, for there is no {missing.name}")
-    sys.exit(77)
+own.python("hf agree")
+import numpy as np  # noqa: E402
+import torch  # noqa: E402
+import transformers  # noqa: E402
 import hopbound  # noqa: E402
 import networks  # noqa: E402
 
@@ -67,63 +70,67 @@ def theirs(model, tokens, ways):
             yield way, decoded(model, tokens)
 
 
-def first_layer_off(model, ours, tokens):
-    """Which of their layers differs first: ours may be several for one."""
-    states = model(tokens, use_cache=False, output_hidden_states=True).hidden_states
-    del ours
-    return f"its {len(states) - 1} layers: not told apart"
+def audited(folder):
+    """What `audit` says otherwise of the directory than of its config.json; "": nothing."""
+    said = []
+    for path in (folder, os.path.join(folder, "config.json")):
+        done = subprocess.run([OPTIONS.program, "audit", path, "--json", "--quiet"], capture_output=True, text=True)
+        said.append(json.loads(done.stdout) if done.returncode == 0 else done.stderr)
+    keys = [k for k in said[0] if k not in ("path", "file") and said[0][k] != said[1].get(k)] \
+        if all(isinstance(s, dict) for s in said) else ["it is refused"]
+    return ", ".join(keys)
 
 
 def compare(name, folder):
-    """{(length, way): largest difference, as a share of the largest logit}"""
+    """The class, and {way: largest difference, as a share of the largest logit}"""
     torch.manual_seed(0)
     model = networks.make(name, folder)
     ours = hopbound.Network.load(folder)
-    found = {}
+    off = audited(folder)
+    assert not off, f"audit: of the directory otherwise than of config.json: {off}"
+    worst = {}
     for length in LENGTHS:
         draw = np.random.default_rng(length)
         tokens = draw.integers(0, model.config.vocab_size, (1, length))
         mine = ours.logits(tokens, every=True)[0]
         with torch.no_grad():
-            for way, logits in theirs(model, torch.from_numpy(tokens), ("eager",) if OPTIONS.quick
+            for way, logits in theirs(model, torch.from_numpy(tokens), ("sdpa", "cached") if OPTIONS.quick
                                       else ("eager", "sdpa", "cached")):
                 if way == "cached" and name in networks.FORWARD_ONLY: continue
                 logits = logits.numpy()
-                found[length, way] = float(np.abs(mine - logits).max() / np.abs(logits).max())
-    return type(model).__name__, found
+                off = float(np.abs(mine - logits).max() / np.abs(logits).max())
+                worst[way] = max(worst.get(way, 0.0), off)
+    return type(model).__name__, worst
+
+
+def families():
+    """The first network of each model_type."""
+    first = {}
+    for name, (kind, _) in networks.NETWORKS.items():
+        first.setdefault(kind, name)
+    return list(first.values())
 
 
 def main():
     transformers.logging.set_verbosity_error()
     torch.set_num_threads(1)
     rows, failed = [], 0
-    names = OPTIONS.names or [n for n in networks.NETWORKS if not OPTIONS.quick or "," not in n]
+    names = OPTIONS.names or (families() if OPTIONS.quick else list(networks.NETWORKS))
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             try:
-                kind, found = compare(name, folder)
-                worst = {way: max(v for (_, w), v in found.items() if w == way) for _, way in found}
+                kind, worst = compare(name, folder)
                 good = all(v <= LIMIT for v in worst.values())
                 said = ", ".join(f"{way} {v:.1e}" for way, v in worst.items())
-                rows.append((name, kind, worst))
+                rows.append({"network": name, "model_type": networks.NETWORKS[name][0], "class": kind, **worst})
             except Exception as error:  # noqa: BLE001: the others are still to be tried
                 good, said = False, f"{type(error).__name__}: {str(error)[:300]}"
         failed += not good
         print(f"{name}: {said}{'' if good else '  FAILED'}", flush=True)
-    if OPTIONS.table:
-        write_table(rows)
+    if OPTIONS.json:
+        pathlib.Path(OPTIONS.json).write_text(json.dumps({"transformers": transformers.__version__, "torch": torch.__version__, "rows": rows}))
     print(f"{len(names) - failed} passed, {failed} failed")
     return failed != 0
-
-
-def write_table(rows):
-    ways = ("eager", "sdpa", "cached")
-    with open(OPTIONS.table, "w") as out:
-        out.write(f"| network | class of transformers {transformers.__version__} | " + " | ".join(ways) + " |\n")
-        out.write("|---|---|" + "---|" * len(ways) + "\n")
-        for name, kind, worst in rows:
-            cells = [f"{worst[w]:.1e}" if w in worst else "" for w in ways]
-            out.write(f"| {name} | {kind} | " + " | ".join(cells) + " |\n")
 
 
 sys.exit(main())

@@ -3,25 +3,22 @@
 
     tests/hf/classes.py PROGRAM                 three files a class: its default, its default without what the class
                                                 derives, one of 13 layers; exit 1 if one of them is read otherwise
-    tests/hf/classes.py PROGRAM --quick         defaults only
+    tests/hf/classes.py PROGRAM --quick         defaults only, unless HOPBOUND_LONG is set
     tests/hf/classes.py PROGRAM --write         the table of docs/FAMILIES.md, made anew
 
 The class is asked which layers attend to what, as its cache asks it, for windows, heads and numbers in a head. `audit`
 must say the same, or refuse; whatever is no decoder it must refuse. Where a class's cache says less than its layers do,
 EXCEPTIONS says why. Without transformers: 77, which Meson counts as skipped."""
-import argparse, collections, concurrent.futures, json, os, pathlib, subprocess, sys, tempfile, warnings
+import argparse, collections, concurrent.futures, json, pathlib, subprocess, sys, tempfile, warnings
 
-os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+import own
+
+own.python("hf classes")
 warnings.filterwarnings("ignore")
-try:
-    import transformers
-    from transformers.cache_utils import get_layer_types_and_kwargs
-    from transformers.models.auto import configuration_auto, modeling_auto
-except ImportError as e:
-    print(f"classes: skipped: {e}")
-    sys.exit(77)
+import transformers
+from transformers.cache_utils import get_layer_types_and_kwargs
+from transformers.models.auto import configuration_auto, modeling_auto
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 LETTERS = {"full_attention": "F", "sliding_attention": "S", "chunked_attention": "S", "indexed_attention": "S",
            "compressed_sparse_attention": "S", "heavily_compressed_attention": "S", "conv": "L", "linear_attention": "L",
            "hybrid": "H", "hybrid_sliding": "h", "moe": "-", "mlp": "-"}
@@ -152,6 +149,7 @@ def main():
     arguments.add_argument("--quick", action="store_true")
     arguments.add_argument("--write", action="store_true")
     o = arguments.parse_args()
+    o.quick &= not own.WHOLE
     able, causal = decoders()
     kinds = o.only or sorted(configuration_auto.CONFIG_MAPPING)
     with tempfile.TemporaryDirectory() as room:
@@ -176,7 +174,7 @@ def family_verdict(rows):
 
 def write(rows, causal):
     """docs/FAMILIES.md: of each decoder family, what its three files are read as."""
-    page = ROOT / "docs/FAMILIES.md"
+    page = own.ROOT / "docs/FAMILIES.md"
     head = page.read_text().split("<!-- table -->")[0]
     lines = [f"transformers {transformers.__version__}.", "", "| model_type | default | without lists | 13 layers |", "|---|---|---|---|"]
     for k in sorted(causal):

@@ -4,20 +4,16 @@ instance that is drawn, and wrong once a weight is damaged.
 
     tests/hf/exact.py PROGRAM [FAMILY ..] [--count N] [--sample]     exit 1 if one of them is not; 77 without transformers
 
-A row a family is printed: class, hops, tokens, right answers of how many (eager, sdpa; forward, with a cache), verdict."""
-import argparse, json, os, pathlib, shutil, subprocess, sys, tempfile
+--sample: two families, 100 instances, unless HOPBOUND_LONG is set; --json FILE: what table.py reads. A row a family is printed: class, hops, tokens, right answers of how many (eager, sdpa; forward, with a cache), verdict."""
+import argparse, json, pathlib, shutil, subprocess, sys, tempfile
 
-os.environ["TRANSFORMERS_VERBOSITY"] = "error"
-os.environ["HF_HUB_OFFLINE"] = "1"
-try:
-    import torch
-    import transformers
-    from safetensors.torch import load_file, save_file
-except ImportError as e:
-    print(f"exact: skipped: {e}")
-    sys.exit(77)
+import own
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+own.python("hf exact")
+import torch
+import transformers
+from safetensors.torch import load_file, save_file
+
 LLAMA = {"hidden_act": "silu", "rms_norm_eps": 1e-5, "max_position_embeddings": 131072, "hidden_size": 320, "vocab_size": 32000,
          "intermediate_size": 512, "tie_word_embeddings": False, "num_hidden_layers": 5}
 # Head counts, head widths and angles of released models; how many layers there are and how wide they are is smaller.
@@ -90,7 +86,8 @@ def one(program, name, config, sizes, count, room):
     print(f"{'ok  ' if fine else 'FAIL'} {name}: {kind}, {built['pattern']}, d_model {built['d_model']}, {built['heads']} heads of {built['head_dim']}; n {built['n']}, "
           f"{built['sizes']}: {verdict}; right of {count} and {count // 5}: {results}; damaged {where}: {broken} of 100", flush=True)
     shutil.rmtree(net), shutil.rmtree(room / f"{name}-damaged")
-    return fine
+    return {"model_type": config["model_type"], "pattern": built["pattern"], "n": built["n"], "hops": built["hops"], "count": count,
+            "right": results["sdpa"], "bf16": f"{results['bf16']} of {count // 5}", "damaged": f"{broken} of 100", "verdict": verdict, "fine": fine}
 
 
 def main():
@@ -100,13 +97,17 @@ def main():
     p.add_argument("--count", type=int, default=1000)
     p.add_argument("--sizes", default="--hops 3 --m 8 --fan 4,4")
     p.add_argument("--sample", action="store_true", help="two families, 100 instances")
+    p.add_argument("--json", help="write what was found")
     a = p.parse_args()
+    a.sample &= not own.WHOLE
     torch.set_num_threads(2)
     names = a.families or (["llama", "qwen3"] if a.sample else list(FAMILIES))
     with tempfile.TemporaryDirectory() as room:
         results = [one(str(pathlib.Path(a.program).resolve()), n, FAMILIES[n], a.sizes.split(), 100 if a.sample else a.count, pathlib.Path(room))
                    for n in names]
-    return 0 if all(results) else 1
+    if a.json: pathlib.Path(a.json).write_text(json.dumps(results))
+    print(f"{sum(r['fine'] for r in results)} passed, {sum(not r['fine'] for r in results)} failed")
+    return 0 if all(r["fine"] for r in results) else 1
 
 
 if __name__ == "__main__":

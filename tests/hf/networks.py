@@ -46,22 +46,37 @@ NETWORKS = {
     "falcon_mamba": ("falcon_mamba", dict(RECURRENT, num_hidden_layers=2, state_size=8, time_step_rank=5)),
     "granitemoehybrid": ("granitemoehybrid", GRANITE),
     "granitemoehybrid, rope, tied": ("granitemoehybrid", dict(GRANITE, position_embedding_type="rope", tie_word_embeddings=True)),
+    "qwen3_next": ("qwen3_next", dict(HEAD, num_hidden_layers=4, num_experts=0, **DELTA)),
+    "qwen3_next, own plan": ("qwen3_next", dict(HEAD, num_hidden_layers=3, num_experts=0, partial_rotary_factor=0.5, layer_types=[
+        "full_attention", "linear_attention", "full_attention"], **dict(DELTA, linear_num_key_heads=4, linear_key_head_dim=16))),
+    "qwen3_next, experts": ("qwen3_next", dict(HEAD, num_hidden_layers=4, num_experts=8, num_experts_per_tok=3, moe_intermediate_size=24,
+                                               shared_expert_intermediate_size=32, mlp_only_layers=[1], **DELTA)),
+    "qwen3_next, some experts": ("qwen3_next", dict(HEAD, num_hidden_layers=4, num_experts=5, num_experts_per_tok=2, norm_topk_prob=False,
+                                                    moe_intermediate_size=24, shared_expert_intermediate_size=24, decoder_sparse_step=2, **DELTA)),
+    "qwen3_5_text": ("qwen3_5_text", dict(HEAD, num_hidden_layers=4, **DELTA)),
 }
 # Where decoding by their cache is another function than their forward, which is what we go by.
 FORWARD_ONLY = {"mamba2, limits": "a step from the cache applies no limit"}
+
+# Where every head's output is normalised, a state that forgets at once leaves the product of two vectors, which may be near
+# 0, and float32 itself is then not good to 1e-5: these decay by some percents a token, and so do chunks' borders count.
+REMEMBERING = {"qwen3_next", "qwen3_5_text"}
 
 
 def make(name, folder):
     """Saves it there, and returns the model."""
     import torch
-    from transformers import AutoConfig, AutoModelForCausalLM
+    from transformers import AutoConfig, AutoModelForCausalLM, utils
+    utils.logging.disable_progress_bar()
     kind, given = NETWORKS[name]
     model = AutoModelForCausalLM.from_config(AutoConfig.for_model(kind, **given)).eval()
     draw = torch.Generator().manual_seed(sum(map(ord, name)))
     with torch.no_grad():
         for part, p in model.named_parameters():  # what classes begin with hides mistakes
             noise = torch.randn(p.shape, generator=draw)
-            if p.dim() == 1 or part.endswith(("A_log", ".D")):
+            if part.endswith("A_log") and kind in REMEMBERING:
+                p.copy_(0.5 * noise - 3)
+            elif p.dim() == 1 or part.endswith(("A_log", ".D")):
                 p.add_(noise, alpha=0.3)
             elif "embed" in part:
                 p.copy_(0.5 * noise)

@@ -25,17 +25,25 @@ typedef struct hop_hf_piece {
     double plus, times;
 } hop_hf_piece;
 
-/* One tensor of ours: pieces one below the other; without pieces, numbers that follow from the configuration. */
+/* Tensors that files may have in the place of one: its parts, one below the other. */
+typedef struct hop_hf_join {
+    char theirs[128];
+    int64_t first, count; /* parts */
+} hop_hf_join;
+
+/* One tensor of ours: pieces one below the other; without pieces, numbers that follow from the configuration. Where
+ * `beside` > 1, the rows are cut into so many parts, which stand beside each other. */
 typedef struct hop_hf_tensor {
     char ours[96];
     int64_t first, count; /* pieces */
-    const float *given;   /* [given_count]; NULL: all are `fill` */
+    int64_t beside;
+    const float *given; /* [given_count]; NULL: all are `fill` */
     int64_t given_count;
     float fill;
 } hop_hf_tensor;
 
 typedef struct hop_hf_rename {
-    char from[48], to[48]; /* how names begin */
+    char from[48], to[48]; /* how names begin; with a '.' before, what is in them */
 } hop_hf_rename;
 
 /* Owns all that it points to. */
@@ -43,7 +51,9 @@ typedef struct hop_hf_network {
     hop_config config;
     hop_hf_tensor *tensors;
     hop_hf_piece *pieces;
-    int64_t tensor_count, piece_count;
+    hop_hf_join *joins;
+    char (*parts)[128]; /* of joins */
+    int64_t tensor_count, piece_count, join_count, part_count;
     hop_hf_rename rename[HOP_HF_MAX_RENAMES];
     int rename_count;
     hop_text ignored; /* a line each: a pattern of names ('*': any letters), a blank, why */

@@ -41,7 +41,9 @@ extern "C" {
     X(feature, 0, 3, "feature map: 0 identity, 1 elu+1, 2 relu, 3 product of two affine maps")     \
     X(window, 1, INT64_MAX, "positions that are seen, the current one included")                   \
     X(block, 1, 1 << 20, "tokens in a block")                                                      \
-    X(topk, 1, 1 << 20, "blocks that are looked into besides the current one")                     \
+    X(topk, 1, 1 << 20, "blocks that are looked into besides the current one; experts of a token") \
+    X(experts, 1, 1 << 16, "experts, each of `inner` hidden units")                                \
+    X(shared, 0, 1 << 20, "hidden units that all tokens have beside their experts'; 0: none")      \
     X(summary, 0, 1, "a block's summary: 0 mean of its keys, 1 head r takes the block's r-th key") \
     X(expand, 1, 64, "inner width as a multiple of the model's")                                   \
     X(inner, 1, 1 << 20, "inner width; beats expand")                                              \
@@ -71,7 +73,18 @@ typedef enum hop_option {
     X(dt_max, "step sizes are at most that; 0: as large as they are")                \
     X(dt_norms, "what step sizes are made of, B and C are normalised (Mamba)")       \
     X(norm_scale, "each number's own factor behind the norm of norm_groups")         \
-    X(norm_first, "the norm comes before the gate (Mamba-2)")
+    X(norm_first, "the norm comes before the gate (Mamba-2)")                        \
+    X(mlp_act, "of an MLP: 0 silu, 1 gelu")                                          \
+    X(mlp_plain, "an MLP without a gate")                                            \
+    X(mlp_bias, "an MLP's three products have biases")                               \
+    X(router_sigmoid, "experts are weighed by sigmoids of their scores")             \
+    X(router_share, "the weights of a token's experts are divided by their sum")     \
+    X(router_scale, "factor of these weights; 0: 1")                                 \
+    X(router_eps, "is added to their sum")                                           \
+    X(router_bias, "a bias counts where experts are chosen")                         \
+    X(router_groups, "groups of experts; 0: one")                                    \
+    X(router_open, "groups that a token's experts come from; 0: one")                \
+    X(shared_gate, "what all tokens have is weighed by a sigmoid")
 
 typedef enum hop_foreign {
 #define HOP_FOREIGN_ENUM(name, help) HOP_FOREIGN_##name,
@@ -114,7 +127,8 @@ typedef enum hop_mixer_kind {
     HOP_MIXER_RECURRENT, /* a linear mixer: the state's size does not depend on t */
     HOP_MIXER_FULL,      /* attends to all positions */
     HOP_MIXER_WINDOW,    /* to the last ones */
-    HOP_MIXER_SPARSE     /* to some that it chooses */
+    HOP_MIXER_SPARSE,    /* to some that it chooses */
+    HOP_MIXER_ALONE      /* to none: there is no state */
 } hop_mixer_kind;
 
 /* A layer's state read as a table: keys that pass an activation can be made one-hot from a code, so that
@@ -156,7 +170,8 @@ typedef struct hop_mixer_ops {
 } hop_mixer_ops;
 
 const hop_mixer_ops *hop_mixer_find(const char *name); /* NULL: unknown */
-const hop_mixer_ops *hop_mixer_at(int index);          /* NULL past the end */
+const hop_mixer_ops *hop_mixer_at(int index);          /* NULL past the end; those that mix tokens */
+const hop_mixer_ops *hop_mixer_alone(int index);       /* the others: each token alone */
 
 void hop_mixer_config_init(hop_mixer_config *c); /* all zero, options unset */
 /* HOP_EUNKNOWN: the mixer takes no such option; HOP_ERANGE. The text names mixer, option and range. */

@@ -52,6 +52,7 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  *   MUL        y = a ⊙ b; b has width / dim numbers when dim > 1: each serves dim neighbours of a
  *   SUB        y = a - b
  *   CLAMP      y = min(max(a, lo), hi)
+ *   ADD        y = a + b
  *   LERP       y = a + b ⊙ (c + w); without c: a + b ⊙ w. w [width], or row first_row of w [.., width]
  *   WEIGH      y = a ⊙ w
  *   SKIP       y = a + b ⊙ w[e / dim]
@@ -65,6 +66,10 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  *              scale² (scale²/2 where i = j) if scaled, else 1
  *   APPEND_ONE y = a with 1 appended to each of the groups of dim numbers
  *   DIVIDE     y = a without the last of each of the groups of dim + 1 numbers, divided by that last + eps
+ *   ROUTE      y = the weights of the topk experts that a token's scores a choose, 0 for all others: p of softmax(a), or
+ *              sigmoid(a) if act is that, divided by the sum of the chosen ones + eps if scaled, times scale. Those whose
+ *              p + w is largest are chosen, w [width] or none; of equal ones the first; of groups > 1 only from the
+ *              `block` groups whose best two sum up to most
  *   REPEAT     y [groups, dim] from a [groups / times, dim]: each serves `times` consecutive groups
  *   SCAN       o = core(in[HOP_SCAN_*]); see scans.h. With steps > 1 a token is `steps` tokens of the
  *              recurrence: k, v, beta of a token lie step by step, the first step has the decay, the last one
@@ -76,7 +81,8 @@ enum { HOP_X, HOP_Y, HOP_FIRST_BUFFER };
  *   SPARSE     (B, k)-sparse attention: block, topk, summary; see sparse.c */
 #define HOP_OP_LIST(X)                                                                                    \
     X(LINEAR) X(BLOCKS) X(CONV) X(SHIFT) X(ACT) X(RATE) X(L2) X(ROPE) X(RMS) X(GROUPNORM) X(MUL) X(SUB)   \
-    X(CLAMP) X(LERP) X(WEIGH) X(SKIP) X(BLEND) X(BONUS) X(CONSTANT) X(LRU_RATE) X(LRU_INPUT) X(TAYLOR)             \
+    X(CLAMP) X(ADD) X(ROUTE) X(LERP) X(WEIGH) X(SKIP) X(BLEND) X(BONUS) X(CONSTANT) X(LRU_RATE)           \
+    X(LRU_INPUT) X(TAYLOR)                                                                                \
     X(APPEND_ONE) X(DIVIDE) X(REPEAT) X(SCAN) X(SELECTIVE) X(DIAGONAL) X(ATTEND) X(SPARSE)
 /* clang-format on */
 
