@@ -119,7 +119,7 @@ static void put_part(hop__net *w, hop__span name, int64_t layer, int64_t expert)
 {
     hop_hf_network *n = w->n;
     n->parts = grown(w, n->parts, n->part_count, &w->part_room, sizeof *n->parts);
-    if (w->r.status == HOP_OK) put_name(n->parts[n->part_count++], name, layer, expert);
+    if (w->r.status == HOP_OK) put_name(w, n->parts[n->part_count++], name, (const int64_t[]){layer, expert});
 }
 
 void hop__net_join(hop__net *w, hop__span rest, int64_t layer)
@@ -131,7 +131,7 @@ void hop__net_join(hop__net *w, hop__span rest, int64_t layer)
     if (w->r.status != HOP_OK) return;
     hop_hf_join *j = &n->joins[n->join_count++];
     *j = (hop_hf_join){.first = n->part_count};
-    put_name(j->theirs, whole, layer, 0);
+    put_name(w, j->theirs, whole, (const int64_t[]){layer, 0});
     for (int64_t e = 0; e < experts && w->r.status == HOP_OK; e++)
         for (all = rest; w->r.status == HOP_OK && hop__span_part(&all, &part);)
             put_part(w, hop__span_word(&part), layer, e);
