@@ -13,9 +13,10 @@ typedef struct sizes {
     hop_mlp mlp;
     int64_t heads, kv_heads, head_dim, tokens;
     double rope;
+    int64_t beside; /* this layer stands beside the one before; 0: none does */
 } sizes;
 
-static const sizes USUAL = {HOP_NORM_RMS, HOP_MLP_SWIGLU, 4, 2, 6, TOKENS, 10000};
+static const sizes USUAL = {HOP_NORM_RMS, HOP_MLP_SWIGLU, 4, 2, 6, TOKENS, 10000, 0};
 
 static hop_model *random_model(const char *pattern, const sizes *z)
 {
@@ -30,6 +31,7 @@ static hop_model *random_model(const char *pattern, const sizes *z)
     const char *const small[][2] = {{"window", "window"}, {"sparse", "block"}};
     for (int i = 0; i < 2; i++) hop_config_set(&c, -1, small[i][0], small[i][1], 9, NULL);
     hop_config_set(&c, -1, "linear", "normalise", 1, NULL);
+    if (z->beside) hop_config_set(&c, z->beside, "", "beside", 1, NULL);
     if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s: %s", pattern, err.text);
     hop_config_free(&c);
     hop_model_init_weights(m, 7, NULL);
@@ -192,6 +194,16 @@ static void every_kind_of_block_plays_the_plain_pass(void **state)
             z.norm = (hop_norm)norm, z.mlp = (hop_mlp)mlp, z.rope = mlp % 2 ? 10000 : 0;
             expect_identical("full gdn full", &z, 5, 32 - 3 * mlp);
         }
+}
+
+/* Of which one reads what the one before read. */
+static void blocks_beside_others_play_the_plain_pass(void **state)
+{
+    (void)state;
+    sizes z = USUAL;
+    z.beside = 2;
+    expect_identical("gdn full mamba2 full", &z, 4, 32);
+    expect_identical("gdn mamba2 full gdn", &z, 3, 16);
 }
 
 static void a_hybrid_of_twelve_layers_plays_the_plain_pass_for_any_players(void **state)
@@ -495,6 +507,7 @@ int main(void)
         cmocka_unit_test(segments_are_even_or_where_they_are_cut),
         cmocka_unit_test(every_mixer_plays_the_plain_pass),
         cmocka_unit_test(every_kind_of_block_plays_the_plain_pass),
+        cmocka_unit_test(blocks_beside_others_play_the_plain_pass),
         cmocka_unit_test(a_hybrid_of_twelve_layers_plays_the_plain_pass_for_any_players),
         cmocka_unit_test(long_segments_play_the_plain_pass),
         cmocka_unit_test(a_cut_pass_is_the_ordinary_one_but_for_rounding),

@@ -85,7 +85,7 @@ hop_status hop_mixer_foreign_set(hop_mixer_config *c, const hop_mixer_ops *ops, 
     while (i < HOP_FOREIGN_COUNT && strcmp(foreign_names[i], name) != 0) i++;
     *known = i < HOP_FOREIGN_COUNT;
     if (!*known) return HOP_OK;
-    if (!(ops->foreign >> i & 1))
+    if (!((ops->foreign | HOP_FOREIGN_OF_BLOCKS) >> i & 1))
         return hop_fail(err, HOP_EUNKNOWN, "%s: takes no option \"%s\"", ops->name, name);
     if (!(value >= 0 && value <= 1e9))
         return hop_fail(err, HOP_ERANGE, "%s: %s: not between 0 and 10^9", ops->name, name);

@@ -51,6 +51,7 @@ const float *hop__norm(const hop_model *m, float *y, const float *x, const float
 {
     norm_job j = {&m->layout->config, y, x, weight, bias, bits};
     if (m->layout->config.norm == HOP_NORM_NONE) return x;
+    if (!weight) return y;
     hop_pool_rows(pool, rows, m->layout->config.d_model, norm_rows, &j);
     return y;
 }

@@ -137,20 +137,21 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
 static hop_status run_layers(hop_forward *f, const int32_t *tokens, int64_t count, int64_t wanted,
                              hop_error *err)
 {
-    int64_t layers = f->model->layout->config.pattern.layers, start = 0;
+    const hop_model *m = f->model;
+    int64_t layers = m->layout->config.pattern.layers, start = 0;
     /* Shallow passes are the business of whoever counts sequences, unless they go token by token. */
     bool deep = layers > 1000;
     hop_status s = HOP_OK;
     if (f->saved.path) {
         f->saved.next = hop_now() + SAVE_EVERY;
-        s = hop__saved_begin(&f->saved, f->model, tokens, count, f->bits, err);
+        s = hop__saved_begin(&f->saved, m, tokens, count, f->bits, err);
         if (s == HOP_OK) s = hop__saved_load(&f->saved, f->x, &start, err);
     }
     for (int64_t i = start; s == HOP_OK && i < layers; i++) {
         run_layer(f, i, count, i + 1 == layers ? wanted : 0);
         if (f->watch && f->watch->stream) f->watch->stream(f->watch->ctx, i, f->x, count);
         if (!(deep && i % 64 == 0) && !f->cut.at.starts) continue;
-        if (i + 1 == layers) continue;
+        if (i + 1 == layers || hop__is_beside(m->layout, i + 1)) continue; /* what it reads is not kept */
         bool go_on = hop_progress_tick(f->progress, "layers", (double)(i + 1), (double)layers);
         if (f->saved.path && (!go_on || hop_now() > f->saved.next)) {
             s = hop__saved_store(&f->saved, f->x, i + 1, err);

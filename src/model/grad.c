@@ -122,6 +122,9 @@ hop_status hop_grad_new(hop_grad **out, const hop_model *m, int64_t sequences, i
         return hop_fail(err, HOP_ERANGE, "%lld sequences of %lld tokens: the network takes 1 to %lld tokens",
                         (long long)sequences, (long long)tokens, (long long)c->max_positions);
     for (int64_t k = 0; k < m->layout->plan_count; k++) {
+        if (m->layout->plans[k]->config.foreign[HOP_FOREIGN_beside] != 0)
+            return hop_fail(err, HOP_EDOMAIN, "%s layers beside the one before cannot be trained",
+                            m->layout->plans[k]->ops->name);
         const char *op = hop_list_forward_only(&m->layout->plans[k]->list);
         if (op)
             return hop_fail(err, HOP_EDOMAIN, "%s layers cannot be trained: %s has no way back",

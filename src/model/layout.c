@@ -44,8 +44,11 @@ static void add_mlp(parts *p, const hop_config *c)
 int hop__plan_parts(const hop_config *c, const hop__plan *plan, hop__part out[HOP__MAX_PARTS])
 {
     parts p = {.out = out};
-    if (c->norm != HOP_NORM_NONE) add_part(&p, "input_layernorm.weight", c->d_model, 0, SLOT(norm1));
-    if (c->norm == HOP_NORM_LAYER) add_part(&p, "input_layernorm.bias", c->d_model, 0, SLOT(norm1_bias));
+    const bool normed = plan->config.foreign[HOP_FOREIGN_beside] == 0;
+    if (normed && c->norm != HOP_NORM_NONE)
+        add_part(&p, "input_layernorm.weight", c->d_model, 0, SLOT(norm1));
+    if (normed && c->norm == HOP_NORM_LAYER)
+        add_part(&p, "input_layernorm.bias", c->d_model, 0, SLOT(norm1_bias));
     hop_param params[HOP_MIXER_MAX_PARAMS];
     int count = plan->ops->params(&plan->config, params);
     for (int i = 0; i < count; i++) {
@@ -155,11 +158,22 @@ static hop_status add_all(hop_layout *l, hop_error *err)
     return s;
 }
 
+/* Blocks beside the one before read what that has normed. */
+static hop_status check_beside(const hop_layout *l, hop_error *err)
+{
+    for (int64_t i = 0; i < l->plan_count && l->config.norm == HOP_NORM_NONE; i++)
+        if (l->plans[i]->config.foreign[HOP_FOREIGN_beside] != 0)
+            return hop_fail(err, HOP_EDOMAIN, "beside: there is no norm that a block could share");
+    if (!hop__is_beside(l, 0)) return HOP_OK;
+    return hop_fail(err, HOP_EDOMAIN, "beside: there is no block before the first");
+}
+
 static hop_status lay(hop_layout *l, const hop_config *c, hop_error *err)
 {
     hop_status s = hop_config_copy(&l->config, c, err);
     if (s == HOP_OK) s = hop_config_validate(&l->config, err);
     if (s == HOP_OK) s = hop__plan_all(l, err);
+    if (s == HOP_OK) s = check_beside(l, err);
     if (s != HOP_OK) return s;
     int64_t layers = l->config.pattern.layers;
     if (!l->config.seeded && layers > MAX_STORED_LAYERS)

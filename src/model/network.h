@@ -63,6 +63,7 @@ struct hop_model {
 hop_status hop__plan_all(hop_layout *l, hop_error *err);
 const hop__plan *hop__layer_plan(const hop_layout *l, int64_t layer);
 hop_mixer_config hop__layer_mixer(const hop_layout *l, int64_t layer);
+bool hop__is_beside(const hop_layout *l, int64_t layer);    /* it reads what the layer before read */
 int64_t hop__layer_run(const hop_layout *l, int64_t layer); /* which run of the pattern it belongs to */
 
 /* layout.c */
@@ -114,7 +115,8 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
 
 /* block.c: the parts of a block that look at one token only. */
 
-/* y = norm(x) row by row, rounded to `bits`; returns x itself when there is no norm. */
+/* y = norm(x) row by row, rounded to `bits`; returns x itself when there is no norm. weight NULL: a block beside the
+ * one before, which left in y what both read. */
 const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
                        int64_t rows, int bits, hop_pool *pool);
 /* How rows are computed. */

@@ -169,3 +169,9 @@ hop_mixer_config hop__layer_mixer(const hop_layout *l, int64_t layer)
     c.layer = layer;
     return c;
 }
+
+bool hop__is_beside(const hop_layout *l, int64_t layer)
+{
+    return layer < l->config.pattern.layers &&
+           hop__layer_plan(l, layer)->config.foreign[HOP_FOREIGN_beside] != 0;
+}

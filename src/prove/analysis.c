@@ -198,9 +198,19 @@ bool hop__layer_open(hop__layer_sets *l, hop__analysis *w)
     return w->m->status == HOP_OK;
 }
 
-hop__set *hop__layer_input(const hop__analysis *w, const hop__set *x)
+bool hop__layer_is_beside(const hop__analysis *w)
+{
+    return hop_model_mixer_config(w->model, w->layer).foreign[HOP_FOREIGN_beside] != 0;
+}
+
+hop__set *hop__layer_input(hop__analysis *w, const hop__set *x)
 {
     const hop_config *c = hop_model_config(w->model);
+    if (hop__layer_is_beside(w)) { /* what the layer before read is not kept */
+        hop__blame(w, "layer %lld: a block beside the one before is not followed", (long long)w->layer);
+        w->m->overflow = true;
+        return hop__set_copy(w->m, x);
+    }
     x = hop__set_folded(w->m, (hop__set *)x);
     if (!x) return NULL;
     hop__set *y = hop__set_norm(w->m, x, c->norm, weight(w, "input_layernorm.weight"),

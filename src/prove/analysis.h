@@ -140,7 +140,8 @@ typedef struct hop__layer_sets {
 } hop__layer_sets;
 bool hop__layer_open(hop__layer_sets *l, hop__analysis *w); /* layer w->layer */
 bool hop__layer_op(hop__layer_sets *l, int number);
-hop__set *hop__layer_input(const hop__analysis *w, const hop__set *x); /* the layer's norm of the stream */
+bool hop__layer_is_beside(const hop__analysis *w); /* it reads what the layer before read, and has no norm */
+hop__set *hop__layer_input(hop__analysis *w, const hop__set *x); /* the layer's norm of the stream */
 
 /* silent.c: does the layer's mixer, or its MLP, add exactly 0 to every token, whatever it computes on the
  * way? */

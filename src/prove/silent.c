@@ -52,6 +52,22 @@ static hop__analysis as_one(const hop__analysis *w, hop__memory *m)
     return one;
 }
 
+/* What a block beside the one before is given: no normed number is larger than the root of how many there are, times
+ * its weight; twice that leaves room for what is rounded. */
+static hop__set *any_normed(hop__memory *m, const hop__analysis *w)
+{
+    hop__analysis of = *w;
+    while (of.layer > 0 && !weight(&of, "input_layernorm.weight")) of.layer--;
+    const float *scale = weight(&of, "input_layernorm.weight"), *bias = weight(&of, "input_layernorm.bias");
+    const int64_t d = hop_model_config(w->model)->d_model;
+    hop__set *box = scale ? hop__set_new(m, d) : NULL;
+    for (int64_t c = 0; box && c < d; c++)
+        box->rad[c] =
+            ival_up(2 * (sqrt((double)d) * fabs((double)scale[c]) + (bias ? fabs((double)bias[c]) : 0)));
+    hop__set_canonical(m, box);
+    return m->status == HOP_OK ? box : NULL;
+}
+
 bool hop__mixer_is_silent(const hop__analysis *w, hop__set *const *x)
 {
     hop__memory m = {0};
@@ -63,8 +79,10 @@ bool hop__mixer_is_silent(const hop__analysis *w, hop__set *const *x)
         silent = last->y == HOP_Y && last->kind == HOP_OP_LINEAR && last->groups <= 1 &&
                  zeros(l.par[last->par[0]] + last->first_row * last->row, last->width * last->row) &&
                  (last->par[1] < 0 || zeros(l.par[last->par[1]], last->width));
-        hop__set *box = silent ? around(&m, &w->facts, x) : NULL;
-        l.buffer[HOP_X][0] = box ? hop__layer_input(&one, box) : NULL;
+        const bool beside = hop__layer_is_beside(&one);
+        hop__set *box = !silent ? NULL : beside ? any_normed(&m, &one) : around(&m, &w->facts, x);
+        l.buffer[HOP_X][0] = box && !beside ? hop__layer_input(&one, box) : box;
+        silent = silent && l.buffer[HOP_X][0] != NULL;
         for (int i = 0; silent && i + 1 < l.list.op_count; i++)
             silent = m.status == HOP_OK && !m.overflow && hop__layer_op(&l, i);
     }

@@ -125,6 +125,7 @@ static bool find_layer(proof *p)
     for (w->layer = 0; w->layer < layers; w->layer++) {
         if (!hop__layer_open(&p->layer, w)) return false;
         p->layer.buffer[HOP_X][0] = hop__layer_input(w, p->x);
+        if (w->m->overflow) return false;
         for (int i = 0; w->m->status == HOP_OK && i < p->layer.list.op_count; i++) {
             hop_op_kind kind = p->layer.list.op[i].kind;
             if (remembers(kind)) {

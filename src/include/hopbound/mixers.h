@@ -62,7 +62,7 @@ typedef enum hop_option {
 } hop_option;
 
 /* What layers of other people's networks have and ours do not, so that these can be run: numbers, 0 where there is
- * none. A mixer takes those in its mask (hop_mixer_ops.foreign), and every one the norms around it. */
+ * none. A mixer takes those in its mask (hop_mixer_ops.foreign), and every one those of the block that it stands in. */
 #define HOP_FOREIGN_LIST(X)                                                          \
     X(norm_eps, "eps of the mixer's norms; 0: 1e-5")                                 \
     X(rope_table, "the rotation's frequencies are a tensor, and angles are float32") \
@@ -84,7 +84,8 @@ typedef enum hop_option {
     X(router_bias, "a bias counts where experts are chosen")                         \
     X(router_groups, "groups of experts; 0: one")                                    \
     X(router_open, "groups that a token's experts come from; 0: one")                \
-    X(shared_gate, "what all tokens have is weighed by a sigmoid")
+    X(shared_gate, "what all tokens have is weighed by a sigmoid")                   \
+    X(beside, "the block reads what the block before it read, and has no norm")
 
 typedef enum hop_foreign {
 #define HOP_FOREIGN_ENUM(name, help) HOP_FOREIGN_##name,
@@ -92,6 +93,8 @@ typedef enum hop_foreign {
 #undef HOP_FOREIGN_ENUM
         HOP_FOREIGN_COUNT
 } hop_foreign;
+
+#define HOP_FOREIGN_OF_BLOCKS (1u << HOP_FOREIGN_beside)
 
 /* Fill with hop_mixer_config_init, set what is wanted, then hop_mixer_config_ready. */
 typedef struct hop_mixer_config {
