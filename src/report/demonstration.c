@@ -215,9 +215,7 @@ void hop__demonstration_section(hop_text *out, const hop_ladder_page *page)
     hop__html_rich(out, hop__number_power(w->log10_inputs).rich);
     hop_text_printf(out, " inputs, and it answered this one %s. At sizes as small as these ",
                     w->right ? "rightly" : "wrongly");
-    hop_text_add(
-        out, "there are ways around: a state or a reply that holds all that may be meant. What ends them is "
-             "counting bits");
+    hop__prose(out, "ways around");
     if (*w->theorem) {
         hop_text_printf(out, ": at <var>n</var> = %s, in Figure 1, theorem %s leaves no way for ",
                         hop__number_count(w->lower_tokens).rich, w->theorem);

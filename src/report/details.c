@@ -7,13 +7,7 @@ static void add_drawing(hop_text *out, const hop_ladder_page *page)
     hop_text_add(out,
                  "<figure>\n<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"Figure 2\">\n");
     hop__ladder_draw(out, page, false);
-    hop_text_add(out, "</div>\n<figcaption><b>Figure 2.</b> A panel for each full network. Across: the "
-                      "prompt in its order; "
-                      "<var>z</var><sub>1</sub> and up are tables of many tokens, <var>z</var><sub>0</sub> "
-                      "and <var>w</var> are "
-                      "one token each. Up: the layers. <var>n</var> is the prompt\u2019s length in tokens. "
-                      "On the right: what "
-                      "the last token looks up in that layer.</figcaption>\n</figure>\n");
+    hop__prose(out, "figure 2");
 }
 
 void hop__details_section(hop_text *out, const hop_ladder_page *page)
@@ -25,10 +19,7 @@ void hop__details_section(hop_text *out, const hop_ladder_page *page)
     hop__fold_close(out);
     hop__fold_open(out, "Table 1: the full networks, their sizes, proofs and runs");
     hop__ladder_main_table(out, page);
-    hop_text_add(
-        out,
-        "<p>A dash means that there is no such number. Lower bounds are rounded down and upper bounds up, "
-        "so what is printed holds.</p>\n");
+    hop__prose(out, "dashes");
     hop__ladder_columns(out);
     hop__fold_close(out);
     if (page->layer_count > 0) {

@@ -88,23 +88,13 @@ void hop__failures_section(hop_text *out, const hop_ladder_page *page)
 {
     if (page->failure_count == 0) return;
     hop__section_open(out, "falls", "Where they fail");
-    hop_text_add(
-        out, "<p>Each plan below a line, with the weights that the network above it leaves for its layers: "
-             "the same "
-             "look-ups, as far as there are layers for them. It is one network of many, and the theorems, "
-             "where they speak, speak of all; but "
-             "one sees what is missing. <code>hopbound refute</code> found two prompts that it confuses. The "
-             "bars say how "
-             "far these are apart behind each layer, on the way that the difference would have to go: from "
-             "the token in "
-             "which they differ to the last one, which answers. A cross: nothing of it is left there.</p>\n");
+    hop__prose(out, "failures");
     for (int64_t i = 0; i < page->failure_count; i++) {
         tell(out, &page->failures[i]);
         hop__fold_open(out, "Where the difference is lost, layer by layer");
         draw(out, &page->failures[i]);
         hop__fold_close(out);
     }
-    hop_text_add(out, "<p><code>hopbound check FILE</code> confirms each without this program\u2019s own "
-                      "arithmetic.</p>\n");
+    hop__prose(out, "failures end");
     hop__section_close(out);
 }

@@ -96,10 +96,7 @@ static void add_mixers(hop_text *out, const hop_ladder_page *page, const hop_lad
         }
         hop_text_add(out, "</li>\n");
     }
-    hop_text_add(
-        out, "</ul>\n<p>Bits of the state that one linear layer keeps from token to token. For those with "
-             "larger states than the rows below are counted with, the plan with a full layer fewer is "
-             "impossible from their own length on.</p></details>\n");
+    hop__prose(out, "own lengths");
 }
 
 static void add_row(hop_text *out, const hop_ladder_page *page, const hop_ladder_row *rung,
@@ -140,24 +137,5 @@ void hop__verdicts_html(hop_text *out, const hop_ladder_page *page)
 {
     hop_text_add(out, "<figure class=\"halves\">\n<div class=\"panels\">\n");
     for (int64_t i = 0; i < page->rung_count; i++) add_panel(out, page, &page->rungs[i]);
-    hop_text_add(out,
-                 "</div>\n<figcaption><b>Figure 1.</b> Both halves, each panel at one length "
-                 "<var>n</var>, one width and one "
-                 "precision. A hop is a look-up whose address comes from the look-up before it. "
-                 "<span class=\"chip f\">F</span> is a full-attention layer, <span class=\"chip "
-                 "l\">L</span> a linear one of "
-                 "any kind, first layer left; a raised number says how many there are in a row. "
-                 "<i>Proved</i>: built, and shown "
-                 "from the weights in the file to answer every input rightly. <i>Impossible</i>: for any "
-                 "weights with "
-                 "heads and states of these widths, of networks that are ");
-    hop__escape(out, page->model, 0);
-    hop_text_add(out, "; the theorems, P2 to P9 and T2, are derived in "
-                      "docs/BOUNDS.md; <i>machine-checked</i>: it is a theorem in Coq about all networks "
-                      "of these widths (proofs/). <i>Longer "
-                      "n</i>: the theorem is silent at this length, that is, it says nothing here, neither "
-                      "way, and speaks from the "
-                      "length given on. <i>Open</i>: nothing is known. Messages are what crosses from one "
-                      "part of the prompt to "
-                      "another.</figcaption>\n</figure>\n");
+    hop__prose(out, "figure 1", page->model);
 }

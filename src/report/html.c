@@ -1,6 +1,7 @@
 /* The page's frame, style and tables. */
 #include "page.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 extern const char *const hop__page_assets[]; /* made of the files by tools/embed.c */
@@ -10,6 +11,37 @@ const char *hop__asset(const char *name)
     const char *const *a = hop__page_assets;
     while (*a && strcmp(*a, name) != 0) a += 2;
     return *a ? a[1] : "";
+}
+
+/* The text of `name` in prose.html, up to the next part; NULL: there is none, a bug. */
+static const char *prose_find(const char *name, size_t *length)
+{
+    size_t n = strlen(name);
+    for (const char *at = hop__asset("prose.html"); (at = strstr(at, "\n=== ")); at++) {
+        if (strncmp(at + 5, name, n) != 0 || at[5 + n] != '\n') continue;
+        const char *text = at + 6 + n, *end = strstr(text - 1, "\n=== ");
+        *length = end ? (size_t)(end + 1 - text) : strlen(text);
+        if (*length > 1 && text[*length - 2] == '\\') *length -= 2; /* it ends without a new line */
+        return text;
+    }
+    return NULL;
+}
+
+void hop__prose(hop_text *out, const char *name, ...)
+{
+    size_t left = 0;
+    const char *at = prose_find(name, &left);
+    va_list fill;
+    va_start(fill, name);
+    for (const char *hole; at && (hole = memchr(at, '{', left));) {
+        const char *behind = (const char *)memchr(hole, '}', left - (size_t)(hole - at)) + 1;
+        hop_text_addn(out, at, (size_t)(hole - at));
+        hop__escape(out, va_arg(fill, const char *), 0);
+        left -= (size_t)(behind - at);
+        at = behind;
+    }
+    va_end(fill);
+    hop_text_addn(out, at ? at : name, at ? left : strlen(name));
 }
 
 void hop__html_open(hop_text *out, const char *title)

@@ -19,18 +19,7 @@ static hop__section *const sections[] = {
 
 static void add_head(hop_text *out)
 {
-    hop_text_add(out,
-                 "<header>\n<p class=\"brow\">hopbound: the ladder</p>\n"
-                 "<h1>How many hops can an architecture make in one forward pass, and how many "
-                 "full-attention layers does that "
-                 "take?</h1>\n"
-                 "<p class=\"half v-proved\"><b>Above each line:</b> networks whose weights are written "
-                 "down, each proved to "
-                 "answer every input rightly.</p>\n"
-                 "<p class=\"half v-refuted\"><b>Below it:</b> layer plans with fewer full layers, at the "
-                 "same width and precision: "
-                 "impossible for any weights at the same length or, where the row says so, from a longer "
-                 "one on.</p>\n");
+    hop__prose(out, "head");
 }
 
 /* For those that are not proved as they should be, why. */
@@ -55,48 +44,14 @@ static void add_failures(hop_text *out, const hop_ladder_page *page)
 static void add_meaning(hop_text *out, const hop_ladder_page *page)
 {
     hop__section_open(out, "meaning", "What is proved, and what is not");
-    hop_text_add(
-        out,
-        "<p>A row that says <i>proved</i> is a statement about <b>every</b> input of that row\u2019s sizes, "
-        "not about a "
-        "sample. It speaks of the weights in the file, not of the formula that made them, and of the float32 "
-        "arithmetic of this program, whose rounding the bounds include. A row that says <i>impossible</i> is "
-        "a statement "
-        "about <b>all</b> weights: no network of that plan, with heads and states no wider and numbers no "
-        "longer, answers "
-        "every input of these sizes, trained or not. All weights, that is, of networks that are ");
-    hop__escape(out, page->model, 0);
-    hop_text_add(out,
-                 ". Where a plan or a model is called <i>possible</i> and is not built here, weights are "
-                 "known that do it where ");
-    hop__escape(out, page->idealised, 0);
-    hop_text_add(
-        out,
-        ".</p>\n"
-        "<p>Nothing here says anything about</p>\n<ul>\n"
-        "<li>other sizes, longer prompts or other weights than those of a proved row;</li>\n"
-        "<li>how often an impossible plan errs: that it does on some input is all that is claimed;</li>\n"
-        "<li>activations cut to fewer bits, and other programs that run the same weights: the runs in Table "
-        "1 are "
-        "samples, not proofs, unless every input was run;</li>\n"
-        "<li>rows that say <i>undecided</i>, <i>longer n</i> or <i>open</i>: there, nothing was shown, and "
-        "silence is "
-        "no evidence either way.</li>\n</ul>\n");
+    hop__prose(out, "meaning", page->model, page->idealised);
     hop__section_close(out);
 }
 
 static void add_making(hop_text *out, const hop_ladder_page *page)
 {
     hop__section_open(out, "making", "How it was made");
-    hop_text_add(out, "<p>With one command:</p>\n<pre><code>");
-    hop__escape(out, page->command, 0);
-    hop_text_add(out, "</code></pre>\n<p>hopbound ");
-    hop__escape(out, page->version, 0);
-    hop_text_add(out, ", kernels for ");
-    hop__escape(out, page->isa, 0);
-    hop_text_add(
-        out, ". Every number on this page was computed by that run. The page is one file and loads nothing; "
-             "its script moves what is already here.</p>\n");
+    hop__prose(out, "making", page->command, page->version, page->isa);
     hop__section_close(out);
 }
 

@@ -306,9 +306,5 @@ void hop__ladder_columns(hop_text *out)
         hop__html_rich(out, columns[c].meaning);
         hop_text_add(out, "</dd>\n");
     }
-    hop_text_add(
-        out, "<dt>layer, asks</dt><dd>In Table 2: the layer, counted from 1, and whose token the last token "
-             "asks in it.</dd>\n"
-             "<dt>addresses</dt><dd>How many different questions the last token can ask in that layer; each "
-             "was looked at.</dd>\n</dl>\n");
+    hop__prose(out, "margins columns");
 }

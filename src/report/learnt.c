@@ -54,18 +54,7 @@ void hop__learnt_section(hop_text *out, const hop_ladder_page *page)
 {
     if (!page->learnt_count) return;
     hop__section_open(out, "learnt", "What gradient descent finds");
-    hop_text_add(
-        out,
-        "<p>Networks of each plan, trained on fresh samples from several seeds: how often they answer "
-        "prompts "
-        "that were held out, as the table grows. Cool colours: as many full layers as hops, and one more or "
-        "a "
-        "linear one. Warm colours: plans below the line. A point is the mean of the seeds, a bar reaches "
-        "from "
-        "the worst seed to the best; the dashed line is chance, a short blue line the most that P3 allows "
-        "linear layers whose state has so few bits. That a plan does not learn a task proves nothing; that "
-        "one "
-        "does, beyond what a theorem allows, would be a bug.</p>\n");
+    hop__prose(out, "learnt");
     for (int64_t i = 0; i < page->learnt_count; i++) {
         if (!hop__learnt_first(page->learnt, i)) continue;
         hop_text title = {0};

@@ -282,17 +282,7 @@ void hop__map_section(hop_text *out, const hop_ladder_page *page)
     const hop_map *m = page->map;
     if (!m) return;
     hop__section_open(out, "map", "The map");
-    hop_text_add(
-        out,
-        "<p>How far does a plan reach? Each row is a number of full layers with as many linear layers in "
-        "every gap, "
-        "before the first and after the last. Along it: the lengths at which every task of so many hops is "
-        "possible, by weights that are known, those at which some task is impossible, for any weights, and "
-        "between them those where neither is known. A "
-        "head has the width that is chosen, a linear layer the least state with which the networks that are "
-        "written down work: the width less the hops less 2, in numbers. The dots are today\u2019s models, "
-        "each "
-        "judged at its own widths.</p>\n");
+    hop__prose(out, "map");
     hop_text_printf(out, "<div class=\"controls sliders\" id=\"map-controls\" hidden>\n");
     add_slider(out, "hops", "hops", HOP_MAP_HOPS, m->hops - 1, m->hops);
     add_slider(out, "linear", "linear layers a gap", m->linear_count, m->linear_at, m->linear[m->linear_at]);

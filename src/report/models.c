@@ -171,38 +171,21 @@ static void figure_of_hops(hop_text *out, const hop_over_answer *over)
     }
     hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
     hop_report_over_svg(out, over, false);
-    hop_text_add(
-        out, "</div>\n<figcaption><b>Figure 1.</b> Hops that are known to be possible at a length, and what "
-             "is kept there. A line that follows the dashed one makes as many as the length has room for, "
-             "which says nothing of what it could do at longer ones. Mark: so many hops are impossible from "
-             "there on, for any weights.</figcaption>\n</figure>\n");
+    hop__prose(out, "models figure 1");
 }
 
 hop_status hop_report_models(hop_text *out, const hop_models_answer *m, const hop_over_answer *over)
 {
     hop__html_open(out, "Models side by side \u2013 hopbound");
-    hop_text_add(out, "<main>\n<header>\n<p class=\"brow\">hopbound</p>\n<h1>Models side by side</h1>\n"
-                      "<p class=\"lede\">What their layers keep, how many hops are known to be possible, and "
-                      "from which length on some are not.</p>\n");
+    hop__prose(out, "models head");
     hop_text_printf(out, "<p class=\"sum\">%s models at %s tokens.</p>\n</header>\n",
                     hop__number_count(m->models.count).rich, hop__number_count(m->n).rich);
     figure_of_hops(out, over);
     hop_text_add(out, "<figure>\n<div class=\"scroll\">\n");
     draw(out, m);
-    hop_text_add(
-        out, "</div>\n<figcaption><b>Figure 2.</b> Tokens, on a logarithmic axis. Filled: as long as the "
-             "states of the linear layers together may hold a table of the prompt's length; beyond, a hop "
-             "over such a table needs a full layer, for any weights (P2). Ring: the model's context length. "
-             "Dashed: "
-             "the length of the table below. Mark: from here on some number of hops is proved "
-             "impossible; an arrow at the end of a line: it is, beyond the axis.</figcaption>\n"
-             "</figure>\n");
+    hop__prose(out, "models figure 2");
     table(out, m);
-    hop_text_add(out, "<p>Impossible is said of any weights of networks that are ");
-    hop__escape(out, m->model, 0);
-    hop_text_add(out, ". Possible is said of weights that are known, where ");
-    hop__escape(out, m->idealised, 0);
-    hop_text_add(out, ".</p>\n");
+    hop__prose(out, "models supposed", m->model, m->idealised);
     for (int64_t i = 0; i < m->refused.count; i++) {
         hop_text_add(out, i ? "<li>" : "<h2>Not read</h2>\n<ul>\n<li>");
         hop__escape(out, m->refused.at[i].why, 0);

@@ -60,7 +60,9 @@ const char *hop__svg_style(void); /* colours, in light and dark, and the classes
 
 /* ---- html.c -------------------------------------------------------------------------------- */
 
-const char *hop__asset(const char *name); /* the text of page.css, page.js, drawing.css */
+const char *hop__asset(const char *name); /* the text of page.css, page.js, drawing.css, prose.html */
+/* Adds the part `name` of prose.html, in which every {word} is filled with the next of the texts that follow. */
+void hop__prose(hop_text *out, const char *name, ...);
 void hop__html_open(hop_text *out, const char *title);
 void hop__html_close(hop_text *out, bool moves); /* `moves`: with the script */
 /* A part of the page with a heading, which a link can name. */

@@ -56,31 +56,12 @@ void hop__thresholds_section(hop_text *out, const hop_ladder_page *page)
     if (!page->thresholds_count && !page->no_thresholds) return;
     hop__section_open(out, "stairs", "The exact staircase");
     if (!page->thresholds_count) {
-        hop_text_add(out,
-                     "<p>At tiny sizes the question is finite, and a SAT solver decides it; this run has no "
-                     "staircase: ");
-        hop__escape(out, page->no_thresholds, 0);
-        hop_text_add(out, ".</p>\n");
+        hop__prose(out, "no thresholds", page->no_thresholds);
         hop__section_close(out);
         return;
     }
-    hop_text_add(out, "<p>At tiny sizes the question is finite: is there <i>any</i> protocol, of which every "
-                      "network is one, with so few bits? "
-                      "A SAT solver answers, and the theorems can be held against the truth. <b>yes</b>: a "
-                      "protocol was found, and "
-                      "played on all inputs. <b>no</b>: there is none; the link is the proof that the "
-                      "formula has no solution, in "
-                      "the format DRAT, with the formula beside it (.cnf). Below a <b>no</b> stand the "
-                      "theorems that say so, too: "
-                      "P2 counts states, P4 and P5 also what a message can bring. Where none stands, the "
-                      "truth is stricter than "
-                      "they are.</p>\n<div class=\"stairway\">\n");
+    hop__prose(out, "thresholds");
     for (int64_t i = 0; i < page->thresholds_count; i++) add_thresholds(out, &page->thresholds[i]);
-    hop_text_add(
-        out,
-        "</div>\n<p class=\"legend\">A message is what a token hears from each earlier part of the prompt "
-        "in the full layer; the state is what a linear layer after it hands on. Decided by ");
-    hop__escape(out, page->solver, 0);
-    hop_text_add(out, ".</p>\n");
+    hop__prose(out, "thresholds end", page->solver);
     hop__section_close(out);
 }
