@@ -132,6 +132,7 @@ typedef struct hop_text {
 } hop_text;
 
 void hop_text_add(hop_text *t, const char *s);
+void hop_text_integer(hop_text *t, int64_t v); /* in decimal; of millions, where printf would take seconds */
 void hop_text_addn(hop_text *t, const char *s, size_t n);
 void hop_text_printf(hop_text *t, const char *fmt, ...) HOP_PRINTF(2, 3);
 /* The part's words, "" if there are none, to go into `whole`, which fails if the part has. */

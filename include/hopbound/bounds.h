@@ -163,6 +163,8 @@ typedef struct hop_bounds {
 /* HOP_EDOMAIN for a question that makes no sense, HOP_ESTOPPED when the progress says so, HOP_ENOMEM. */
 hop_status hop_bounds_new(hop_bounds **out, const hop_question *q, hop_error *err);
 void hop_bounds_free(hop_bounds *b);
+/* Frees what big numbers keep for the calling thread: for threads that end after they have asked. */
+void hop_bounds_leave(void);
 
 /* Which theorem speaks first. Of those that say possible it is the one that reaches farthest, of all others the one
  * whose length is the shortest. CERTIFIED: of the impossible ones with a certificate, else of all impossible ones.

@@ -1,7 +1,7 @@
 /* hopbound/sweep.h - many trainings, their results in a store.
  *
  *     hop_recipe *list; int64_t count;
- *     hop_sweep_read(&list, &count, json, &err);                // "base", "grid", "runs"
+ *     hop_sweep_read(&list, &count, json, NULL, &err);                // "base", "grid", "runs"
  *     hop_sweep_result result;
  *     hop_sweep_options o = {.database = "runs.db", .open = hop_store_sqlite, .jobs = 2}; // hopbound/sqlite.h
  *     hop_sweep_run(list, count, &o, &result, &err);
@@ -28,8 +28,9 @@ extern "C" {
 /* {"base": {..}, "grid": {"key": [..], ..}, "runs": [{..}, ..]}: recipes' keys. The runs are all combinations
  * of the grid's values, the last key's varying fastest, or those of a list of grids, one after the other,
  * then those of the list, each over what "base" says. HOP_EFORMAT names the run and the key. *list is the
- * caller's, to free(). */
-hop_status hop_sweep_read(hop_recipe **list, int64_t *count, const hop_json *root, hop_error *err);
+ * caller's, to free(). HOP_ESTOPPED: `progress`, which may be NULL, said so. */
+hop_status hop_sweep_read(hop_recipe **list, int64_t *count, const hop_json *root,
+                          const hop_progress *progress, hop_error *err);
 
 /* ---- where results are kept ---------------------------------------------------------------------- */
 

@@ -107,9 +107,9 @@ void hop_json_put_string(hop_json_writer *w, const char *s)
 
 void hop_json_put_int(hop_json_writer *w, int64_t v)
 {
-    char number[32];
-    snprintf(number, sizeof number, "%" PRId64, v);
-    put_plain(w, number);
+    begin_value(w, false);
+    hop_text_integer(&w->text, v);
+    w->comma = true;
 }
 
 /* The fewest digits that read back, with a point or an exponent, so that a real stays a real. */

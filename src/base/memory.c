@@ -86,7 +86,7 @@ static size_t align_up(size_t n)
 hop_status hop_arena_reserve(hop_arena *a, size_t bytes, hop_error *err)
 {
     hop_arena_free(a);
-    a->base = hop_alloc_raw(bytes);
+    a->base = hop_memory_has(bytes) ? hop_alloc_raw(bytes) : NULL;
     if (!a->base) return hop_fail(err, HOP_ENOMEM, "cannot reserve %zu bytes of scratch memory", bytes);
     a->size = align_up(bytes);
     return HOP_OK;
@@ -149,6 +149,16 @@ void hop_text_addn(hop_text *t, const char *s, size_t n)
 void hop_text_add(hop_text *t, const char *s)
 {
     hop_text_addn(t, s, strlen(s));
+}
+
+void hop_text_integer(hop_text *t, int64_t v)
+{
+    char digits[24], *at = digits + sizeof digits;
+    uint64_t rest = v < 0 ? -(uint64_t)v : (uint64_t)v;
+    do *--at = (char)('0' + rest % 10);
+    while (rest /= 10);
+    if (v < 0) *--at = '-';
+    hop_text_addn(t, at, (size_t)(digits + sizeof digits - at));
 }
 
 void hop_text_printf(hop_text *t, const char *fmt, ...)

@@ -182,3 +182,8 @@ void hop_bounds_free(hop_bounds *b)
     hop__strings_free(&a->strings);
     free(a);
 }
+
+void hop_bounds_leave(void)
+{
+    flint_cleanup();
+}

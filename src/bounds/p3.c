@@ -79,7 +79,7 @@ hop_status hop_accuracy_ceiling(double *out, int64_t table, double state_bits, h
     fmpz_set_d(q, state_bits);
     *out = hop__accuracy_ceiling(n, q);
     fmpz_clear(n), fmpz_clear(q);
-    flint_cleanup(); /* what numbers keep for a thread: trainings ask from threads that end */
+    hop_bounds_leave(); /* trainings ask from threads that end */
     return HOP_OK;
 }
 

@@ -216,7 +216,7 @@ static void judge_task(void *ctx, int64_t task, int worker)
     own.err = &v->err;
     if (!j->stopped) v->status = judge_plan(&own.plans[task], &own, worker ? NULL : own.q->progress);
     if (v->status == HOP_ESTOPPED) j->stopped = true;
-    if (worker) flint_cleanup(); /* what numbers keep for a thread */
+    if (worker) hop_bounds_leave();
 }
 
 /* The first error is the one of the first plan, whatever the threads. */

@@ -159,10 +159,10 @@ static void find_own(void *ctx, int64_t task, int worker)
 {
     own_work *w = ctx;
     hop_separation *s = &w->found[task];
-    (void)worker;
     *s = (hop_separation){.hops = w->rung->hops, .bits = w->rung->bits, .linear = w->rung->linear};
     hop_separation_of_mixer(s, w->rows[task]->mixer);
     if (hop_separation_find(s, false, NULL, NULL) != HOP_OK) s->n = 0;
+    if (worker) hop_bounds_leave();
 }
 
 hop_status hop__ladder_own_lengths(ladder *l, const hop_separation *s, int64_t from, hop_error *err)

@@ -65,7 +65,6 @@ static void ask_row(void *ctx, int64_t task, int worker)
 {
     const work *w = ctx;
     int64_t at = w->first + task, rest = at;
-    (void)worker;
     int full = (int)(rest % FULLS);
     int64_t bits = BITS[(rest /= FULLS) % PRECISIONS];
     int64_t dim = DIMS[(rest /= PRECISIONS) % WIDTHS];
@@ -77,9 +76,8 @@ static void ask_row(void *ctx, int64_t task, int worker)
     const hop_arch arch = {.layers = layers, .count = make_plan(layers, hops, full, linear, dim, bits)};
     hop_bounds *b;
     w->status[at] = hop_bounds_new(&b, &(hop_question){.arch = &arch, .hops = hops}, NULL);
-    if (w->status[at] != HOP_OK) return;
-    read_bounds(&w->rows[at], b);
-    hop_bounds_free(b);
+    if (w->status[at] == HOP_OK) read_bounds(&w->rows[at], b), hop_bounds_free(b);
+    if (worker) hop_bounds_leave();
 }
 
 static hop_status ask_all(ladder *l, hop_map_row *rows, hop_error *err)

@@ -48,7 +48,7 @@ static hop_status read_runs(sweeping *w, hop_error *err)
     const char *path = hop_request_operand(&w->args->ask, 0);
     hop_status s = hop_json_read(&doc, path, err);
     if (s != HOP_OK) return s;
-    s = hop_sweep_read(&w->list, &w->count, doc.root, err);
+    s = hop_sweep_read(&w->list, &w->count, doc.root, &w->args->ask.progress, err);
     hop_json_free(&doc);
     return s == HOP_OK ? HOP_OK : hop_fail_in(err, s, path);
 }

@@ -50,6 +50,10 @@ static hop_status write_instance(sampling *w, int64_t number, hop_error *err)
     hop_status s =
         hop_instance_sample(&w->one, w->task, (uint64_t)w->args->ask.seed.integer, (uint64_t)number, err);
     if (s != HOP_OK) return s;
+    if (!hop_progress_tick(&w->args->ask.progress, "instances", (double)number,
+                           (double)w->args->count.integer))
+        return hop_fail(err, HOP_ESTOPPED,
+                        "stopped: on request"); /* writing a long one takes as long again */
     if (w->format == FORMAT_TEXT) {
         hop__task_say(&w->line.text, w->task, &w->one, number);
         return HOP_OK;

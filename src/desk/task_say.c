@@ -7,7 +7,10 @@ static void write_segment(hop_text *out, const hop_funccomp *t, const int32_t *t
 {
     hop_text_printf(out, "  z_%d =", l);
     int64_t count = l ? t->size[l - 1] : 1;
-    for (int64_t i = 0; i < count; i++) hop_text_printf(out, " %ld", (long)tokens[t->start[l] + i]);
+    for (int64_t i = 0; i < count; i++) {
+        hop_text_add(out, " ");
+        hop_text_integer(out, tokens[t->start[l] + i]);
+    }
     hop_text_add(out, "\n");
 }
 

@@ -103,13 +103,18 @@ static hop_status open_all(hop_grad *g, hop_error *err)
     if (!g->reverse || !g->angles || !g->layer || !g->stream || !g->dstream || !g->token)
         return hop_fail(err, HOP_ENOMEM, "out of memory");
     plan_layers(g);
-    const size_t bytes = sizeof(float) * lay(g, NULL);
+    const size_t bytes = g->bytes = sizeof(float) * lay(g, NULL);
     g->memory = hop_memory_has(bytes) ? hop_alloc_raw(bytes) : NULL; /* a pass writes nearly all of it */
     if (!g->memory)
         return hop_fail(err, HOP_ENOMEM, "cannot hold %lld tokens of %lld layers for training",
                         (long long)(g->sequences * g->tokens), (long long)g->layers);
     lay(g, g->memory);
     return HOP_OK;
+}
+
+size_t hop_grad_bytes(const hop_grad *g)
+{
+    return g->bytes;
 }
 
 hop_status hop_grad_new(hop_grad **out, const hop_model *m, int64_t sequences, int64_t tokens, hop_error *err)

@@ -43,6 +43,7 @@ struct hop_grad {
     hop__mlp_rows late;        /* rows picked from those that were kept */
     hop__grad_work work;
     float *memory;
+    size_t bytes; /* of it */
 };
 
 /* grad_block.c: what a block does to each token alone. Gradients of weights go to the same place of `dblock`

@@ -8,11 +8,14 @@
 typedef struct plan {
     hop_recipe *list;
     int64_t count, room;
+    const hop_progress *progress;
 } plan;
 
 static hop_status add(plan *p, const hop_recipe *r, hop_error *err)
 {
     if (p->count == HOP_MAX_SWEEP) return hop_fail(err, HOP_EFORMAT, "more than %d runs", HOP_MAX_SWEEP);
+    if (p->count % 256 == 0 && !hop_progress_tick(p->progress, "runs listed", (double)p->count, 0))
+        return hop_fail(err, HOP_ESTOPPED, "stopped on request");
     if (p->count == p->room) {
         int64_t room = 2 * p->room + 16;
         hop_recipe *more = realloc(p->list, sizeof *more * (size_t)room);
@@ -89,9 +92,10 @@ static hop_status read_plan(plan *p, const hop_json *root, hop_error *err)
     return s;
 }
 
-hop_status hop_sweep_read(hop_recipe **list, int64_t *count, const hop_json *root, hop_error *err)
+hop_status hop_sweep_read(hop_recipe **list, int64_t *count, const hop_json *root,
+                          const hop_progress *progress, hop_error *err)
 {
-    plan p = {0};
+    plan p = {.progress = progress};
     hop_status s = read_plan(&p, root, err);
     if (s != HOP_OK) {
         free(p.list);

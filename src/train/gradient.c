@@ -231,6 +231,17 @@ static void lane_close(lane *l)
     hop_free(l->scratch);
 }
 
+/* Each lane was promised what it asked for; whether there is so much for all of them nobody was asked. */
+static hop_status look_for_all(const hop__gradient *g, hop_error *err)
+{
+    size_t all;
+    if (hop_mul_size(hop_grad_bytes(g->lanes[0].grad), (size_t)g->workers, &all) && hop_memory_has(all))
+        return HOP_OK;
+    return hop_fail(err, HOP_ENOMEM,
+                    "%d passes at once take %.1f GB each, and there is not so much memory: fewer threads",
+                    g->workers, (double)hop_grad_bytes(g->lanes[0].grad) / 1e9);
+}
+
 static hop_status make(hop__gradient *g, hop_transport *t, hop_error *err)
 {
     hop_status s = hop__share_init(&g->share, t, g->recipe->groups, g->params.floats, err);
@@ -239,7 +250,10 @@ static hop_status make(hop__gradient *g, hop_transport *t, hop_error *err)
     g->lanes = hop_alloc(sizeof *g->lanes * (size_t)g->workers);
     g->status = hop_alloc(sizeof *g->status * (size_t)g->recipe->groups);
     if (!g->lanes || !g->status) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    for (int i = 0; s == HOP_OK && i < g->workers; i++) s = lane_open(g, &g->lanes[i], err);
+    for (int i = 0; s == HOP_OK && i < g->workers; i++) {
+        s = lane_open(g, &g->lanes[i], err);
+        if (i == 0 && s == HOP_OK) s = look_for_all(g, err);
+    }
     return s;
 }
 

@@ -309,12 +309,24 @@ def mixers_list_options_with_defaults_and_say_what_cannot_be_built():
 
 
 @case
-def a_signal_is_heard_while_weights_are_drawn():
-    p = subprocess.Popen([harness.PROGRAM, "build", "random", "--pattern", "(L F)^10000", "--d-model", "16", "-o", "net", "--quiet"],
-                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    while p.poll() is None and int(read(f"/proc/{p.pid}/statm").split()[1]) < 25000:  # pages: memory for the weights is being had
-        time.sleep(0.01)
-    p.send_signal(signal.SIGINT)
-    out, err = p.communicate(timeout=harness.TIMEOUT)
-    one_line(harness.Result(["build"], p.returncode, out.decode(), err.decode()), 1, "stopped: by a signal")
+def a_signal_is_heard_while_what_is_large_is_set_up():
+    def stopped(*args, pages):  # once it holds so much memory
+        p = subprocess.Popen([harness.PROGRAM, *args, "--quiet"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        while p.poll() is None and int(read(f"/proc/{p.pid}/statm").split()[1]) < pages:
+            time.sleep(0.01)
+        p.send_signal(signal.SIGINT)
+        err = p.stderr.read()
+        most = os.wait4(p.pid, 0)
+        p.stdout.close(), p.stderr.close()
+        p.returncode = os.waitstatus_to_exitcode(most[1])
+        one_line(harness.Result(args, p.returncode, "", err.decode()), 1, "stopped: by a signal")
+        return most[2].ru_maxrss
+    stopped("build", "random", "--pattern", "(L F)^10000", "--d-model", "16", "-o", "net", pages=25000)  # weights are drawn
     check(not os.path.exists("net"), why="a network that was not made was written")
+    # An instance of 50 million tokens: 600 MB as numbers, and 430 as text, which is not begun.
+    most = stopped("task", "--m", "10000000", "-o", "t.txt", pages=15000)
+    check(most < 700000 and not os.path.exists("t.txt"), why=f"{most} kB")
+    write("grid.json", json.dumps({"base": {"pattern": "F", "task": {"name": "funccomp", "hops": 1, "m": 4}},
+                                   "grid": {"seed": list(range(1000)), "steps": list(range(1, 1001))}}))
+    most = stopped("sweep", "grid.json", "-o", "runs.db", pages=40000)  # of 2.4 GB that a million recipes take
+    check(most < 1500000 and not os.path.exists("runs.db"), why=f"{most} kB")

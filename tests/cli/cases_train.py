@@ -270,6 +270,18 @@ def what_is_not_finite_stops_with_step_and_tensor():
 
 
 @case
+def passes_at_once_are_not_promised_more_memory_than_there_is():
+    """From what one pass cannot have down to what one could and two cannot: it never comes to a pass."""
+    m, said = 1 << 23, []
+    while not said or "cannot hold" in said[-1].err:
+        said.append(hopbound("train", "--pattern", "F^64", "--hops", 1, "--m", m, "--d-model", 8, "--heads", 1, "--batch", 2,
+                             "--groups", 2, "--steps", 1, "--eval-count", 1, "--threads", 2, "-o", "net", "-q"))
+        m //= 2
+    one_line(said[-1], 1, r"train: 2 passes at once take \d+[.]\d GB each, and there is not so much memory: fewer threads")
+    check(len(said) > 1 and not os.path.exists("net"), said[0])
+
+
+@case
 def the_ladder_draws_what_was_learnt():
     args = ("ladder", "--rungs", 1, "--brief", "--count", 1, "--train", "--train-steps", 3, "--seeds", 2, "-o", "ladder")
     got = good_json(*args)

@@ -36,6 +36,8 @@ void hop_packed_update(hop_packed *l, hop_pool *pool);
 hop_status hop_grad_new(hop_grad **out, const hop_model *m, int64_t sequences, int64_t tokens,
                         hop_error *err);
 void hop_grad_free(hop_grad *g);
+/* What it holds, which the system has only promised until the first pass. */
+size_t hop_grad_bytes(const hop_grad *g);
 /* From now on passes read `l`, of the same model and updated at least once; NULL: the weights as they lie.
  * Once more after other kernels were selected, and `l` updated by them. */
 void hop_grad_use(hop_grad *g, const hop_packed *l);
