@@ -18,6 +18,7 @@ static const case_ CASES[] = {
     {{"topk", "router_sigmoid", "router_bias", "router_groups", "router_open"}, {3, 1, 1, 3, 2}},
     {{"topk", "shared", "shared_gate", "mlp_act"}, {2, SHARED, 1, 1}},
     {{"topk", "shared", "mlp_plain"}, {6, SHARED, 1}},
+    {{"topk", "shared", "mlp_plain", "mlp_act"}, {3, SHARED, 1, 2}},
 };
 
 typedef struct net {
@@ -98,7 +99,8 @@ static double sigmoid(double x)
 
 static double act(const net *n, double x)
 {
-    return foreign(n, HOP_FOREIGN_mlp_act) == 0 ? x * sigmoid(x) : 0.5 * x * erfc(-x * sqrt(0.5));
+    const double kind = foreign(n, HOP_FOREIGN_mlp_act), positive = x > 0 ? x : 0;
+    return kind == 0 ? x * sigmoid(x) : kind == 1 ? 0.5 * x * erfc(-x * sqrt(0.5)) : positive * positive;
 }
 
 /* The token's weights, 0 for experts that it has not. */

@@ -38,7 +38,7 @@ static void mlp_init(const hop_mixer_weights *w)
     hop__fill(w, "down_proj.bias", 0);
 }
 
-static const hop_act acts[] = {HOP_ACT_SILU, HOP_ACT_GELU};
+static const hop_act acts[] = {HOP_ACT_SILU, HOP_ACT_GELU, HOP_ACT_RELU2};
 
 hop_status hop__ready_act(const hop_mixer_config *c, const char *name, hop_error *err)
 {

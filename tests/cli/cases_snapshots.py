@@ -29,6 +29,26 @@ def mamba2_shapes():
                     (at + "mixer.norm.weight", [48]), (at + "mixer.out_proj.weight", [24, 48]))
 
 
+EXPERTS = {**ENDS, "model_type": "nemotron_h", "num_hidden_layers": 4, "hybrid_override_pattern": "ME-*", "num_attention_heads": 4,
+           "num_key_value_heads": 2, "head_dim": 8, "mamba_num_heads": 4, "mamba_head_dim": 6, "ssm_state_size": 5, "n_groups": 2,
+           "conv_kernel": 4, "intermediate_size": 20, "n_routed_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 10,
+           "moe_shared_expert_intermediate_size": 12, "mlp_hidden_act": "relu2", "layer_norm_epsilon": 1e-5}
+
+
+def nemotron_shapes():
+    yield from (("backbone.embeddings.weight", [61, 24]), ("backbone.norm_f.weight", [24]), ("lm_head.weight", [61, 24]))
+    yield from ((f"backbone.layers.{i}.norm.weight", [24]) for i in range(4))
+    for part, shape in (("in_proj.weight", [72, 24]), ("conv1d.weight", [44, 1, 4]), ("conv1d.bias", [44]), ("dt_bias", [4]), ("A_log", [4]),
+                        ("D", [4]), ("norm.weight", [24]), ("out_proj.weight", [24, 24])):
+        yield "backbone.layers.0.mixer." + part, shape
+    for part, shape in (("gate.weight", [4, 24]), ("gate.e_score_correction_bias", [4]), ("experts.up_proj", [4, 10, 24]),
+                        ("experts.down_proj", [4, 24, 10]), ("shared_experts.up_proj.weight", [12, 24]),
+                        ("shared_experts.down_proj.weight", [24, 12])):
+        yield "backbone.layers.1.mixer." + part, shape
+    yield from (("backbone.layers.2.mixer.up_proj.weight", [20, 24]), ("backbone.layers.2.mixer.down_proj.weight", [24, 20]))
+    yield from ((f"backbone.layers.3.mixer.{p}_proj.weight", s) for p, s in (("q", [32, 24]), ("k", [16, 24]), ("v", [16, 24]), ("o", [24, 32])))
+
+
 def drawn(shapes):
     """Numbers of few bits, so that they are the same in every type."""
     draw = random.Random(7)
@@ -96,6 +116,26 @@ def either_name_of_what_holds_the_layers_is_taken():
     check(answers(directory("model", MAMBA2, renamed(tensors, "backbone.", "model."))) == want)
     twice = {**tensors, "model.norm_f.weight": tensors["backbone.norm_f.weight"]}
     one_line(hopbound("run", directory("twice", MAMBA2, twice)), 1, r'tensor "backbone.norm_f.weight": occurs twice')
+
+
+@case
+def experts_may_be_tensors_of_their_own():
+    tensors = drawn(nemotron_shapes())
+    want = answers(directory("packed", EXPERTS, tensors))
+    apart = {}
+    for name, (shape, numbers) in tensors.items():
+        if ".experts." not in name:
+            apart[name] = shape, numbers
+            continue
+        each = len(numbers) // shape[0]
+        before, part = name.split(".experts.")
+        for e in range(shape[0]):
+            apart[f"{before}.experts.{e}.{part}.weight"] = shape[1:], numbers[e * each:(e + 1) * each]
+    check(len(apart) == len(tensors) + 6 and len(set(want)) > 5, why=str(want))
+    check(answers(directory("apart", EXPERTS, apart)) == want)
+    check(answers(directory("torn", EXPERTS, renamed(apart, "backbone.", "model."), "BF16", 3)) == want)
+    lacking = {n: t for n, t in apart.items() if ".experts.2.up" not in n}
+    one_line(hopbound("run", directory("lacking", EXPERTS, lacking)), 1, "experts")
 
 
 @case

@@ -14,6 +14,12 @@ GRANITE = dict(SIZES, num_hidden_layers=3, layer_types=["mamba", "attention", "m
 RECURRENT = {k: v for k, v in SIZES.items() if k not in ("intermediate_size", "num_attention_heads", "num_key_value_heads",
                                                          "max_position_embeddings")}
 MAMBA2_ALONE = dict(num_heads=6, head_dim=16, state_size=8, n_groups=2, conv_kernel=4, expand=2, chunk_size=16)
+NEMOTRON = dict(SIZES, head_dim=16, mamba_num_heads=6, mamba_head_dim=12, ssm_state_size=8, n_groups=2, conv_kernel=4, chunk_size=16,
+                time_step_min=1e-6, time_step_max=2.0, time_step_floor=0.3)  # no step is as small as the least
+FALCON = dict(SIZES, num_hidden_layers=2, head_dim=16, mamba_d_ssm=60, **dict(MAMBA2, mamba_d_head="auto"))
+MULTIPLIED = dict(lm_head_multiplier=0.4, embedding_multiplier=2.5, mlp_multipliers=[0.7, 1.3], key_multiplier=0.6,
+                  attention_out_multiplier=1.7, attention_in_multiplier=0.9, ssm_multipliers=[0.5, 1.5, 0.8, 1.2, 0.9],
+                  ssm_in_multiplier=1.1, ssm_out_multiplier=0.75)
 LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
               original_max_position_embeddings=64)
 YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=128)
@@ -46,6 +52,14 @@ NETWORKS = {
     "falcon_mamba": ("falcon_mamba", dict(RECURRENT, num_hidden_layers=2, state_size=8, time_step_rank=5)),
     "granitemoehybrid": ("granitemoehybrid", GRANITE),
     "granitemoehybrid, rope, tied": ("granitemoehybrid", dict(GRANITE, position_embedding_type="rope", tie_word_embeddings=True)),
+    "nemotron_h": ("nemotron_h", dict(NEMOTRON, hybrid_override_pattern="M-*M-")),
+    "nemotron_h, experts": ("nemotron_h", dict(NEMOTRON, hybrid_override_pattern="ME*E", n_routed_experts=6, num_experts_per_tok=2,
+        n_group=2, topk_group=1, moe_intermediate_size=20, moe_shared_expert_intermediate_size=28, routed_scaling_factor=2.5)),
+    "nemotron_h, small steps": ("nemotron_h", dict(dict(NEMOTRON, time_step_min=0.7), hybrid_override_pattern="MM*-", use_conv_bias=False)),
+    "falcon_h1": ("falcon_h1", dict(FALCON, **MULTIPLIED)),
+    "falcon_h1, norm before gate": ("falcon_h1", dict(FALCON, mamba_rms_norm=True, tie_word_embeddings=True, attention_bias=True)),
+    "falcon_h1, gate before norm": ("falcon_h1", dict(FALCON, mamba_rms_norm=True, mamba_norm_before_gate=False, mamba_d_ssm=None,
+        **MULTIPLIED)),
     "qwen3_next": ("qwen3_next", dict(HEAD, num_hidden_layers=4, num_experts=0, **DELTA)),
     "qwen3_next, own plan": ("qwen3_next", dict(HEAD, num_hidden_layers=3, num_experts=0, partial_rotary_factor=0.5, layer_types=[
         "full_attention", "linear_attention", "full_attention"], **dict(DELTA, linear_num_key_heads=4, linear_key_head_dim=16))),
@@ -56,7 +70,7 @@ NETWORKS = {
     "qwen3_5_text": ("qwen3_5_text", dict(HEAD, num_hidden_layers=4, **DELTA)),
 }
 # Where decoding by their cache is another function than their forward, which is what we go by.
-FORWARD_ONLY = {"mamba2, limits": "a step from the cache applies no limit"}
+FORWARD_ONLY = {name: "a step from the cache applies no limit" for name in ("mamba2, limits", "nemotron_h, small steps")}
 
 # Where every head's output is normalised, a state that forgets at once leaves the product of two vectors, which may be near
 # 0, and float32 itself is then not good to 1e-5: these decay by some percents a token, and so do chunks' borders count.

@@ -74,7 +74,7 @@ typedef enum hop_option {
     X(dt_norms, "what step sizes are made of, B and C are normalised (Mamba)")       \
     X(norm_scale, "each number's own factor behind the norm of norm_groups")         \
     X(norm_first, "the norm comes before the gate (Mamba-2)")                        \
-    X(mlp_act, "of an MLP: 0 silu, 1 gelu")                                          \
+    X(mlp_act, "of an MLP: 0 silu, 1 gelu, 2 relu^2")                                \
     X(mlp_plain, "an MLP without a gate")                                            \
     X(mlp_bias, "an MLP's three products have biases")                               \
     X(router_sigmoid, "experts are weighed by sigmoids of their scores")             \
