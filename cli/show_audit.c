@@ -4,6 +4,7 @@
 #include <string.h>
 #include "cli.h"
 #include "show_models.h"
+#include "show_memory.h"
 #include "show_over.h"
 
 #define LABEL_WIDTH 10
@@ -51,6 +52,10 @@ static void say_windows(hop_text *t, const hop_audit_answer *a)
                             ? ", at this length every token: here they are full, which no count below "
                               "assumes"
                             : "");
+    if (a->index_elems_per_token != HOP_NO_COUNT)
+        hop_text_printf(t, "%skeep %s numbers a token to pick by",
+                        a->index_topk != HOP_NO_COUNT ? ", and " : "sparse layers ",
+                        hop_say_count(a->index_elems_per_token).s);
 }
 
 static void say_state(hop_text *t, const hop_audit_answer *a)
@@ -128,7 +133,8 @@ static int make_rows(row rows[MOST_ROWS], const hop_audit_answer *a)
     say_plan(next_row(rows, &n, "plan"), a);
     if (a->attention) say_attention(next_row(rows, &n, "attention"), a->attention);
     if (a->attention_sliding) say_attention(next_row(rows, &n, "sliding"), a->attention_sliding);
-    if (a->window != HOP_NO_COUNT || a->index_topk != HOP_NO_COUNT)
+    if (a->window != HOP_NO_COUNT || a->index_topk != HOP_NO_COUNT ||
+        a->index_elems_per_token != HOP_NO_COUNT)
         say_windows(next_row(rows, &n, "window"), a);
     if (a->linear) say_state(next_row(rows, &n, "state"), a);
     if (a->remark) hop_text_add(next_row(rows, &n, "note"), a->remark);
@@ -197,6 +203,8 @@ void show_audit(hop_text *out, const hop_response *r)
         show_models(out, r->data);
     else if (r->record == &hop_required_answer_record)
         show_required(out, r->data);
+    else if (r->record == &hop_memory_answer_record)
+        show_memory(out, r->data);
     else
         show_model(out, r->data);
 }
@@ -209,6 +217,8 @@ void page_audit(hop_text *out, const hop_response *r)
         page_models(out, r->data);
     else if (r->record == &hop_required_answer_record)
         hop_record_rows(out, r->record, r->data, "models", HOP_FORMAT_MARKDOWN);
+    else if (r->record == &hop_memory_answer_record)
+        hop_record_rows(out, r->record, r->data, "uses", HOP_FORMAT_MARKDOWN);
     else
         page_model(out, r->data);
 }

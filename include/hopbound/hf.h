@@ -46,6 +46,7 @@ typedef struct hop_hf_layer {
     bool chunked;       /* S: `window` is a chunk, at whose end attention begins anew */
     bool borrows_cache; /* attends to rows that another layer caches */
     int64_t window;     /* S, h: tokens seen, the current one included; 0: not a window */
+    int64_t index;      /* S that picks tokens: numbers that the one who picks keeps of each; 0: none */
 } hop_hf_layer;
 
 /* Softmax attention of one layer. */
@@ -70,6 +71,7 @@ typedef struct hop_hf_linear {
                      keys of their own, by which the state can be read as a table; 0: not known to be */
     int64_t row_numbers;  /* .. and numbers in a value */
     int64_t window;       /* a short convolution alone: the tokens it sees; else 0 */
+    int64_t taps;         /* of its convolutions, which keep one fewer; 0: not known to be one number */
     char state_dtype[16]; /* of the recurrent state */
     char declared_by[40]; /* the key that says so; "": assumed */
 } hop_hf_linear;
@@ -97,10 +99,13 @@ typedef struct hop_hf_plan {
     int64_t window;     /* 0: none */
     int64_t index_topk; /* tokens or entries that sparse attention picks; 0: none */
     bool topk_tokens;   /* they are tokens: in a prompt of no more, such a layer attends to everything */
-    int64_t context;    /* longest sequence; 0: the file does not say, nor does its class */
+    int64_t parameters,
+        active_parameters; /* numbers in its weights, and of these what a token passes; 0: not known */
+    int64_t context;       /* longest sequence; 0: the file does not say, nor does its class */
     bool context_assumed;
-    char dtype[16];   /* of the weights; "": the file does not say */
-    char remark[160]; /* what the numbers do not say; "" */
+    char dtype[16];      /* of the weights; "": the file does not say */
+    char remark[160];    /* what the numbers do not say; "" */
+    char kept_apart[96]; /* what is allocated for it is other than what its layers need, and why; "" */
     /* "key = value": read from the file, and taken from the class's defaults or from the rule. */
     hop_hf_note declared[HOP_HF_MAX_NOTES], assumed[HOP_HF_MAX_NOTES];
     int declared_count, assumed_count;

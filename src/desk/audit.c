@@ -1,6 +1,7 @@
 /* The verb audit: what a real model's layers are, what they keep, and how many hops that gives. */
 #include "audit.h"
 
+#include <hopbound/ask_memory.h>
 #include <hopbound/over.h>
 
 #include <string.h>
@@ -29,6 +30,17 @@ static const hop_opt OPTIONS[] = {
     {"table", 0, HOP_OPT_FLAG, AT(table), .help = "a table also of one model, as --format csv and --report have it"},
     {"require-hops", 0, HOP_OPT_INT, AT(require_hops), "L", NULL, 1, HOP_MAX_HOPS,
      .help = "only whether so many hops are possible, and the exit code: 0 of all models, 10 impossible of one, 30 open of one"},
+    {"memory", 0, HOP_OPT_FLAG, AT(memory),
+     .help = "bytes that prompts of this length take: as the mathematics needs, and as llama.cpp, vLLM and transformers allocate"},
+    {"fit", 0, HOP_OPT_TEXT, AT(fit), "SIZE",
+     .help = "the same, and the longest prompt that fits so many bytes beside the weights: 24GiB, 80GB"},
+    {"weights", 0, HOP_OPT_TEXT, AT(weights), "SIZE", .initial_help = "the file's own, or the parameters in the file's type",
+     .help = "with --fit: bits a parameter, 4.5bpw, or bytes of all of them, 14GiB"},
+    {"batch", 0, HOP_OPT_INT, AT(batch), "B", "1", 1, 1 << 20, .help = "with --memory, --fit: so many prompts at a time"},
+    {"kv-type", 0, HOP_OPT_TEXT, AT(kv_type), "NAME", .initial_help = "as --cache-dtype",
+     .help = "with --memory, --fit: type of keys and values: float16, fp8, q8_0, q4_0, .."},
+    {"state-type", 0, HOP_OPT_TEXT, AT(state_type), "NAME", .initial_help = "as --state-dtype",
+     .help = "with --memory, --fit: type of states, where the engine has none of its own"},
     {"over", 0, HOP_OPT_TEXT, AT(over), "A..B",
      .help = "hops and bytes against length, from A to B by factors of two or more, or at a list of lengths A,B,..: a row for "
              "each model, and where they first differ"},
@@ -38,6 +50,25 @@ static const hop_opt OPTIONS[] = {
     {0},
 };
 /* clang-format on */
+
+/* Of bytes alone, and what is said of them alone. */
+static hop_status check_memory(const audit_args *a, hop_error *err)
+{
+    const hop_opt_value *const own[] = {&a->batch, &a->kv_type, &a->state_type};
+    static const char *const names[] = {"batch", "kv-type", "state-type"};
+    bool counts = a->memory.flag || a->fit.text;
+    for (int i = 0; i < 3; i++)
+        if (own[i]->given && !counts)
+            return hop_fail(err, HOP_EUSAGE, "--%s: needs --memory or --fit", names[i]);
+    if (a->weights.given && !a->fit.text) return hop_fail(err, HOP_EUSAGE, "--weights: needs --fit");
+    if (counts && (a->over.text || a->plan_only.flag || a->report.text || a->require_hops.given))
+        return hop_fail(err, HOP_EUSAGE, "--%s: not with --%s", a->fit.text ? "fit" : "memory",
+                        a->over.text        ? "over"
+                        : a->plan_only.flag ? "plan-only"
+                        : a->report.text    ? "report"
+                                            : "require-hops");
+    return HOP_OK;
+}
 
 static hop_status check(const audit_args *a, bool many, hop_error *err)
 {
@@ -67,7 +98,7 @@ static hop_status check(const audit_args *a, bool many, hop_error *err)
                         : a->report.text    ? "report"
                                             : "table");
     if (a->picture.text && !a->over.text) return hop_fail(err, HOP_EUSAGE, "--picture: needs --over");
-    return HOP_OK;
+    return check_memory(a, err);
 }
 
 hop_status hop__audit_config(hop_audit *u, const audit_args *a, const hop_audit_options *o, hop_error *err)
@@ -113,10 +144,11 @@ static hop_status ask_audit(hop_response *out, const void *request, hop_error *e
     if (s == HOP_OK && a->families.text) s = hop_hf_families_load(&families, a->families.text, err);
     o.families = families;
     if (s == HOP_OK)
-        s = a->require_hops.given ? hop__audit_require(out, a, &o, err)
-            : a->over.text        ? hop__audit_over(out, a, &o, err)
-            : many                ? hop__audit_table(out, a, &o, err)
-                                  : ask_one(out, a, &o, err);
+        s = a->require_hops.given           ? hop__audit_require(out, a, &o, err)
+            : a->memory.flag || a->fit.text ? hop__audit_memory(out, a, &o, err)
+            : a->over.text                  ? hop__audit_over(out, a, &o, err)
+            : many                          ? hop__audit_table(out, a, &o, err)
+                                            : ask_one(out, a, &o, err);
     hop_hf_families_free(families);
     return s;
 }
@@ -135,6 +167,10 @@ static const hop_example EXAMPLES[] = {
      "How do these four models compare? One table at one length."},
     {"hopbound audit a.json b.json c.json d.json --over 32k..16M --picture hops.svg",
      "Where do these four models first differ? Hops and bytes against length."},
+    {"hopbound audit config.json --n 128k --batch 4 --memory",
+     "Bytes of four prompts of 131072 tokens, and what llama.cpp, vLLM and transformers allocate for them."},
+    {"hopbound audit a.json b.json c.gguf --fit 24GiB --weights 4.5bpw",
+     "How long a prompt fits into 24 GiB, beside weights of 4.5 bits each?"},
     {"hopbound audit config.json --require-hops 8 --n 128k",
      "Does it make 8 hops at 131072 tokens? The exit code says it to scripts."},
     {"hopbound audit models --format csv > models.csv",
@@ -147,6 +183,7 @@ static const hop_other OTHERS[] = {
     {&hop_models_answer_record, "Of several models, of a directory, and with `--table` or `--report`"},
     {&hop_over_answer_record, "With `--over`"},
     {&hop_required_answer_record, "With `--require-hops`"},
+    {&hop_memory_answer_record, "With `--memory` and `--fit`"},
     {0},
 };
 const hop_verb hop__verb_audit = {

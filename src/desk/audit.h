@@ -8,7 +8,7 @@
 typedef struct audit_args {
     hop_request ask;
     hop_opt_value n, bits, plan_only, state_dtype, conv_dtype, cache_dtype, config, table, report, families,
-        over, picture, require_hops;
+        over, picture, require_hops, memory, fit, weights, batch, kv_type, state_type;
 } audit_args;
 
 /* The verdicts in sentences; without theirs, none. audit_say.c */
@@ -28,6 +28,9 @@ hop_status hop__audit_over(hop_response *out, const audit_args *a, const hop_aud
 /* Do they make so many hops: --require-hops. audit_require.c */
 hop_status hop__audit_require(hop_response *out, const audit_args *a, const hop_audit_options *o,
                               hop_error *err);
+/* Bytes that prompts take: --memory, --fit. audit_memory.c */
+hop_status hop__audit_memory(hop_response *out, const audit_args *a, const hop_audit_options *o,
+                             hop_error *err);
 /* The configuration that was given instead of a file. audit.c */
 hop_status hop__audit_config(hop_audit *u, const audit_args *a, const hop_audit_options *o, hop_error *err);
 

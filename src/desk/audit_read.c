@@ -42,6 +42,7 @@ static hop_status size_layers(hop_audit *u, hop_error *err)
             l->conv_before = a->conv_before;
             l->conv = a->conv_before + a->conv_after;
             l->row = a->cache_elems ? a->cache_elems : a->kv_heads * (a->qk_dim + a->v_dim);
+            l->index = from->index;
         }
         if (strchr("LHh", l->letter)) {
             l->state = p->linear.recurrent_elems;
@@ -287,7 +288,7 @@ int64_t hop_audit_layer_bytes(const hop_audit *u, const hop_audit_layer *l, int6
     int64_t bytes = l->state * u->state.bytes + l->conv * u->conv.bytes;
     if (!l->row || l->borrows) return bytes;
     if (!u->rows_known || n == 0) return -1;
-    return mul_add(rows, l->row * u->cache.bytes, bytes);
+    return mul_add(rows, (l->row + l->index) * u->cache.bytes, bytes);
 }
 
 int64_t hop_audit_total_bytes(const hop_audit *u, int64_t n)
@@ -321,7 +322,8 @@ int64_t hop_audit_row_bytes(const hop_audit *u)
     int64_t bytes = 0;
     for (int64_t i = 0; i < u->plan.count; i++) {
         const hop_audit_layer *l = &u->layers[i];
-        if (l->row && !l->borrows && (!l->window || l->window > u->n)) bytes += l->row * u->cache.bytes;
+        if (l->row && !l->borrows && (!l->window || l->window > u->n))
+            bytes += (l->row + l->index) * u->cache.bytes;
     }
     return u->rows_known ? bytes : -1;
 }

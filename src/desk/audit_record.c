@@ -165,6 +165,15 @@ static void fill_windows(hop_audit_answer *out, const hop_hf_plan *p)
     }
 }
 
+/* The most that a layer keeps of a token to pick by. */
+static int64_t index_of(const hop_audit *u)
+{
+    int64_t most = 0;
+    for (int64_t i = 0; i < u->plan.count; i++)
+        if (u->layers[i].index > most) most = u->layers[i].index;
+    return hop_known(most, most > 0);
+}
+
 static void fill_bytes(hop_keep *k, hop_audit_answer *out, const hop_audit *u)
 {
     int64_t state = hop_audit_state_bytes(u), total = hop_audit_total_bytes(u, u->n),
@@ -289,6 +298,7 @@ hop_status hop__audit_record(hop_response *response, const char *path, const hop
                               .window = hop_known(p->window, p->window > 0),
                               .index_topk = hop_known(p->index_topk, p->index_topk > 0),
                               .index_topk_all = p->topk_tokens && u->n && u->n <= p->index_topk,
+                              .index_elems_per_token = index_of(u),
                               .linear = linear_of(k, u),
                               .remark = hop_keep_text(k, p->remark),
                               .n = hop_known(u->n, u->n > 0),

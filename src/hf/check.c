@@ -174,7 +174,7 @@ static const struct {
     {"state", true, a_state},              {"attention", true, an_attention},   {"known", true, free_text},
     {"differential", true, nothing},       {"remark", true, free_text},         {"block", true, block_facts},
     {"left_out", true, free_text},         {"unlike", true, free_text},
-    {"unrotated", true, expression},
+    {"unrotated", true, expression},       {"index", true, expression},         {"kept_apart", true, free_text},
     {"kind", false, free_text},            {"shape", false, three_expressions}, {"use", false, same_kind},
     {"become", false, became},             {"refuse", false, condition_and_text},
     {"remark", false, free_text},          {"float32", false, free_text},

@@ -267,6 +267,22 @@ static int64_t is_word(hop__eval *e)
     return text && hop__span_is(word, text);
 }
 
+/* layer_is(key, word): this layer's entry of a list of words, or its letter in a text. */
+static int64_t layer_is_word(hop__eval *e)
+{
+    char keys[HOP__HF_MAX_KEYS];
+    copy_keys(e, keys);
+    expect(e, ",");
+    hop__span word = name_token(e);
+    const hop_json *v = live(e) ? hop__hf_find(e->r, keys) : NULL;
+    if (v && v->type == HOP_JSON_ARRAY) {
+        const hop_json *entry = hop_json_at(v, (size_t)e->layer);
+        return entry && entry->type == HOP_JSON_STRING && hop__span_is(word, entry->string);
+    }
+    return v && v->type == HOP_JSON_STRING && (size_t)e->layer < v->count && word.end - word.at == 1 &&
+           v->string[e->layer] == *word.at;
+}
+
 static int64_t call(hop__eval *e, hop__span name)
 {
     char keys[HOP__HF_MAX_KEYS];
@@ -275,6 +291,8 @@ static int64_t call(hop__eval *e, hop__span name)
     while (f < count && !hop__span_is(name, functions[f].name)) f++;
     if (hop__span_is(name, "is")) {
         value = is_word(e);
+    } else if (hop__span_is(name, "layer_is")) {
+        value = layer_is_word(e);
     } else if (hop__span_is(name, "max")) {
         int64_t a = expression(e);
         expect(e, ",");

@@ -177,6 +177,8 @@ static void put_statement(maker *m, hop__span name, hop__span rest, int depth)
     } else if (strcmp(key, "arbitrary") == 0) {
         hop__span_copy(word, sizeof word, rest);
         m->arbitrary = strtoll(word, NULL, 10);
+    } else if (strcmp(key, "also") == 0) {
+        return;
     } else if (strcmp(key, "known") == 0) {
         for (hop__span one; hop__span_next(&rest, &one);) {
             hop__span_copy(word, sizeof word, one);
@@ -300,6 +302,22 @@ hop_status hop_gguf_config(hop_json_doc *doc, const hop_gguf *g, hop_error *err)
     hop_text_free(&m.w.text);
     free(m.read);
     return m.status;
+}
+
+bool hop_gguf_knows(const char *model_type, bool *windows)
+{
+    hop__span text = rows(), name, rest, word;
+    for (hop__row row; hop__row_next(&text, &row);) {
+        bool named = false;
+        *windows = false;
+        for (hop__span body = row.body; hop__statement_next(&body, &name, &rest);) {
+            bool names = hop__span_is(name, "as") || hop__span_is(name, "also");
+            while (names && hop__span_next(&rest, &word)) named = named || hop__span_is(word, model_type);
+            *windows = *windows || hop__span_is(name, "sliding_window");
+        }
+        if (named) return true;
+    }
+    return false;
 }
 
 /* Of layers whose tensors are in this file. */

@@ -190,6 +190,14 @@ static void set_windows(hop__hf *r)
     }
 }
 
+/* What layers that pick tokens keep beside keys and values, to pick by. */
+static void set_indexers(hop__hf *r)
+{
+    hop_hf_plan *p = r->plan;
+    for (int64_t i = 0; i < p->count && r->status == HOP_OK; i++)
+        if (p->layers[i].sparse) p->layers[i].index = hop__hf_fact_value(r, "index", i, 0);
+}
+
 static void copy_dtype(char out[16], const char *name)
 {
     if (strncmp(name, "torch.", 6) == 0) name += 6;
@@ -251,8 +259,10 @@ static void make_plan(hop__hf *r)
     hop__hf_plan(r);
     if (r->status != HOP_OK) return;
     if (hop__hf_fact(r, "remark", &rest)) hop__span_copy(p->remark, sizeof p->remark, rest);
+    if (hop__hf_fact(r, "kept_apart", &rest)) hop__span_copy(p->kept_apart, sizeof p->kept_apart, rest);
     overrule(r);
     set_windows(r);
+    set_indexers(r);
     hop__hf_refuse_unread(r);
     if (hop__hf_any(p, "LHh")) hop__hf_linear(r);
     if (hop__hf_any(p, "FSHhC")) hop__hf_attention(r);

@@ -286,6 +286,7 @@ static void put_state(hop__hf *r)
         hop__hf_fail(r, HOP_EDOMAIN, "sizes: a state of %s without a number", l->kind);
     l->recurrent_elems += hop__hf_out(r, "extra", 0);
     l->window = hop__hf_out(r, "window", 0);
+    l->taps = l->conv_elems ? hop__hf_out(r, "taps", 0) : 0;
     l->key_rows = l->conv_elems > 0 ? hop__hf_out(r, "table", 0) : 0;
     l->row_numbers = l->key_rows > 0 ? hop__hf_out(r, "row", 0) : 0;
 }

@@ -110,38 +110,39 @@ HOP_RECORD(hop_audit_result, HOP_AUDIT_RESULT)
     X(R, words, texts, "", "", "the verdicts in sentences")
 HOP_RECORD(hop_audit_hops, HOP_AUDIT_HOPS)
 
-#define HOP_AUDIT_ANSWER(X, R)                                                                            \
-    X(R, path, text, "", "", "as asked for; null: a configuration was given")                             \
-    X(R, model_type, text, "", "", "as the file has it")                                                  \
-    X(R, layers, count, "", "", "that one forward pass goes through")                                     \
-    X(R, loops, count, "", "", "how often it goes through the stack, where that is more than once")       \
-    X(R, source, text, "", "", "what the plan was read from")                                             \
-    X(R, pattern, text, "", "", "a letter a layer")                                                       \
-    X(R, pattern_short, text, "", "", "the same, its repeating head in parentheses")                      \
-    X(R, plan, text, "", "", "the same, with all groups that repeat")                                     \
-    X(R, counts, json, "", "", "how many layers of each letter")                                          \
-    X(R, letters, many(hop_audit_letter), "", "", "the letters that occur")                               \
-    X(R, dtype, text, "", "", "of the weights")                                                           \
-    X(R, hidden_size, count, "numbers", "", "of the residual stream")                                     \
-    X(R, vocabulary, count, "", "", "ids that a token may have")                                          \
-    X(R, context, count, "tokens", "", "the longest sequence")                                            \
-    X(R, attention, one(hop_audit_attention), "", "", "null: no layer attends")                           \
-    X(R, attention_sliding, one(hop_audit_attention), "", "", "of layers with windows, where it differs") \
-    X(R, window, count, "tokens", "", "of windows")                                                       \
-    X(R, window_least, count, "tokens", "", "the shortest sliding window; null: none slides")             \
-    X(R, window_chunks, flag, "", "", "are there layers that attend within chunks?")                      \
-    X(R, index_topk, count, "", "", "tokens or entries that sparse attention picks")                      \
-    X(R, index_topk_all, flag, "", "", "are these all tokens, at n, so that such a layer is full there?") \
-    X(R, linear, one(hop_audit_linear), "", "", "null: no layer has a state")                             \
-    X(R, remark, text, "", "", "what a reader should know of this family")                                \
-    X(R, n, count, "tokens", "", "the length at which bytes and hops are counted")                        \
-    X(R, n_from, text, "", "", "who says so")                                                             \
-    X(R, state_bytes_per_layer, count, "bytes", "", "of a recurrent layer, whatever the length")          \
-    X(R, cache_bytes_per_token, count, "bytes", "", "that one more token adds")                           \
-    X(R, bytes_per_layer, counts, "bytes", "", "that a sequence of n tokens keeps")                       \
-    X(R, bytes_total, count, "bytes", "", "the same of all layers")                                       \
-    X(R, declared, texts, "", "", "keys that the file had")                                               \
-    X(R, assumed, texts, "", "", "what was taken for granted")                                            \
+#define HOP_AUDIT_ANSWER(X, R)                                                                             \
+    X(R, path, text, "", "", "as asked for; null: a configuration was given")                              \
+    X(R, model_type, text, "", "", "as the file has it")                                                   \
+    X(R, layers, count, "", "", "that one forward pass goes through")                                      \
+    X(R, loops, count, "", "", "how often it goes through the stack, where that is more than once")        \
+    X(R, source, text, "", "", "what the plan was read from")                                              \
+    X(R, pattern, text, "", "", "a letter a layer")                                                        \
+    X(R, pattern_short, text, "", "", "the same, its repeating head in parentheses")                       \
+    X(R, plan, text, "", "", "the same, with all groups that repeat")                                      \
+    X(R, counts, json, "", "", "how many layers of each letter")                                           \
+    X(R, letters, many(hop_audit_letter), "", "", "the letters that occur")                                \
+    X(R, dtype, text, "", "", "of the weights")                                                            \
+    X(R, hidden_size, count, "numbers", "", "of the residual stream")                                      \
+    X(R, vocabulary, count, "", "", "ids that a token may have")                                           \
+    X(R, context, count, "tokens", "", "the longest sequence")                                             \
+    X(R, attention, one(hop_audit_attention), "", "", "null: no layer attends")                            \
+    X(R, attention_sliding, one(hop_audit_attention), "", "", "of layers with windows, where it differs")  \
+    X(R, window, count, "tokens", "", "of windows")                                                        \
+    X(R, window_least, count, "tokens", "", "the shortest sliding window; null: none slides")              \
+    X(R, window_chunks, flag, "", "", "are there layers that attend within chunks?")                       \
+    X(R, index_topk, count, "", "", "tokens or entries that sparse attention picks")                       \
+    X(R, index_topk_all, flag, "", "", "are these all tokens, at n, so that such a layer is full there?")  \
+    X(R, index_elems_per_token, count, "numbers", "", "that a layer keeps of each to pick by; null: none") \
+    X(R, linear, one(hop_audit_linear), "", "", "null: no layer has a state")                              \
+    X(R, remark, text, "", "", "what a reader should know of this family")                                 \
+    X(R, n, count, "tokens", "", "the length at which bytes and hops are counted")                         \
+    X(R, n_from, text, "", "", "who says so")                                                              \
+    X(R, state_bytes_per_layer, count, "bytes", "", "of a recurrent layer, whatever the length")           \
+    X(R, cache_bytes_per_token, count, "bytes", "", "that one more token adds")                            \
+    X(R, bytes_per_layer, counts, "bytes", "", "that a sequence of n tokens keeps")                        \
+    X(R, bytes_total, count, "bytes", "", "the same of all layers")                                        \
+    X(R, declared, texts, "", "", "keys that the file had")                                                \
+    X(R, assumed, texts, "", "", "what was taken for granted")                                             \
     X(R, hops, one(hop_audit_hops), "", "", "what the theorems say; null with --plan-only")
 HOP_RECORD(hop_audit_answer, HOP_AUDIT_ANSWER)
 

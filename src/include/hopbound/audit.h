@@ -35,6 +35,7 @@ typedef struct hop_audit_layer {
     int64_t heads, qk_dim, v_dim; /* of attention; 0: it has none */
     int64_t reply_dim;            /* numbers that a softmax sums up, if more than v_dim */
     int64_t row;                  /* numbers kept for a token */
+    int64_t index;                /* numbers kept for a token to pick by, beside the row */
     int64_t window;               /* tokens seen; 0: no window */
     int64_t state, conv;          /* numbers carried by the recurrence and by short convolutions */
     int64_t conv_before;          /* of `conv`, what stands before attention in a layer that only attends */

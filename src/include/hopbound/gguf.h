@@ -41,6 +41,8 @@ void hop_gguf_free(hop_gguf *g);
 
 /* The configuration; HOP_EUNKNOWN: no row for the architecture, or a key that no row reads; HOP_EFORMAT: a key is missing. */
 hop_status hop_gguf_config(hop_json_doc *doc, const hop_gguf *g, hop_error *err);
+/* Is there a row whose files are made of such models? `windows`: their metadata has the windows' length. */
+bool hop_gguf_knows(const char *model_type, bool *windows);
 /* Do the tensors show the layers of the plan? HOP_EFORMAT: which do not. */
 hop_status hop_gguf_check(const hop_gguf *g, const hop_hf_plan *p, hop_error *err);
 
