@@ -4,19 +4,17 @@
     tests/hf/caches.py PROGRAM          small random networks of every family below: a batch of prompts, then one token more;
                                         exit 1 if a byte differs, or fewer than 12 families could be tried
 
-Keys and values, keys to pick by, states and convolutions are compared apart, in bfloat16 and in float32. Without torch and
-transformers: 77, which Meson counts as skipped."""
-import json, os, pathlib, subprocess, sys, tempfile, warnings
+Keys and values, keys to pick by, states and convolutions are compared apart, in bfloat16, and with HOPBOUND_LONG in float32. Without
+torch and transformers: 77, which Meson counts as skipped."""
+import json, pathlib, subprocess, sys, tempfile, warnings
 
-os.environ["TRANSFORMERS_VERBOSITY"] = "error"
+import own
+
+own.python("hf caches")
 warnings.filterwarnings("ignore")
-try:
-    import torch
-    from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
-    from transformers.utils import logging
-except ImportError as e:
-    print(f"caches: skipped: {e}")
-    sys.exit(77)
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, DynamicCache
+from transformers.utils import logging
 
 BATCH, TOKENS = 2, 21
 SIZES = dict(hidden_size=64, num_hidden_layers=4, num_attention_heads=4, num_key_value_heads=2, intermediate_size=48,
@@ -63,6 +61,8 @@ NETWORKS = {
     "mamba2": dict(hidden_size=64, num_hidden_layers=3, num_heads=8, head_dim=16, state_size=8, n_groups=2, vocab_size=96,
                    pad_token_id=0, bos_token_id=1, eos_token_id=2),
     "lfm2": dict(SIZES, layer_types=["conv", "full_attention", "conv", "conv"], block_auto_adjust_ff_dim=False),
+    "mimo_v2_flash": dict(HEAD, v_head_dim=12, n_routed_experts=4, num_experts_per_tok=2, moe_intermediate_size=32, n_group=1,
+                          topk_group=1, sliding_window=8),
     "minicpm3": dict(PLAIN, **{k: v for k, v in LATENT.items() if k != "head_dim"}),
 }
 RECURRENT = {"mamba", "falcon_mamba", "mamba2"}
@@ -118,7 +118,7 @@ def main():
     program, wrong, tried = sys.argv[1], 0, 0
     logging.set_verbosity_error()
     for name, given in NETWORKS.items():
-        for dtype in ("bfloat16", "float32"):
+        for dtype in ("bfloat16", "float32") if own.WHOLE else ("bfloat16",):
             with tempfile.TemporaryDirectory() as room:
                 why = judge(program, pathlib.Path(room), name, given, dtype)
             wrong += bool(why)
