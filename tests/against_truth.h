@@ -197,6 +197,17 @@ static inline bool errs(const hop_model *m, const subject *s)
     return errs_as_run(m, s) || (steps && errs_by_steps(m, &s->task));
 }
 
+/* Is it proved, in float32, by intervals? If not, and there is a name, why. */
+static inline bool proved_by_intervals(const hop_model *m, const hop_task *t, const char *name)
+{
+    hop_proof p;
+    if (hop_prove(&p, m, t, &(hop_prove_options){.method = HOP_PROVE_INTERVAL}, NULL) != HOP_OK) return false;
+    bool yes = p.verdict == HOP_PROVED;
+    if (!yes && name) print_message("%s: %s: %s\n", name, hop_verdict_name(p.verdict), p.why);
+    hop_proof_free(&p);
+    return yes;
+}
+
 /* ---- many of them -------------------------------------------------------------------------------- */
 
 typedef struct outcome {
@@ -271,6 +282,38 @@ static inline void campaign_run(campaign *c)
             hop_pool_run(pool, c->count, one_network, c);
     assert_int_equal(hop_kernels_select(first, NULL), HOP_OK);
     hop_pool_free(pool);
+}
+
+/* What became of them. Outcome i is of family i % families, whose name is for messages. */
+typedef struct tally {
+    int64_t made, proved, wrong, fewer; /* fewer: proved with fewer bits */
+} tally;
+
+/* Runs it: nothing is proved that errs, and of every family something is. */
+static inline tally campaign_judge(campaign c, int families, const char *(*name)(int family))
+{
+    tally t = {0};
+    int64_t bad = 0;
+    int64_t *here = calloc((size_t)families, sizeof *here);
+    assert_non_null(here);
+    campaign_run(&c);
+    for (int64_t i = 0; i < c.count; i++) {
+        const outcome *o = &c.of[i];
+        t.made += o->made, t.proved += o->proved, t.wrong += o->made && o->wrong,
+            t.fewer += o->proved && o->bits;
+        here[i % families] += o->proved;
+        if (!o->proved || !o->wrong) continue;
+        bad++;
+        print_message("number %lld, %s: proved, and errs\n", (long long)i, name((int)(i % families)));
+    }
+    free(c.of);
+    print_message("%lld made, %lld proved (%lld with fewer bits), %lld err\n", (long long)t.made,
+                  (long long)t.proved, (long long)t.fewer, (long long)t.wrong);
+    assert_int_equal(bad, 0);
+    for (int k = 0; k < families; k++)
+        if (here[k] == 0) fail_msg("%s: nothing proved", name(k));
+    free(here);
+    return t;
 }
 
 #endif

@@ -254,4 +254,25 @@ static inline void assert_case(const scan_case *s, const float *state, const cha
     if (state) assert_all_near(what, state, s->last, 1, s->count[STATE], s->count[STATE], tolerance);
 }
 
+/* Kind, gate and bonus of every recurrence there is. */
+typedef struct variety {
+    kind kind;
+    hop_gate gate;
+    bool bonus;
+} variety;
+
+static const variety varieties[] = {
+    {DECAY, HOP_GATE_NONE, false}, {DECAY, HOP_GATE_HEAD, false},  {DECAY, HOP_GATE_TOKEN, false},
+    {DECAY, HOP_GATE_KEY, false},  {DECAY, HOP_GATE_KEY, true},    {DECAY, HOP_GATE_TOKEN, true},
+    {DECAY, HOP_GATE_HEAD, true},  {DECAY, HOP_GATE_NONE, true},   {DELTA, HOP_GATE_NONE, false},
+    {DELTA, HOP_GATE_HEAD, false}, {DELTA, HOP_GATE_TOKEN, false}, {DELTA, HOP_GATE_KEY, false},
+    {DPLR, HOP_GATE_KEY, false},   {DPLR, HOP_GATE_NONE, false},   {MLSTM, HOP_GATE_NONE, false},
+};
+enum { VARIETIES = sizeof varieties / sizeof varieties[0] };
+
+static inline scan_case variety_new(int i, scan_shape z, uint64_t seed)
+{
+    return case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus, z, seed);
+}
+
 #endif

@@ -59,16 +59,6 @@ static hop_model *in_shape(const shape *s, const hop_task *t, hop_error *err)
     return m;
 }
 
-static bool proved(const hop_model *m, const hop_task *t, const char *name)
-{
-    hop_proof p;
-    if (hop_prove(&p, m, t, &(hop_prove_options){.method = HOP_PROVE_INTERVAL}, NULL) != HOP_OK) return false;
-    bool yes = p.verdict == HOP_PROVED;
-    if (!yes && name) print_message("%s: %s: %s\n", name, hop_verdict_name(p.verdict), p.why);
-    hop_proof_free(&p);
-    return yes;
-}
-
 static void every_shape_is_proved_and_right_on_every_small_input(void **state)
 {
     static const sizes all[] = {{1, 3, {0}}, {2, 2, {2}}};
@@ -80,7 +70,7 @@ static void every_shape_is_proved_and_right_on_every_small_input(void **state)
             hop_model *m = in_shape(&SHAPES[i], &s.task, &err);
             if (!m) fail_msg("%s: %s", SHAPES[i].name, err.text);
             assert_null(hop_model_weight(m, "model.embed_positions.weight"));
-            if (!proved(m, &s.task, SHAPES[i].name) || errs(m, &s))
+            if (!proved_by_intervals(m, &s.task, SHAPES[i].name) || errs(m, &s))
                 fail_msg("%s, %d hops: not proved, or not right", SHAPES[i].name, all[k].hops);
             hop_model_free(m);
         }
@@ -118,7 +108,7 @@ static void many_sizes_are_proved(void **state)
                    {{"rope_dim", (double)all[i].rotary}}};
         hop_model *m = in_shape(&s, &t, &err);
         if (!m) fail_msg("%s: %s", name, err.text);
-        if (!proved(m, &t, name)) fail_msg("%s: not proved", name);
+        if (!proved_by_intervals(m, &t, name)) fail_msg("%s: not proved", name);
         hop_model_free(m);
     }
 }
@@ -160,23 +150,16 @@ static hop_model *walk(int64_t number, subject *s)
     return m;
 }
 
+static const char *shape_name(int which)
+{
+    return SHAPES[which].name;
+}
+
 static void nothing_damaged_is_proved_and_errs(void **state)
 {
-    int64_t bad = 0, made = 0, proved = 0, wrong = 0;
-    campaign c = {.make = walk, .count = WALKS};
     (void)state;
-    campaign_run(&c);
-    for (int64_t i = 0; i < c.count; i++) {
-        const outcome *o = &c.of[i];
-        made += o->made, proved += o->proved, wrong += o->made && o->wrong;
-        if (o->proved && o->wrong)
-            print_message("number %lld, %s: proved, and errs\n", (long long)i, SHAPES[i % SHAPE_COUNT].name);
-        bad += o->proved && o->wrong;
-    }
-    free(c.of);
-    print_message("%lld made, %lld proved, %lld err\n", (long long)made, (long long)proved, (long long)wrong);
-    assert_int_equal(bad, 0);
-    assert_true(wrong > made / 20 && proved > made / 20);
+    tally t = campaign_judge((campaign){.make = walk, .count = WALKS}, SHAPE_COUNT, shape_name);
+    assert_true(t.wrong > t.made / 20 && t.proved > t.made / 20);
 }
 
 int main(void)

@@ -54,21 +54,6 @@ static void backward(const scan_case *s, const grads *g, const float *d_o, hop_p
     hop_free(scratch);
 }
 
-typedef struct variety {
-    kind kind;
-    hop_gate gate;
-    bool bonus;
-} variety;
-
-static const variety varieties[] = {
-    {DECAY, HOP_GATE_NONE, false}, {DECAY, HOP_GATE_HEAD, false}, {DECAY, HOP_GATE_TOKEN, false},
-    {DECAY, HOP_GATE_KEY, false},  {DECAY, HOP_GATE_KEY, true},   {DECAY, HOP_GATE_HEAD, true},
-    {DELTA, HOP_GATE_NONE, false}, {DELTA, HOP_GATE_HEAD, false}, {DELTA, HOP_GATE_TOKEN, false},
-    {DELTA, HOP_GATE_KEY, false},  {DPLR, HOP_GATE_KEY, false},   {DPLR, HOP_GATE_NONE, false},
-    {MLSTM, HOP_GATE_NONE, false},
-};
-enum { VARIETIES = sizeof varieties / sizeof varieties[0] };
-
 /* Floats of a row of array a that are numbers, and from row to row. */
 static void extent(const scan_case *s, int a, int64_t *used, int64_t *stride)
 {
@@ -144,8 +129,7 @@ static void gradients_are_the_slopes_of_the_equations(void **state)
     (void)state;
     for (int z = 0; z < 3; z++)
         for (int i = 0; i < VARIETIES; i++) {
-            scan_case s = case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus, shapes[z],
-                                   (uint64_t)(40 + z));
+            scan_case s = variety_new(i, shapes[z], (uint64_t)(40 + z));
             check_slopes(&s, "mild");
             case_free(&s);
         }
@@ -157,8 +141,7 @@ static void gradients_hold_at_extreme_gates(void **state)
     static const float gates[] = {0.0f, -60.0f, -1e4f, -0.2f};
     (void)state;
     for (int i = 0; i < VARIETIES; i++) {
-        scan_case s = case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus,
-                               (scan_shape){21, 2, 1, 3, 4}, 50);
+        scan_case s = variety_new(i, (scan_shape){21, 2, 1, 3, 4}, 50);
         for (int64_t j = 0; j < s.count[GATE]; j++) s.p[GATE][j] = gates[(j * 7 + j / 5) % 4];
         for (int64_t j = 0; j < s.count[IN]; j++) s.p[IN][j] += 14.0f, s.p[FORGET][j] *= 3.0f;
         case_sync(&s);
@@ -213,8 +196,7 @@ static void every_table_and_form_has_the_reference_gradients(void **state)
     for (int z = 0; z < 5; z++)
         for (int i = 0; i < VARIETIES; i++)
             for (int extreme = 0; extreme < 2; extreme++) {
-                scan_case s = case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus, shapes[z],
-                                       (uint64_t)(60 + z));
+                scan_case s = variety_new(i, shapes[z], (uint64_t)(60 + z));
                 if (extreme) make_extreme(&s, (uint64_t)z);
                 check_forms(&s);
                 case_free(&s);
@@ -226,8 +208,7 @@ static void unwanted_gradients_may_be_null(void **state)
     const hop__kernels *t;
     (void)state;
     for (int i = 0; i < VARIETIES; i++) {
-        scan_case s = case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus,
-                               (scan_shape){20, 2, 1, 5, 6}, 51);
+        scan_case s = variety_new(i, (scan_shape){20, 2, 1, 5, 6}, 51);
         float *d_o = random_new(s.no, 79, 1.0);
         grads none = {{0}};
         FOR_EACH_TABLE(t) backward(&s, &none, d_o, NULL);
@@ -244,8 +225,7 @@ static void gradients_do_not_depend_on_threads(void **state)
     (void)state;
     hop_kernels_select(hop_isa_best(), NULL);
     for (int i = 0; i < VARIETIES; i++) {
-        scan_case s = case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus,
-                               (scan_shape){70, 8, 4, 20, 20}, 52);
+        scan_case s = variety_new(i, (scan_shape){70, 8, 4, 20, 20}, 52);
         float *d_o = random_new(s.no, 80, 1.0);
         grads one = grads_new(&s), many = grads_new(&s);
         backward(&s, &one, d_o, NULL);

@@ -13,27 +13,6 @@ static const scan_shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof shapes[0] };
 
-/* Kind, gate and bonus of every recurrence there is. */
-typedef struct variety {
-    kind kind;
-    hop_gate gate;
-    bool bonus;
-} variety;
-
-static const variety varieties[] = {
-    {DECAY, HOP_GATE_NONE, false}, {DECAY, HOP_GATE_HEAD, false},  {DECAY, HOP_GATE_TOKEN, false},
-    {DECAY, HOP_GATE_KEY, false},  {DECAY, HOP_GATE_KEY, true},    {DECAY, HOP_GATE_TOKEN, true},
-    {DECAY, HOP_GATE_HEAD, true},  {DECAY, HOP_GATE_NONE, true},   {DELTA, HOP_GATE_NONE, false},
-    {DELTA, HOP_GATE_HEAD, false}, {DELTA, HOP_GATE_TOKEN, false}, {DELTA, HOP_GATE_KEY, false},
-    {DPLR, HOP_GATE_KEY, false},   {DPLR, HOP_GATE_NONE, false},   {MLSTM, HOP_GATE_NONE, false},
-};
-enum { VARIETIES = sizeof varieties / sizeof varieties[0] };
-
-static scan_case variety_new(int i, scan_shape z, uint64_t seed)
-{
-    return case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus, z, seed);
-}
-
 /* 1e-5 of the largest output is what users are promised; what is measured is below 2e-6. */
 static const double promised = 1e-5;
 

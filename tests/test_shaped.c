@@ -91,16 +91,6 @@ static hop_model *in_shape(const shape *s, const hop_task *t)
     return m;
 }
 
-static bool proved(const hop_model *m, const hop_task *t, const char *name)
-{
-    hop_proof p;
-    if (hop_prove(&p, m, t, &(hop_prove_options){.method = HOP_PROVE_INTERVAL}, NULL) != HOP_OK) return false;
-    bool yes = p.verdict == HOP_PROVED;
-    if (!yes && name) print_message("%s: %s: %s\n", name, hop_verdict_name(p.verdict), p.why);
-    hop_proof_free(&p);
-    return yes;
-}
-
 /* ---- they are right -------------------------------------------------------------------------------- */
 
 static void every_shape_is_proved_and_right_on_every_small_input(void **state)
@@ -112,7 +102,7 @@ static void every_shape_is_proved_and_right_on_every_small_input(void **state)
             subject s = {.kind = SHAPES[i].kind, .task = composition(&all[k])};
             hop_model *m = in_shape(&SHAPES[i], &s.task);
             assert_non_null(m);
-            if (!proved(m, &s.task, SHAPES[i].name) || errs(m, &s))
+            if (!proved_by_intervals(m, &s.task, SHAPES[i].name) || errs(m, &s))
                 fail_msg("%s, %d hops: not proved, or not right", SHAPES[i].name, all[k].hops);
             hop_model_free(m);
         }
@@ -129,7 +119,7 @@ static void every_linear_mixer_makes_its_part_behind_a_norm(void **state)
         hop_task t = composition(&small);
         hop_model *m = in_shape(&s, &t);
         assert_non_null(m);
-        if (!proved(m, &t, s.name)) fail_msg("%s: not proved", s.name);
+        if (!proved_by_intervals(m, &t, s.name)) fail_msg("%s: not proved", s.name);
         hop_model_free(m);
     }
 }
@@ -145,7 +135,7 @@ static void a_long_one_is_proved(void **state)
     assert_true(t.length > 1000);
     hop_model *m = in_shape(&s, &t);
     assert_non_null(m);
-    assert_true(proved(m, &t, s.name));
+    assert_true(proved_by_intervals(m, &t, s.name));
     hop_model_free(m);
 }
 
@@ -301,9 +291,9 @@ static void a_silent_layer_that_overflows_is_not_proved(void **state)
     for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
         subject s;
         hop_model *m = small_one(all[i].shape, &s);
-        assert_true(proved(m, &s.task, all[i].shape));
+        assert_true(proved_by_intervals(m, &s.task, all[i].shape));
         for (int k = 0; all[i].part[k]; k++) fill(m, all[i].layer, all[i].part[k], 1e30f);
-        assert_false(proved(m, &s.task, NULL));
+        assert_false(proved_by_intervals(m, &s.task, NULL));
         if (hop_kernels_selected() != HOP_ISA_REF) assert_true(errs(m, &s));
         hop_model_free(m);
     }
@@ -326,7 +316,7 @@ static void a_silent_layer_may_compute_what_it_likes(void **state)
             for (int64_t n = 0; idle && n < rows_of(w) * columns_of(w); n++)
                 w->data[n] = (float)hop_rng_normal(&rng);
         }
-        assert_true(proved(m, &s.task, names[i]));
+        assert_true(proved_by_intervals(m, &s.task, names[i]));
         assert_false(errs(m, &s));
         hop_model_free(m);
     }
@@ -344,7 +334,7 @@ static void a_norm_without_its_constant_is_proved_only_if_right(void **state)
             const hop_weight *p = hop_model_weight(m, "model.embed_positions.weight");
             for (int64_t i = 0; i < rows_of(p) * columns_of(p); i++)
                 if (p->data[i] > 1000) p->data[i] = ldexpf(p->data[i], i / columns_of(p) % 2 ? e : 0);
-            if (proved(m, &s.task, NULL)) assert_false(errs(m, &s));
+            if (proved_by_intervals(m, &s.task, NULL)) assert_false(errs(m, &s));
             hop_model_free(m);
         }
 }
@@ -364,26 +354,16 @@ static hop_model *walk(int64_t number, subject *s)
     return m;
 }
 
+static const char *shape_name(int which)
+{
+    return SHAPES[which].name;
+}
+
 static void nothing_damaged_in_a_shape_is_proved_and_errs(void **state)
 {
-    int64_t bad = 0, made = 0, proved = 0, wrong = 0, here[SHAPE_COUNT] = {0};
-    campaign c = {.make = walk, .count = WALKS};
     (void)state;
-    campaign_run(&c);
-    for (int64_t i = 0; i < c.count; i++) {
-        const outcome *o = &c.of[i];
-        made += o->made, proved += o->proved, wrong += o->made && o->wrong;
-        here[i % SHAPE_COUNT] += o->proved;
-        if (o->proved && o->wrong)
-            print_message("number %lld, %s: proved, and errs\n", (long long)i, SHAPES[i % SHAPE_COUNT].name);
-        bad += o->proved && o->wrong;
-    }
-    free(c.of);
-    print_message("%lld made, %lld proved, %lld err\n", (long long)made, (long long)proved, (long long)wrong);
-    assert_int_equal(bad, 0);
-    for (int i = 0; i < SHAPE_COUNT; i++)
-        if (here[i] == 0) fail_msg("%s: nothing proved", SHAPES[i].name);
-    assert_true(wrong > made / 20 && proved > made / 20);
+    tally t = campaign_judge((campaign){.make = walk, .count = WALKS}, SHAPE_COUNT, shape_name);
+    assert_true(t.wrong > t.made / 20 && t.proved > t.made / 20);
 }
 
 int main(void)

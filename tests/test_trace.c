@@ -8,8 +8,7 @@ static const int64_t lengths[] = {1, 2, 4, 5, 9, 31, 32, 33, 41, 64, 65, 70};
 
 static scan_case steep_case(int i, scan_shape z, float steepness)
 {
-    scan_case s =
-        case_new(varieties[i].kind, varieties[i].gate, varieties[i].bonus, z, (uint64_t)(17 * i + z.T));
+    scan_case s = variety_new(i, z, (uint64_t)(17 * i + z.T));
     for (int64_t j = 0; j < s.count[GATE]; j++) s.p[GATE][j] *= steepness;
     for (int64_t j = 0; j < s.count[BETA]; j++)
         s.p[BETA][j] *= 0.5f; /* else bounds of 32 rows solved blow up */

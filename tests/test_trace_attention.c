@@ -115,22 +115,7 @@ void hop__trace_unit(const hop__trace_start *u)
     slot_run(s);
 }
 
-void hop__trace_steep(int64_t from)
-{
-    (void)from;
-    fail();
-}
-
-void hop__trace_rows(const char *form)
-{
-    (void)form;
-    fail();
-}
-
-void hop__trace_token(int64_t t)
-{
-    tracer.token = t;
-}
+#include "trace_none.h"
 
 /* The largest of the scores as they were formed and of that before. */
 static void check_largest(const slot *s, float m)

@@ -50,39 +50,6 @@ static void enumeration_agrees_with_the_intervals(void **state)
     }
 }
 
-/* One random weight is changed; all inputs are run. */
-static void a_damaged_network_is_never_proved_if_it_errs(void **state)
-{
-    (void)state;
-    const sizes all[] = {{3, 5, 0, 0}, {4, 4, 0, 0}, {4, 3, 1, 1}, {5, 3, 2, 1}, {4, 4, 1, 2}};
-    int proved = 0, wrong = 0, trials = 0;
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
-        for (uint64_t k = 0; k < 40; k++, trials++) {
-            hop_model *m = network(&all[i]);
-            hop_rng rng;
-            hop_rng_init(&rng, 77 + i, k);
-            const hop_weight *w =
-                hop_model_weight_at(m, (int64_t)hop_rng_below(&rng, (uint64_t)hop_model_weight_count(m)));
-            float *x =
-                w->data + hop_rng_below(&rng, (uint64_t)(w->shape[0] * (w->rank == 2 ? w->shape[1] : 1)));
-            float change = (float)(hop_rng_normal(&rng) * exp(2 * hop_rng_normal(&rng)));
-            *x = k % 4 == 0 ? -*x : k % 4 == 1 ? 0 : *x + change;
-            hop_proof p = prove(m, &all[i], HOP_PROVE_INTERVAL);
-            int64_t errors = wrong_inputs(m, &all[i]);
-            if (p.verdict == HOP_PROVED && errors)
-                fail_msg("case %d damage %d of %s: proved, but %lld inputs are wrong", (int)i, (int)k,
-                         w->name, (long long)errors);
-            if (p.verdict == HOP_REFUTED && !errors)
-                fail_msg("case %d damage %d: refuted, but right", (int)i, (int)k);
-            proved += p.verdict == HOP_PROVED;
-            wrong += errors > 0;
-            hop_proof_free(&p);
-            hop_model_free(m);
-        }
-    /* Both sides occur, or the test says nothing. */
-    assert_true(proved > trials / 8 && wrong > trials / 8);
-}
-
 static void scale(const hop_model *m, const char *name, float by)
 {
     const hop_weight *w = strncmp(name, "mixer", 5) == 0 || strncmp(name, "mlp", 3) == 0
@@ -328,7 +295,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(constructed_networks_of_many_sizes_are_proved),
         cmocka_unit_test(enumeration_agrees_with_the_intervals),
-        cmocka_unit_test(a_damaged_network_is_never_proved_if_it_errs),
         cmocka_unit_test(a_network_that_overflows_is_not_proved),
         cmocka_unit_test(a_network_that_underflows_is_not_proved),
         cmocka_unit_test(networks_of_another_kind_are_not_proved_and_the_reason_is_told),

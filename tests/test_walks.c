@@ -8,7 +8,8 @@ enum { WALKS = 20000 };
 
 /* ---- many ------------------------------------------------------------------------------------------ */
 
-static const char *const kinds[] = {"full", "linear", "cot", "encoder", "two-sum-full", "two-sum-sparse"};
+static const char *const kinds[] = {"full",  "linear",       "cot",           "encoder",
+                                    "mixed", "two-sum-full", "two-sum-sparse"};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* The first KINDS subjects, then hybrids: the same for all numbers with a remainder. */
@@ -37,34 +38,17 @@ static hop_model *walk(int64_t number, subject *s)
     return m;
 }
 
+static const char *subject_name(int which)
+{
+    return which < KINDS ? kinds[which] : linear_mixer(which - KINDS);
+}
+
 static void nothing_damaged_is_proved_and_errs(void **state)
 {
     (void)state;
-    int subjects = subject_count();
-    int64_t bad = 0, made = 0, proved = 0, wrong = 0, cut = 0;
-    campaign c = {.make = walk, .count = WALKS};
-    campaign_run(&c);
-    for (int first = 0; first < subjects; first++) {
-        int64_t here = 0;
-        for (int64_t i = first; i < c.count; i += subjects) {
-            const outcome *o = &c.of[i];
-            cut += o->proved && o->bits;
-            made += o->made, here += o->proved, wrong += o->made && o->wrong;
-            if (o->proved && o->wrong)
-                print_message("number %lld, %s: proved, and errs\n", (long long)i,
-                              first < KINDS ? kinds[first] : linear_mixer(first - KINDS));
-            bad += o->proved && o->wrong;
-        }
-        if (here == 0)
-            fail_msg("%s: nothing proved", first < KINDS ? kinds[first] : linear_mixer(first - KINDS));
-        proved += here;
-    }
-    print_message("%lld made, %lld proved (%lld with fewer bits), %lld err\n", (long long)made,
-                  (long long)proved, (long long)cut, (long long)wrong);
-    assert_true(cut > 0);
-    free(c.of);
-    assert_int_equal(bad, 0);
-    assert_true(made > WALKS / campaign_share() * 8 / 10 && wrong > WALKS / campaign_share() / 10);
+    tally t = campaign_judge((campaign){.make = walk, .count = WALKS}, subject_count(), subject_name);
+    assert_true(t.fewer > 0);
+    assert_true(t.made > WALKS / campaign_share() * 8 / 10 && t.wrong > WALKS / campaign_share() / 10);
 }
 
 int main(void)

@@ -15,21 +15,6 @@ extern const hop__kernels hop__kernels_traced;
 
 enum { CHANNELS = 40, PROGRAMS = 64 };
 
-typedef struct variety {
-    kind kind;
-    hop_gate gate;
-    bool bonus;
-} variety;
-
-static const variety varieties[] = {
-    {DECAY, HOP_GATE_NONE, false}, {DECAY, HOP_GATE_HEAD, false},  {DECAY, HOP_GATE_TOKEN, false},
-    {DECAY, HOP_GATE_KEY, false},  {DECAY, HOP_GATE_KEY, true},    {DECAY, HOP_GATE_TOKEN, true},
-    {DECAY, HOP_GATE_HEAD, true},  {DECAY, HOP_GATE_NONE, true},   {DELTA, HOP_GATE_NONE, false},
-    {DELTA, HOP_GATE_HEAD, false}, {DELTA, HOP_GATE_TOKEN, false}, {DELTA, HOP_GATE_KEY, false},
-    {DPLR, HOP_GATE_KEY, false},   {DPLR, HOP_GATE_NONE, false},   {MLSTM, HOP_GATE_NONE, false},
-};
-enum { VARIETIES = sizeof varieties / sizeof varieties[0] };
-
 /* An input by its name: n floats of each head or channel, `head` apart, tokens `stride` apart. */
 typedef struct given {
     const char *name;

@@ -15,6 +15,7 @@
  * The address (w, i) of an entry is the product of two one-hot vectors, which is what φ computes. The answer
  * is read from reg_L - N/2 =: t by logits c·t - c²/2, largest at c = t. */
 #include "construct.h"
+#include "map.h"
 
 #include <stdio.h>
 
@@ -34,17 +35,6 @@ static int64_t values(const hop_funccomp *t, int e)
     return e == 0 ? t->m : t->size[e - 1];
 }
 
-/* Entries of z_e by their two parts: w-digit and i. */
-static int64_t digits(const hop_funccomp *t, int e)
-{
-    return e >= 2 ? t->fan[e - 1] : 1;
-}
-
-static int64_t inner(const hop_funccomp *t, int e)
-{
-    return e >= 2 ? t->size[e - 2] : t->m;
-}
-
 static bool places_init(places *p, const hop_funccomp *t)
 {
     int64_t at = 0, L = t->hops;
@@ -53,9 +43,9 @@ static bool places_init(places *p, const hop_funccomp *t)
     p->num = (int)at++;
     for (int e = 1; e <= L; e++) {
         p->hot_w[e] = (int)at;
-        if (e >= 2) at += digits(t, e);
+        if (e >= 2) at += hop__map_digits(t, e);
         p->hot_i[e] = (int)at;
-        at += inner(t, e);
+        at += hop__map_inner(t, e);
         if (at > 1 << 20) return false;
     }
     for (int l = 1; l < L; l++) {
@@ -71,12 +61,6 @@ static bool places_init(places *p, const hop_funccomp *t)
     }
     p->d_model = (int)at;
     return true;
-}
-
-/* Keys of layer e: one number for z_0, an entry each for the others. */
-static int64_t key_dim(const hop_funccomp *t, int e)
-{
-    return e == 0 ? 1 : digits(t, e) * inner(t, e);
 }
 
 static void fill_tables(hop_model *m, const places *p)
@@ -98,29 +82,8 @@ static void fill_tables(hop_model *m, const places *p)
         int player = hop_funccomp_player(t, n, &index);
         *hop__cell(positions, n, p->who + player + 1) = 1;
         if (player < 1) continue;
-        if (player >= 2) *hop__cell(positions, n, p->hot_w[player] + index / inner(t, player)) = 1;
-        *hop__cell(positions, n, p->hot_i[player] + index % inner(t, player)) = 1;
-    }
-}
-
-/* φ(x)_a = x_{w(a)} · x_{n + i(a)} for one-hot parts that lie one behind the other in the projection; with
- * one part only, φ(x)_a = x_a · 1. */
-static void fill_map(hop_model *m, const places *p, int e, const char *side)
-{
-    char name[4][64];
-    for (int i = 0; i < 4; i++)
-        snprintf(name[i], sizeof name[i], "mixer.feature_map_%s.layer%d.%s", side, 1 + i / 2,
-                 i % 2 ? "bias" : "weight");
-    const hop_weight *one = hop_model_layer_weight(m, e, name[0]),
-                     *two = hop_model_layer_weight(m, e, name[2]);
-    const hop_weight *bias = hop_model_layer_weight(m, e, name[3]);
-    int64_t n = digits(p->t, e), parts = inner(p->t, e);
-    for (int64_t a = 0; a < key_dim(p->t, e); a++) {
-        *hop__cell(one, a, e >= 2 ? a / parts : a) = 1;
-        if (e >= 2)
-            *hop__cell(two, a, n + a % parts) = 1;
-        else
-            bias->data[a] = 1;
+        if (player >= 2) *hop__cell(positions, n, p->hot_w[player] + index / hop__map_inner(t, player)) = 1;
+        *hop__cell(positions, n, p->hot_i[player] + index % hop__map_inner(t, player)) = 1;
     }
 }
 
@@ -128,7 +91,7 @@ static void fill_layer(hop_model *m, const places *p, int e)
 {
     const hop_weight *q = hop_model_layer_weight(m, e, "mixer.q_proj.weight");
     const hop_weight *k = hop_model_layer_weight(m, e, "mixer.k_proj.weight");
-    int64_t n = digits(p->t, e), parts = e ? inner(p->t, e) : 0, first = e >= 2 ? n : 0;
+    int64_t n = hop__map_digits(p->t, e), parts = e ? hop__map_inner(p->t, e) : 0, first = e >= 2 ? n : 0;
     if (e == 0) {
         *hop__cell(q, 0, p->who) = 1;
         *hop__cell(k, 0, p->who + 1) = 1;
@@ -141,8 +104,8 @@ static void fill_layer(hop_model *m, const places *p, int e)
         *hop__cell(q, first + i, p->ind[e - 1] + i) = 1;
         *hop__cell(k, first + i, p->hot_i[e] + i) = 1;
     }
-    fill_map(m, p, e, "q");
-    fill_map(m, p, e, "k");
+    hop__map_fill(m, p->t, e, "q");
+    hop__map_fill(m, p->t, e, "k");
     *hop__cell(hop_model_layer_weight(m, e, "mixer.v_proj.weight"), 0, p->num) = 1;
     *hop__cell(hop_model_layer_weight(m, e, "mixer.o_proj.weight"), p->reg[e], 0) = 1;
 }
@@ -179,7 +142,7 @@ static hop_status set_sizes(hop_config *c, const hop_funccomp *t, hop_error *err
     for (size_t i = 0; s == HOP_OK && i < sizeof same / sizeof *same; i++)
         s = hop_config_set(c, -1, "linear", same[i].name, same[i].value, err);
     for (int e = 0; s == HOP_OK && e <= t->hops; e++)
-        s = hop_config_set(c, e, "", "head_dim", (double)key_dim(t, e), err);
+        s = hop_config_set(c, e, "", "head_dim", (double)hop__map_keys(t, e), err);
     return s;
 }
 

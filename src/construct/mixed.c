@@ -19,6 +19,7 @@
  * A key's feature is the product of hot_w and hot_i, a query's that of one and ind: both are one-hot over the
  * entries, and meet in the right one only. */
 #include "fields.h"
+#include "map.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -36,22 +37,6 @@ typedef struct places {
     int64_t d_model, hidden;
 } places;
 
-/* Entries of z_e by their two parts: w-digit (1 where there is none) and i. */
-static int64_t digits(const hop_funccomp *t, int e)
-{
-    return e >= 2 ? t->fan[e - 1] : 1;
-}
-
-static int64_t inner(const hop_funccomp *t, int e)
-{
-    return e >= 2 ? t->size[e - 2] : t->m;
-}
-
-static int64_t key_dim(const hop_funccomp *t, int e)
-{
-    return e == 0 ? 1 : digits(t, e) * inner(t, e);
-}
-
 static bool places_init(places *p, const hop_funccomp *t)
 {
     hop__fields_init(&p->f, t);
@@ -62,13 +47,13 @@ static bool places_init(places *p, const hop_funccomp *t)
     for (int e = 1; e <= t->hops; e++) {
         if (!p->linear[e]) continue;
         if (e >= 2) {
-            p->hot_w[e] = (int)at, at += digits(t, e);
-            p->one[e] = (int)at, at += digits(t, e);
+            p->hot_w[e] = (int)at, at += hop__map_digits(t, e);
+            p->one[e] = (int)at, at += hop__map_digits(t, e);
         }
-        p->hot_i[e] = (int)at, at += inner(t, e);
-        p->ind[e] = (int)at, at += inner(t, e);
+        p->hot_i[e] = (int)at, at += hop__map_inner(t, e);
+        p->ind[e] = (int)at, at += hop__map_inner(t, e);
         if (at > MOST_WIDTH) return false;
-        if (2 * inner(t, e) > p->hidden) p->hidden = 2 * inner(t, e);
+        if (2 * hop__map_inner(t, e) > p->hidden) p->hidden = 2 * hop__map_inner(t, e);
     }
     p->d_model = at;
     return true;
@@ -89,8 +74,8 @@ static void fill_tables(hop_model *m, const places *p)
         for (int64_t v = 0; e >= 2 && v < t->vocab; v++)
             *hop__cell(tokens, v, p->one[e] + hop_funccomp_digit(t, v % t->queries, e - 1)) = 1;
         for (int64_t i = 0; i < t->size[e - 1]; i++) {
-            if (e >= 2) *hop__cell(positions, t->start[e] + i, p->hot_w[e] + i / inner(t, e)) = 1;
-            *hop__cell(positions, t->start[e] + i, p->hot_i[e] + i % inner(t, e)) = 1;
+            if (e >= 2) *hop__cell(positions, t->start[e] + i, p->hot_w[e] + i / hop__map_inner(t, e)) = 1;
+            *hop__cell(positions, t->start[e] + i, p->hot_i[e] + i % hop__map_inner(t, e)) = 1;
         }
     }
 }
@@ -113,34 +98,13 @@ static void fill_full(hop_model *m, const places *p, int e, float beta)
 
 /* ---- a hop by a linear layer ------------------------------------------------------------------------- */
 
-/* φ(x)_a = x_{w(a)} · x_{n + i(a)} for one-hot parts that lie one behind the other in the projection; with
- * one part only, φ(x)_a = x_a · 1. */
-static void fill_map(hop_model *m, const places *p, int e, const char *side)
-{
-    char name[3][64];
-    for (int i = 0; i < 3; i++)
-        snprintf(name[i], sizeof name[i], "mixer.feature_map_%s.layer%d.%s", side, i ? 2 : 1,
-                 i < 2 ? "weight" : "bias");
-    const hop_weight *one = hop_model_layer_weight(m, e, name[0]),
-                     *two = hop_model_layer_weight(m, e, name[1]);
-    const hop_weight *bias = hop_model_layer_weight(m, e, name[2]);
-    int64_t n = digits(p->t, e), parts = inner(p->t, e);
-    for (int64_t a = 0; a < key_dim(p->t, e); a++) {
-        *hop__cell(one, a, e >= 2 ? a / parts : a) = 1;
-        if (e >= 2)
-            *hop__cell(two, a, n + a % parts) = 1;
-        else
-            bias->data[a] = 1;
-    }
-}
-
 static void fill_linear(hop_model *m, const places *p, int e)
 {
     const hop_weight *q = hop_model_layer_weight(m, e, "mixer.q_proj.weight");
     const hop_weight *k = hop_model_layer_weight(m, e, "mixer.k_proj.weight");
     const hop_weight *v = hop_model_layer_weight(m, e, "mixer.v_proj.weight");
     const hop_weight *o = hop_model_layer_weight(m, e, "mixer.o_proj.weight");
-    int64_t n = digits(p->t, e), parts = e ? inner(p->t, e) : 0, first = e >= 2 ? n : 0;
+    int64_t n = hop__map_digits(p->t, e), parts = e ? hop__map_inner(p->t, e) : 0, first = e >= 2 ? n : 0;
     if (e == 0) {
         *hop__cell(q, 0, hop__fields_who(&p->f, -1)) = 1;
         *hop__cell(k, 0, hop__fields_who(&p->f, 0)) = 1;
@@ -153,8 +117,8 @@ static void fill_linear(hop_model *m, const places *p, int e)
         *hop__cell(q, first + i, p->ind[e] + i) = 1;
         *hop__cell(k, first + i, p->hot_i[e] + i) = 1;
     }
-    fill_map(m, p, e, "q");
-    fill_map(m, p, e, "k");
+    hop__map_fill(m, p->t, e, "q");
+    hop__map_fill(m, p->t, e, "k");
     for (int i = 0; i < p->f.bits; i++) {
         *hop__cell(v, i, p->f.val + i) = 1;
         *hop__cell(o, p->reg[e] + i, i) = 1;
@@ -168,7 +132,7 @@ static void fill_indicator(hop_model *m, const places *p, int e)
     const hop_weight *bias = hop_model_layer_weight(m, e - 1, "mlp.up_proj.bias");
     const hop_weight *down = hop_model_layer_weight(m, e - 1, "mlp.down_proj.weight");
     int count = e >= 2 ? e - 1 : 1, bits = p->f.code.offset[count]; /* digits of i_{e-1}, and their bits */
-    for (int64_t c = 0; c < inner(p->t, e); c++)
+    for (int64_t c = 0; c < hop__map_inner(p->t, e); c++)
         for (int u = 0; u < 2; u++) {
             int64_t unit = 2 * c + u;
             hop__code_number(&p->f.code, count, c, 2, hop__cell(up, unit, p->reg[e - 1]));
@@ -224,7 +188,7 @@ static hop_status set_sizes(hop_config *c, const places *p, hop_error *err)
     for (size_t i = 0; any && s == HOP_OK && i < sizeof same / sizeof *same; i++)
         s = hop_config_set(c, -1, "linear", same[i].name, same[i].value, err);
     for (int e = 0; s == HOP_OK && e <= p->t->hops; e++)
-        if (p->linear[e]) s = hop_config_set(c, e, "", "head_dim", (double)key_dim(p->t, e), err);
+        if (p->linear[e]) s = hop_config_set(c, e, "", "head_dim", (double)hop__map_keys(p->t, e), err);
     return s;
 }
 

@@ -2,8 +2,6 @@
  * one at hand. */
 #include "room.h"
 
-#include <math.h>
-
 static const hop_task_size SIZES[] = {
     {"n", offsetof(hop_task, khop.n), 1, HOP__MAX_LENGTH, 32},
     {"alphabet", offsetof(hop_task, khop.alphabet), 2, HOP__MAX_LENGTH - 1, 4},
@@ -19,16 +17,9 @@ static hop_status ready(hop_task *t, hop_error *err)
     return HOP_OK;
 }
 
-static int64_t values(const hop_task *t, int64_t position)
+static int64_t tokens(const hop_task *t)
 {
-    (void)position;
     return t->khop.alphabet;
-}
-
-static void sample(const hop_task *t, hop_rng *rng, int32_t *tokens)
-{
-    for (int64_t i = 0; i < t->length; i++)
-        tokens[i] = (int32_t)hop_rng_below(rng, (uint64_t)t->khop.alphabet);
 }
 
 static int64_t solve(const hop_task *t, const int32_t *tokens, int32_t *targets)
@@ -44,24 +35,9 @@ static int64_t solve(const hop_task *t, const int32_t *tokens, int32_t *targets)
     return 1;
 }
 
-static double log10_inputs(const hop_task *t)
-{
-    return (double)t->khop.n * log10((double)t->khop.alphabet);
-}
-
-static int64_t inputs(const hop_task *t)
-{
-    int64_t product = 1;
-    hop__count_power(&product, t->khop.alphabet, t->khop.n);
-    return product;
-}
-
 const hop__task_ops hop__khop_ops = {
     .sizes = SIZES,
     .ready = ready,
-    .values = values,
-    .sample = sample,
+    .tokens = tokens,
     .solve = solve,
-    .log10_inputs = log10_inputs,
-    .inputs = inputs,
 };

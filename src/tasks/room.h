@@ -11,6 +11,9 @@
 typedef struct hop__task_ops {
     const hop_task_size *sizes;                       /* NULL: the task reads and writes itself */
     hop_status (*ready)(hop_task *t, hop_error *err); /* sizes are in range; sets length and vocab */
+    int64_t (*tokens)(
+        const hop_task *t); /* any of so many tokens may stand anywhere; then the next two, and the two
+                                             that count inputs, are NULL */
     int64_t (*values)(const hop_task *t, int64_t position);
     void (*sample)(const hop_task *t, hop_rng *rng, int32_t *tokens);
     int64_t (*solve)(const hop_task *t, const int32_t *tokens, int32_t *targets);

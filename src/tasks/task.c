@@ -2,6 +2,7 @@
 #include "room.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 /* ---- funccomp, behind the same table ------------------------------------------------------- */
@@ -169,12 +170,16 @@ void hop_task_write(const hop_task *t, hop_json_writer *w)
 int64_t hop_task_values(const hop_task *t, int64_t position)
 {
     assert(position >= 0 && position < t->length);
-    return ops_of(t)->values(t, position);
+    const hop__task_ops *ops = ops_of(t);
+    return ops->tokens ? ops->tokens(t) : ops->values(t, position);
 }
 
 void hop_task_sample(const hop_task *t, hop_rng *rng, int32_t *tokens)
 {
-    ops_of(t)->sample(t, rng, tokens);
+    const hop__task_ops *ops = ops_of(t);
+    const uint64_t any = ops->tokens ? (uint64_t)ops->tokens(t) : 0;
+    for (int64_t i = 0; any && i < t->length; i++) tokens[i] = (int32_t)hop_rng_below(rng, any);
+    if (!any) ops->sample(t, rng, tokens);
 }
 
 bool hop_task_asks_everywhere(const hop_task *t)
@@ -194,7 +199,7 @@ hop_status hop_task_check(const hop_task *t, const int32_t *tokens, int64_t coun
         return hop_fail(err, HOP_ERANGE, "%lld tokens where the sizes ask for %lld", (long long)count,
                         (long long)t->length);
     for (int64_t p = 0; p < count; p++) {
-        int64_t values = ops->values(t, p);
+        int64_t values = hop_task_values(t, p);
         if (tokens[p] < 0 || tokens[p] >= values)
             return hop_fail(err, HOP_ERANGE, "token %lld is %ld, outside 0..%lld", (long long)p,
                             (long)tokens[p], (long long)(values - 1));
@@ -204,12 +209,17 @@ hop_status hop_task_check(const hop_task *t, const int32_t *tokens, int64_t coun
 
 double hop_task_log10_inputs(const hop_task *t)
 {
-    return ops_of(t)->log10_inputs(t);
+    const hop__task_ops *ops = ops_of(t);
+    return ops->tokens ? (double)t->length * log10((double)ops->tokens(t)) : ops->log10_inputs(t);
 }
 
 int64_t hop_task_inputs(const hop_task *t)
 {
-    return ops_of(t)->inputs(t);
+    const hop__task_ops *ops = ops_of(t);
+    int64_t product = 1;
+    if (!ops->tokens) return ops->inputs(t);
+    hop__count_power(&product, ops->tokens(t), t->length);
+    return product;
 }
 
 bool hop__count_power(int64_t *product, int64_t base, int64_t exponent)

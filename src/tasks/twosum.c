@@ -2,7 +2,6 @@
  * adds up to nothing modulo `mod`? (docs/THEORY.md section 5.6) */
 #include "room.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 static const hop_task_size SIZES[] = {
@@ -19,15 +18,9 @@ static hop_status ready(hop_task *t, hop_error *err)
     return HOP_OK;
 }
 
-static int64_t values(const hop_task *t, int64_t position)
+static int64_t tokens(const hop_task *t)
 {
-    (void)position;
     return t->twosum.mod;
-}
-
-static void sample(const hop_task *t, hop_rng *rng, int32_t *tokens)
-{
-    for (int64_t i = 0; i < t->length; i++) tokens[i] = (int32_t)hop_rng_below(rng, (uint64_t)t->twosum.mod);
 }
 
 /* ---- solving ------------------------------------------------------------------------------- */
@@ -56,27 +49,10 @@ static int64_t solve(const hop_task *t, const int32_t *tokens, int32_t *targets)
     return n;
 }
 
-/* ---- counting ------------------------------------------------------------------------------ */
-
-static double log10_inputs(const hop_task *t)
-{
-    return (double)t->twosum.n * log10((double)t->twosum.mod);
-}
-
-static int64_t inputs(const hop_task *t)
-{
-    int64_t product = 1;
-    hop__count_power(&product, t->twosum.mod, t->twosum.n);
-    return product;
-}
-
 const hop__task_ops hop__twosum_ops = {
     .sizes = SIZES,
     .ready = ready,
-    .values = values,
-    .sample = sample,
+    .tokens = tokens,
     .solve = solve,
-    .log10_inputs = log10_inputs,
-    .inputs = inputs,
     .everywhere = true,
 };
