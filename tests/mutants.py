@@ -14,7 +14,7 @@ import argparse, json, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # By how long they take, quickest first; `make check` runs them all on what is not weakened.
-TESTS = """proof_tools arith charges transfers turned weighed wired readings linear_stack cot head_gains enumeration prove_contained false_proofs
+TESTS = """proof_tools arith charges hf_network transfers turned weighed wired readings linear_stack cot head_gains enumeration prove_contained false_proofs
            walks prove_scaled forged sets messages two_sum_proof mixed edges clipped shaped full encoder""".split()
 PATIENCE = 300  # seconds of a test
 

@@ -46,6 +46,7 @@ static void turned_init(turned *t, hop_rng *rng)
         (hop__class){.start = below(rng, 2) ? below(rng, 3000) : below(rng, 50), .count = count};
     t->w.facts.length = class_of(t)->start + count + below(rng, 9);
     t->op = (hop_op){.kind = HOP_OP_ROPE, .groups = 1 + below(rng, 3), .dim = 1 + below(rng, 8)};
+    t->op.spread = below(rng, 3) ? 0x1p-21 : 0x1p-12;
     t->op.rotary = below(rng, (int)t->op.dim + 1) / 2 * 2, t->op.theta = thetas[below(rng, 5)];
     t->op.width = t->op.groups * t->op.dim;
     t->x = hop__set_new(&t->m, t->op.width);
@@ -153,12 +154,14 @@ static float nearby(float x, int units)
     return x;
 }
 
-/* As another library may: frequencies up to three units away, all in float32, every product rounded. */
+/* As another library may: frequencies up to three units away, or further if it is said, all in float32, every product
+ * rounded. */
 static void turn_as_others(const turned *t, hop_rng *rng, float *x, int64_t position)
 {
     const int64_t half = t->op.rotary / 2;
     for (int64_t e = 0; e < half; e++) {
-        float angle = (float)position * nearby(t->table[e], below(rng, 7) - 3);
+        double far = t->op.spread > 0x1p-21 ? 0.99 * t->op.spread * (below(rng, 3) - 1) : 0;
+        float angle = (float)position * nearby((float)(t->table[e] * (1 + far)), below(rng, 7) - 3);
         float co = nearby(cosf(angle), below(rng, 3) - 1) * (float)t->op.scale,
               si = nearby(sinf(angle), below(rng, 3) - 1) * (float)t->op.scale;
         for (int64_t g = 0; g < t->op.groups; g++) {

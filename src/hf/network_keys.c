@@ -20,16 +20,18 @@ static bool names(hop__span text, const char *word)
     return false;
 }
 
-static bool is_known(const hop__net *w, const char *key)
+/* Do rows of networks name it? */
+static bool is_read(const hop__net *w, const char *key)
 {
-    static const char *const lists[] = {"layers",   "hidden",  "heads",  "kv_heads",
-                                        "head_dim", "windows", "context"};
-    hop__span rest;
     for (int i = 0; i < w->read_count; i++)
         if (names(w->read[i], key)) return true;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++)
-        if (hop__hf_common(&w->r, lists[i], &rest) && names(rest, key)) return true;
-    for (hop__row row = w->r.row; row.body.at;) /* what the plan reads */
+    return false;
+}
+
+/* Does what the plan reads name it? */
+static bool is_planned(const hop__net *w, const char *key)
+{
+    for (hop__row row = w->r.row; row.body.at;)
         if (names(row.body, key))
             return true;
         else if (!hop__hf_like(&w->r, &row))
@@ -37,12 +39,38 @@ static bool is_known(const hop__net *w, const char *key)
     return false;
 }
 
+/* The keys that sizes go by: of each, classes read the first, whatever others are called. */
+static const char *const SIZES[] = {"layers",   "hidden",  "heads",  "kv_heads",
+                                    "head_dim", "windows", "context"};
+
+/* Is it a size by its first name, or by another one that says the same? *other: it is another one. */
+static bool says_size(const hop__net *w, const hop_json *v, bool *other)
+{
+    hop__span rest;
+    for (size_t i = 0; i < sizeof SIZES / sizeof *SIZES; i++) {
+        char first[HOP__HF_MAX_KEYS];
+        if (!hop__hf_common(&w->r, SIZES[i], &rest) || !names(rest, v->key)) continue;
+        hop__span_copy(first, sizeof first, hop__span_until(&rest, '|'));
+        *other = strcmp(first, v->key) != 0;
+        const hop_json *said = hop__hf_find(&w->r, first);
+        return !*other ||
+               (said && said->type == HOP_JSON_INT && v->type == HOP_JSON_INT && said->integer == v->integer);
+    }
+    return false;
+}
+
+static bool is_known(const hop__net *w, const hop_json *v)
+{
+    bool other = false;
+    return is_read(w, v->key) || says_size(w, v, &other) || (!other && is_planned(w, v->key));
+}
+
 static void check(hop__net *w, const hop_json *object, const char *inside)
 {
     for (const hop_json *v = object->child; v && w->r.status == HOP_OK; v = v->next) {
         if (v->type == HOP_JSON_NULL || strcmp(v->key, "hopbound") == 0)
             continue; /* ours, of a network we wrote */
-        if (!is_known(w, v->key))
+        if (!is_known(w, v))
             hop__hf_fail(&w->r, HOP_EUNKNOWN, "%s%s%s: a key that is not understood", inside,
                          *inside ? "." : "", v->key);
         else if (v->type == HOP_JSON_OBJECT && v != w->r.text)

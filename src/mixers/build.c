@@ -336,6 +336,7 @@ hop__val hop__rope(hop_builder *b, hop__val x, int64_t groups, int64_t rotary, d
     hop_op op = {.kind = HOP_OP_ROPE, .groups = groups, .theta = theta};
     op.rotary = rotary ? rotary : x.width / groups;
     if (HOP__FOREIGN(b->c, rope_scale) != 0) op.scale = HOP__FOREIGN(b->c, rope_scale);
+    op.spread = fmax(HOP__FOREIGN(b->c, rope_spread), 0x1p-21);
     return hop__add(b, op, &x, 1, "rope.inv_freq", NULL);
 }
 

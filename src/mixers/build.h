@@ -15,9 +15,9 @@
 #define HOP__FOREIGN(c, name) ((c)->foreign[HOP_FOREIGN_##name])
 #define HOP__TAKES(name)      (1u << HOP_FOREIGN_##name) /* for hop_mixer_ops.foreign */
 /* What attention of other people's networks may have. */
-#define HOP__FOREIGN_ATTENTION                                                                       \
-    (HOP__TAKES(norm_eps) | HOP__TAKES(rope_table) | HOP__TAKES(rope_scale) | HOP__TAKES(qkv_bias) | \
-     HOP__TAKES(out_bias))
+#define HOP__FOREIGN_ATTENTION                                                                          \
+    (HOP__TAKES(norm_eps) | HOP__TAKES(rope_table) | HOP__TAKES(rope_scale) | HOP__TAKES(rope_spread) | \
+     HOP__TAKES(qkv_bias) | HOP__TAKES(out_bias))
 
 /* ---- configuration ------------------------------------------------------------------------- */
 

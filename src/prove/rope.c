@@ -46,11 +46,13 @@ static bool is_turned(const hop_op *op, int64_t c)
 
 /* What the kernel's angle and products and those made here may differ by, for a pair of this length: angles
  * are doubles, so are sines, and one rounding to float32 comes last. By a table, other libraries count, too: their
- * frequencies may be some units away (power, reciprocal, product: 2^-21 of the angle has room for eight), and
- * their cosines and sines, and these times scale, are float32 (2^-21 of the length, for eight units more). */
+ * frequencies may be some units away (power, reciprocal, product: 2^-21 of the angle has room for eight; `spread` says
+ * more where they are mixed of two), and their cosines and sines, and these times scale, are float32 (2^-21 of the
+ * length, for eight units more). */
 static double lost(const turn *t, double length, double angle)
 {
-    double own = HOP_UNIT_ROUNDOFF + (fabs(angle) + 4) * 0x1p-48, others = (fabs(angle) + 1) * 0x1p-21;
+    double own = HOP_UNIT_ROUNDOFF + (fabs(angle) + 4) * 0x1p-48,
+           others = fabs(angle) * t->op->spread + 0x1p-21;
     return length == 0 ? 0 : length * (t->table ? own + t->scale * others : own) + 0x1p-149;
 }
 

@@ -25,6 +25,8 @@ LLAMA3 = dict(rope_type="llama3", rope_theta=10000.0, factor=8.0, low_freq_facto
 YARN = dict(rope_type="yarn", rope_theta=10000.0, factor=4.0, original_max_position_embeddings=128)
 LONGROPE = dict(rope_type="longrope", rope_theta=10000.0, factor=2.0, original_max_position_embeddings=256,
                 short_factor=[1.0 + 0.1 * i for i in range(8)], long_factor=[2.0 + 0.1 * i for i in range(8)])
+SHARP = dict(LLAMA3, rope_theta=1.6386344375530564, high_freq_factor=1.000001, original_max_position_embeddings=7)
+GROWN = {k: v for k, v in LONGROPE.items() if k != "factor"}  # it follows from the lengths, in every layer
 
 # name: (model_type, what its configuration says beside the class)
 NETWORKS = {
@@ -32,6 +34,8 @@ NETWORKS = {
     "llama, biases, llama3": ("llama", dict(HEAD, num_hidden_layers=2, attention_bias=True, rope_parameters=LLAMA3)),
     "llama, yarn": ("llama", dict(HEAD, num_hidden_layers=2, rope_parameters=YARN)),
     "llama, longrope": ("llama", dict(HEAD, num_hidden_layers=2, rope_parameters=LONGROPE)),
+    "llama, llama3, factors that are close": ("llama", dict(SIZES, head_dim=64, num_hidden_layers=2, rope_parameters=SHARP)),
+    "llama, longrope, no factor": ("llama", dict(HEAD, num_hidden_layers=2, rope_parameters=GROWN)),
     "llama, linear": ("llama", dict(HEAD, num_hidden_layers=2,
                                     rope_parameters=dict(rope_type="linear", rope_theta=5e5, factor=4.0))),
     "mistral": ("mistral", dict(HEAD, num_hidden_layers=2, sliding_window=11)),

@@ -67,6 +67,7 @@ typedef enum hop_option {
     X(norm_eps, "eps of the mixer's norms; 0: 1e-5")                                 \
     X(rope_table, "the rotation's frequencies are a tensor, and angles are float32") \
     X(rope_scale, "factor of its cosines and sines; 0: 1")                           \
+    X(rope_spread, "how far frequencies of others are, relative; 0: 2^-21")          \
     X(qkv_bias, "queries, keys and values have biases")                              \
     X(out_bias, "the output has a bias")                                             \
     X(dt_min, "step sizes are at least that")                                        \

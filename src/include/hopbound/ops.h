@@ -147,6 +147,7 @@ typedef struct hop_op {
     hop_act act;
     bool silu, scaled, steady;
     double before, scale, eps, theta;
+    double spread; /* ROPE: how far frequencies of other libraries may be from w, relative */
     double lo, hi; /* CLAMP */
     double (*constant)(const struct hop_mixer_config *c, int64_t i);
     /* SCAN, ATTEND, SPARSE */
