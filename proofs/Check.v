@@ -74,7 +74,7 @@ Fixpoint join (hs : seq (N * N)) (ns As : seq N) : seq (N * N * N * N) :=
   end.
 
 Definition check_P6 (m M A0 x0 : N) (hops : seq (N * N * N * N)) :=
-  (x0 <=? m) && check_hops M 0 m x0 A0 (x0 * (1 + foldr (fun h => N.mul h.1.2) 1 hops)) A0 hops.
+  (x0 <=? m) && check_hops M 0 m x0 0 A0 (x0 * (1 + foldr (fun h => N.mul h.1.2) 1 hops)) A0 hops.
 
 Definition check_P7G (m M A1 x0 : N) (hops : seq (N * N * N * N)) :=
   let w := foldr (fun h => N.mul h.1.2) 1 hops in
@@ -198,7 +198,7 @@ Lemma check_P6_sound A0 x0 hops : check_P6 m M A0 x0 hops ->
 Proof.
 case/andP=> /nat_le x0m /check_hops_sound ok.
 have := @P6 %:m %:M %:A0 %:x0 (map to_hop hops) x0m; rewrite -!map_comp; apply.
-move: ok; rewrite nat_mul nat_add [%:1]/=; congr (P6_holds _ _ _ _ _ (_ * (1 + _)) _ _).
+move: ok; rewrite nat_mul nat_add [%:1]/=; congr (P6_holds _ _ _ _ _ _ (_ * (1 + _)) _ _).
 exact: fans_product.
 Qed.
 

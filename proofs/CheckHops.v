@@ -68,12 +68,14 @@ Definition check_image (N s x k d : N) :=
   else false.
 
 (** A hop as (x, s, n, A); in P6 A = A_l, in P7G A = A_(l+1). *)
-Fixpoint check_hops (M e P k d c S : N) (hops : seq (N * N * N * N)) : bool :=
+Fixpoint check_hops (M e P k d g c S : N) (hops : seq (N * N * N * N)) : bool :=
   if hops is (x, s, n, A) :: hops' then
-    [&& 1 <=? x, check_image P s x k d &
-      let hM := N.of_nat (size hops) * M in
-      if hops' is [::] then products_lt (x * d + 1 + S + (x * (e * (P * M) + A) + c * M)) [::] [:: (n * P, n * s)]
-      else check_hops M (e + 1) (n * P) (n * s) (x * d + 1 + (S + A) + (x * ((e + 1) * (P * hM)) + c * hM)) (x * (P + c)) (S + A) hops']
+    let h := N.of_nat (size hops) in let hM := h * M in
+    [&& 1 <=? x, check_image P s x k (d + g) &
+      if hops' is [::] then products_lt (g + (x * d + 1) + S + (x * (e * (P * M) + A) + c * M)) [::] [:: (n * P, n * s)]
+      else if e =? 0 then check_hops M 1 (n * P) (n * s) A (g + (x * P + c) * M) (x * (P + c)) (S + A) hops'
+      else check_hops M (e + 1) (n * P) (n * s)
+        (h * g + (x * d + 1) + (S + A) + (x * ((e + 1) * (P * hM)) + c * hM)) 0 (x * (P + c)) (S + A) hops']
   else false.
 
 Fixpoint check_hops7 (M w e P k d g c p S : N) (hops : seq (N * N * N * N)) : bool :=
@@ -110,14 +112,17 @@ move: ok; case: ifP => [/products_ltP + _ | _ /products_ltP +]; rewrite [powers 
 exact: (image_from (binomial_le3 _ _) lt).
 Qed.
 
-Lemma check_hops_sound M e N k d c S hops : check_hops M e N k d c S hops ->
-  P6_holds %:M %:e %:N %:k %:d %:c %:S (map to_hop hops).
+Lemma check_hops_sound M e N k d g c S hops : check_hops M e N k d g c S hops ->
+  P6_holds %:M %:e %:N %:k %:d %:g %:c %:S (map to_hop hops).
 Proof.
-elim: hops e N k d c S => // -[[[x s] n] A] hops IH e N k d c S /and3P[/nat_le x0 /check_image_sound[sN im] rest].
-apply/and4P; split=> //; case: hops IH rest => [|h hops] IH rest.
+elim: hops e N k d g c S => // -[[[x s] n] A] hops IH e N k d g c S /and3P[/nat_le x0 /check_image_sound[sN im] rest].
+rewrite nat_add in im; apply/and4P; split=> //; case: hops IH rest => [|h hops] IH rest.
   by move: rest => /products_ltP; rewrite /= !muln1 !nat_of.
-have := IH _ _ _ _ _ _ rest; rewrite !nat_of Nat2N.id.
-by rewrite -(size_map to_hop) [%:1]/= !addn1.
+case: N.eqb_spec rest => [-> | e0] rest.
+  by have := IH 1%num _ _ _ _ _ _ rest; rewrite !nat_of.
+have := IH (e + 1)%num _ _ _ _ _ _ rest; rewrite !nat_of Nat2N.id -(size_map to_hop).
+have : %:e != 0 by apply/eqP => E; apply: e0; rewrite -[e]N2Nat.id E.
+by case: (%:e) => // e' _; rewrite [%:1]/= !addn1.
 Qed.
 
 Lemma check_hops7_sound M w e P k d g c p S hops : check_hops7 M w e P k d g c p S hops ->

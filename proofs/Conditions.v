@@ -36,18 +36,20 @@ Definition spread A t q x Y := forall (I Q : finType) (T : {set I}), #|T| = t ->
     Hop l = 1 .. L-1: x_l tables are drawn, which reach s_l values; n_l; A is A_l in P6 and A_(l+1) in P7G. *)
 Record hop := Hop { hop_x : nat; hop_s : nat; hop_n : nat; hop_A : nat }.
 
-(** At l = e+1: N = N_(l-1); k = n_(l-1) s_(l-1) addresses of z_l are asked for; the tables above are kept with a
-    share of 2^-d; c tokens, all choices together, are below; S = A_0 + .. + A_(l-1). *)
-Fixpoint P6_holds M e N k d c S (hops : seq hop) : bool :=
+(** At l = e+1: N = N_(l-1); k = n_(l-1) s_(l-1) addresses of z_l are asked for; each of the tables above is kept with a share
+    of 2^-g, and of these together a share of 2^-d; c tokens, all choices together, are below; S = A_0 + .. + A_(l-1).
+    At l = 1 what is said in the first epoch is fixed table by table; from then on g = 0. *)
+Fixpoint P6_holds M e N k d g c S (hops : seq hop) : bool :=
   if hops is Hop x s n A :: hops' then
-    [&& 0 < x, s <= N, 2 * 'C(N, s.-1) * s.-1 ^ (x * k) * 2 ^ (x * d) <= N ^ (x * k) &
-      let hM := size hops * M in
-      if hops' is [::] then 2 ^ (x * d + 1 + S + (x * (e * (N * M) + A) + c * M)) < (n * N) ^ (n * s)
-      else P6_holds M e.+1 (n * N) (n * s) (x * d + 1 + (S + A) + (x * (e.+1 * (N * hM)) + c * hM)) (x * (N + c)) (S + A) hops']
+    let h := size hops in
+    [&& 0 < x, s <= N, 2 * 'C(N, s.-1) * s.-1 ^ (x * k) * 2 ^ (x * (d + g)) <= N ^ (x * k) &
+      if hops' is [::] then 2 ^ (g + (x * d + 1) + S + (x * (e * (N * M) + A) + c * M)) < (n * N) ^ (n * s)
+      else if e is 0 then P6_holds M 1 (n * N) (n * s) A (g + (x * N + c) * M) (x * (N + c)) (S + A) hops'
+      else P6_holds M e.+1 (n * N) (n * s)
+        (h * g + (x * d + 1) + (S + A) + (x * (e.+1 * (N * (h * M))) + c * (h * M))) 0 (x * (N + c)) (S + A) hops']
   else false.
 
-(** At l = e+1: N, k, c as in P6; w queries; p = x_0 .. x_(l-1) choices below; S = A_1 + .. + A_l; a share of 2^-d is left of
-    what is a share of 2^-g for each table (g = 0 but for l = 1). *)
+(** At l = e+1: N, k, d, g, c as in P6; w queries; p = x_0 .. x_(l-1) choices below; S = A_1 + .. + A_l. *)
 Fixpoint P7G_holds M w e N k d g c p S (hops : seq hop) : bool :=
   if hops is Hop x s n A :: hops' then
     let hM := size hops * M in

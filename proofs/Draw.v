@@ -116,3 +116,55 @@ rewrite [X in _ <= X](eq_bigl (fun S : {set V} => #|S| == k)) => [|S]; last by r
 elim/big_rec2: _ => [|S n B /eqP Sk IH]; first by rewrite cards0.
 by apply: leq_trans (leq_card_setU _ _) _; rewrite famC // leq_add2l.
 Qed.
+
+(** ** The draw of a step
+
+    From C, a share of 2^-g of all tables, x tables that take s values on T can be drawn and leave many of D. *)
+Lemma draw_image N (T : {set 'I_N}) (Al : finType) (C : {set {ffun 'I_N -> 'I_N}}) (D : {set Al}) (R : {set {ffun 'I_N -> 'I_N} * Al}) x s k d g :
+  0 < x -> s <= N -> k <= #|T| -> 2 * 'C(N, s.-1) * s.-1 ^ (x * k) * 2 ^ (x * (d + g)) <= N ^ (x * k) ->
+  N ^ N <= 2 ^ g * #|C| -> 0 < #|D| -> R \subset setX C D -> #|C| * #|D| <= 2 ^ d * #|R| ->
+  exists2 dr : {ffun 'I_x -> {ffun 'I_N -> 'I_N}}, s <= #|\bigcup_j [set dr j t | t in T]| &
+    #|D| <= 2 ^ (x * d + 1) * #|[set al | [forall j, (dr j, al) \in R]]|.
+Proof.
+case: x => // x _ sN kT image CN D0 RCD RD.
+pose Cs := [finType of {z | z \in C}]; pose Ds := [finType of {al | al \in D}].
+have cardC : #|Cs| = #|C| by rewrite card_sig.
+have cardD : #|Ds| = #|D| by rewrite card_sig.
+pose up_ (dr : {ffun 'I_x.+1 -> Cs}) : {ffun 'I_x.+1 -> {ffun 'I_N -> 'I_N}} := [ffun j => val (dr j)].
+pose bad (dr : {ffun 'I_x.+1 -> {ffun 'I_N -> 'I_N}}) := #|\bigcup_j [set dr j t | t in T]| <= s.-1.
+pose R' : {set Cs * Ds} := [set p | (val p.1, val p.2) \in R].
+have NN0 : 0 < N ^ N by rewrite expn_gt0; case: (N).
+have Z0 : 0 < #|Cs| by rewrite cardC lt0n; apply: contraTneq CN => ->; rewrite muln0 -ltnNge.
+have Al0 : 0 < #|Ds| by rewrite cardD.
+have RR : #|R| <= #|R'|.
+  apply: leq_trans (leq_imset_card (fun p : Cs * Ds => (val p.1, val p.2)) (mem R')).
+  apply/subset_leq_card/subsetP => -[z al] zR; have /setXP[zC alD] := subsetP RCD _ zR.
+  by apply/imsetP; exists (exist _ z zC, exist _ al alD); rewrite ?inE.
+have RD' : #|Cs| * #|Ds| <= 2 ^ d * #|R'|.
+  by rewrite cardC cardD; apply: leq_trans RD _; rewrite leq_mul2l RR orbT.
+have s1N : s.-1 <= N := leq_trans (leq_pred _) sN.
+have mono a b i : a <= b -> a ^ i <= b ^ i by case: i => // i; rewrite leq_exp2r.
+have up_inj : injective up_.
+  by move=> d1 d2 /ffunP e; apply/ffunP => j; apply: val_inj; have := e j; rewrite !ffunE.
+have few : 2 * (2 ^ d) ^ x.+1 * #|[pred dr | bad (up_ dr)]| <= #|Cs| ^ x.+1.
+  have cnt : #|[pred dr | bad (up_ dr)]| <= 'C(N, s.-1) * (s.-1 ^ #|T| * N ^ #|~: T|) ^ x.+1.
+    rewrite -(card_image up_inj).
+    have := @image_count [finType of 'I_N] [finType of 'I_N] T x.+1 s.-1; rewrite card_ord => /(_ s1N).
+    by apply: leq_trans; apply/subset_leq_card/subsetP => _ /imageP[dr bd ->]; rewrite inE.
+  have g0 : 0 < (2 ^ g) ^ x.+1 by rewrite !expn_gt0.
+  rewrite -(leq_pmul2l g0) -expnMn cardC.
+  apply: (@leq_trans ((N ^ N) ^ x.+1)); last exact: mono.
+  apply: leq_trans (leq_mul (leqnn _) (leq_mul (leqnn _) cnt)) _.
+  have NN : N ^ N = N ^ #|T| * N ^ #|~: T| by rewrite -expnD cardsC card_ord.
+  rewrite NN !expnMn !mulnA leq_mul2r; apply/orP; right.
+  rewrite -!expnM -(subnKC kT) ![(k + _) * _]mulnDl !expnD [k * _]mulnC; move: image; set r := (_ - _) * _; move: (x.+1 * k) => xk image.
+  rewrite mulnA; apply: leq_mul; last exact: mono.
+  apply: leq_trans image; rewrite mulnDr expnD ![_ * x.+1]mulnC; apply: eq_leq.
+  move: (2 ^ _) (2 ^ (x.+1 * d)) 'C(_, _) (_ ^ xk) => a b c p.
+  by rewrite -!mulnA mulnCA; congr (2 * _); rewrite mulnC -!mulnA mulnCA; congr (c * _); rewrite mulnCA mulnC -!mulnA mulnCA.
+have [dr nb dR] := draw Z0 Al0 RD' few; exists (up_ dr).
+  by move: nb; rewrite /= -ltnNge; case: (s) => //= s'.
+move: dR; rewrite -expnM -expnS addn1 [d * _]mulnC cardD => dR; apply: leq_trans dR _; rewrite leq_mul2l; apply/orP; right.
+rewrite -(card_imset _ val_inj); apply/subset_leq_card/subsetP => _ /imsetP[al alR ->].
+by move: alR; rewrite !inE => /forallP alR; apply/forallP => j; have := alR j; rewrite inE ffunE.
+Qed.

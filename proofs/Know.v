@@ -62,6 +62,9 @@ by move=> B _ [Px Pq] y /= [<- // | /Pq].
 Qed.
 End Fixing.
 
+Lemma sum_nat_const_seq (X : Type) (s : seq X) c : \sum_(x <- s) c = size s * c.
+Proof. by rewrite big_const_seq count_predT iter_addn_0 mulnC. Qed.
+
 (** ** The protocol *)
 Section Protocol.
 Variables (D : Type) (lin : nat -> linear D) (ful : nat -> full D).
@@ -165,6 +168,26 @@ have c1 q B : can (toks1 q) B (const (fun a => map (replies (ful e) (know e (ps 
   - by move=> x; apply: mono_const.
   - by move=> x _; apply: can_replies.
 apply: can_weak _ _ (@can_list _ _ qs toks1 (fun q => const (fun a => map (replies (ful e) (know e (ps a))) q)) A _ _).
+- by rewrite /toks; elim: (qs) => [|q rs IH]; rewrite ?big_nil // big_cons /= mulnDl leq_add2l.
+- move=> C _ c a a' aC a'C; rewrite /talk; elim: qs c => //= q rs IH c; rewrite (c q (or_introl erefl) a a') // IH // => y yq.
+  by apply: c; right.
+- by move=> x; apply: mono_const.
+- by move=> x _; apply: c1.
+Qed.
+
+(** Replies of one more player, behind fixed ones. *)
+Lemma can_reply (f : full D) E (k : T -> seq D) qs A : #|msg f| <= 2 ^ M ->
+  can (toks qs * M) A (const (fun a => talk f (rcons E (k a)) qs)).
+Proof.
+move=> fM.
+have c1 q : can (size q * M) A (const (fun a => map (replies f (rcons E (k a))) q)).
+  apply: can_weak _ _ (@can_list _ _ q (fun=> M) (fun x => const (fun a => reply (replies f E x) (k a) x)) A _ _).
+  - by rewrite sum_nat_const_seq.
+  - move=> C _ c a a' aC a'C; elim: q c => //= x q IH c; rewrite !replies_rcons (c x (or_introl erefl) a a') // IH // => y yq.
+    by apply: c; right.
+  - by move=> x; apply: mono_const.
+  - by move=> x _; apply: can_fin.
+apply: can_weak _ _ (@can_list _ _ qs (fun q => size q * M) (fun q => const (fun a => map (replies f (rcons E (k a))) q)) A _ _).
 - by rewrite /toks; elim: (qs) => [|q rs IH]; rewrite ?big_nil // big_cons /= mulnDl leq_add2l.
 - move=> C _ c a a' aC a'C; rewrite /talk; elim: qs c => //= q rs IH c; rewrite (c q (or_introl erefl) a a') // IH // => y yq.
   by apply: c; right.

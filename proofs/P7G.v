@@ -1,7 +1,7 @@
 (** * P7G: L full layers, L hops, no linear layer before the first *)
 
 From mathcomp Require Import all_ssreflect.
-From Hopbound Require Import Conditions Facts Count Prompts Draw Know P6.
+From Hopbound Require Import Conditions Facts Count Prompts Draw Know Hops.
 Set Implicit Arguments.
 Unset Strict Implicit.
 Unset Printing Implicit Defensive.
@@ -42,26 +42,6 @@ Qed.
 Variables (T : finType) (ps : T -> seq (seq D)) (h M : nat) (As : seq nat).
 Hypothesis ps_size : forall a, size (ps a) = h.
 Hypotheses (lin_A : forall e, #|state (lin e)| <= 2 ^ nth 0 As e) (ful_M : forall e, #|msg (ful e)| <= 2 ^ M).
-
-(** Replies of one more player. *)
-Lemma can_reply (f : full D) E (k : T -> seq D) qs A : #|msg f| <= 2 ^ M ->
-  can (toks qs * M) A (const (fun a => talk f (rcons E (k a)) qs)).
-Proof.
-move=> fM.
-have c1 q : can (size q * M) A (const (fun a => map (replies f (rcons E (k a))) q)).
-  apply: can_weak _ _ (@can_list _ _ q (fun=> M) (fun x => const (fun a => reply (replies f E x) (k a) x)) A _ _).
-  - by rewrite sum_nat_const_seq.
-  - move=> C _ c a a' aC a'C; elim: q c => //= x q IH c; rewrite !replies_rcons (c x (or_introl erefl) a a') // IH // => y yq.
-    by apply: c; right.
-  - by move=> x; apply: mono_const.
-  - by move=> x _; apply: can_fin.
-apply: can_weak _ _ (@can_list _ _ qs (fun q => size q * M) (fun q => const (fun a => map (replies f (rcons E (k a))) q)) A _ _).
-- by rewrite /toks; elim: (qs) => [|q rs IH]; rewrite ?big_nil // big_cons /= mulnDl leq_add2l.
-- move=> C _ c a a' aC a'C; rewrite /talk; elim: qs c => //= q rs IH c; rewrite (c q (or_introl erefl) a a') // IH // => y yq.
-  by apply: c; right.
-- by move=> x; apply: mono_const.
-- by move=> x _; apply: c1.
-Qed.
 
 Variables (e : nat) (next : seq (seq D)) (os : seq (seq (seq D))) (asks : seq (seq D)) (t : nat) (A : {set T}).
 Hypothesis next_t : forall q, List.In q next -> size q = t.

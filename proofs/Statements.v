@@ -56,7 +56,7 @@ Proof. exact: P4prime.P4'. Qed.
 (** L hops, L-1 full layers, any linear ones. *)
 Theorem P6 m M A0 x0 hops (ns := map hop_n hops) :
   x0 <= m ->
-  P6_holds M 0 m x0 A0 (x0 * (1 + \prod_(n <- ns) n)) A0 hops ->
+  P6_holds M 0 m x0 0 A0 (x0 * (1 + \prod_(n <- ns) n)) A0 hops ->
   impossible m (rev ns) M (A0 :: map hop_A hops).
 Proof. exact: P6.P6. Qed.
 

@@ -4,9 +4,9 @@
  * Given the x, each s_l should be as large as its image allows: a larger one helps everything that follows.
  * With k = s_l - 1 the image asks that
  *
- *     g(k) = N·h(k/N) + a·log2(k/N) + x_l·Δ_l + 1 <= 0,     a = x_l·n_{l-1}·s_{l-1}.
+ *     f(k) = N·h(k/N) + a·log2(k/N) + x_l·(d_l + g_l) + 1 <= 0,     a = x_l·n_{l-1}·s_{l-1}.
  *
- * k·g'(k) = k·log2(N/k - 1) + a/ln 2 is concave, positive at first and negative at last, so g rises and then
+ * k·f'(k) = k·log2(N/k - 1) + a/ln 2 is concave, positive at first and negative at last, so f rises and then
  * falls, to a positive value at k = N: it changes its sign once, and bisection finds where. (Where k is a small
  * part of N, C(N, k) is bounded a little more roughly: then it finds a change of sign.) What is left is
  * to choose x_0 .. x_{L-1}: moves by a factor, smaller and smaller, of one or of two neighbours, while what
@@ -20,7 +20,8 @@
 
 /* One table on the way through the conditions. */
 typedef struct stage {
-    fmpz_t table, addresses, slack; /* N_{l-1}; a; x_l·Δ_l + 1 */
+    const fmpz *table;       /* N_{l-1} */
+    fmpz_t addresses, slack; /* a; x_l·(d_l + g_l) + 1 */
 } stage;
 
 static bool image_holds(const stage *g, const fmpz_t k)
@@ -67,30 +68,22 @@ static void largest_k(fmpz_t k, const stage *g)
 /* s from x; returns log2 of what the end lacks, below 0 when it holds. */
 static double lacking(hop__p6_numbers *p)
 {
-    int L = p->hops;
     stage g;
-    fmpz_t delta, tokens, reach;
-    fmpz_init_set(g.table, &p->sizes[0]), fmpz_init(g.addresses), fmpz_init(g.slack);
-    fmpz_init(delta), fmpz_init_set_ui(tokens, 1), fmpz_init_set(reach, &p->x[0]);
-    hop__p6_first(delta, p);
-    for (int l = 1; l < L; l++) fmpz_mul(tokens, tokens, &p->sizes[l]);
-    fmpz_add_ui(tokens, tokens, 1);
-    fmpz_mul(tokens, tokens, &p->x[0]);
-    for (int l = 1; l < L; l++) { /* reach is n_{l-1}·s_{l-1} */
-        fmpz_mul(g.addresses, reach, &p->x[l]);
-        fmpz_mul(g.slack, delta, &p->x[l]);
+    hop__p6_walk w;
+    hop__p6_walk_init(&w, p);
+    fmpz_init(g.addresses), fmpz_init(g.slack);
+    g.table = w.table;
+    for (int l = 1; l < p->hops; l++) {
+        fmpz_mul(g.addresses, w.addresses, &p->x[l]);
+        fmpz_mul(g.slack, w.delta, &p->x[l]);
         fmpz_add_ui(g.slack, g.slack, 1);
         largest_k(&p->s[l], &g);
         fmpz_add_ui(&p->s[l], &p->s[l], 1);
-        hop__p6_advance(delta, p, l, g.table, tokens);
-        fmpz_add(tokens, tokens, g.table);
-        fmpz_mul(tokens, tokens, &p->x[l]);
-        fmpz_mul(g.table, g.table, &p->sizes[l]);
-        fmpz_mul(reach, &p->sizes[l], &p->s[l]);
+        hop__p6_walk_step(&w, p, l);
     }
-    double lacks = hop__to_log2(delta) - hop__to_log2(reach) - log2(hop__to_log2(g.table));
-    fmpz_clear(g.table), fmpz_clear(g.addresses), fmpz_clear(g.slack);
-    fmpz_clear(delta), fmpz_clear(tokens), fmpz_clear(reach);
+    double lacks = hop__to_log2(w.delta) - hop__to_log2(w.addresses) - log2(hop__to_log2(w.table));
+    fmpz_clear(g.addresses), fmpz_clear(g.slack);
+    hop__p6_walk_clear(&w);
     return lacks;
 }
 

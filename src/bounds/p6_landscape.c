@@ -1,6 +1,6 @@
 /* P6 over the reals. Sizes are so large that everything is kept as its logarithm to base 2, and the
  * conditions are solved rather than tested, so that almost every point is feasible: x_l is the least that
- * image l allows, n_{l-1} follows from the share of its addresses' bits that Δ_l may take, and n_{L-1} is the
+ * image l allows, n_{l-1} follows from the share of its addresses' bits that d_l + g_l may take, and n_{L-1} is the
  * least that the end allows. All depends on |W| = n_1 .. n_{L-1}, which comes out last: the least fixed point
  * is approached from below, and where there is none there are no sizes.
  *
@@ -9,7 +9,7 @@
  *
  *     the end asks for     r_{L-2} <= r_{L-1}·log2 N/M
  *     image l asks for     r_{l-2} <= r_{l-1}·y_l/((L-l+1)·M·n_l .. n_{L-1}),     y_l = log2(1/r_l)
- *     image 2 asks for     m >= (L-1)·M·n_2 .. n_{L-1}·x_0/(r_1·y_2)
+ *     image 2 asks for     m >= M·n_2 .. n_{L-1}·x_0/(r_1·y_2)
  *     a_l makes            n_l >= l·(L-l)·M/(r_{l-1}·y_{l+1})
  *
  * and a coordinate is how much more than this there is:
@@ -17,10 +17,10 @@
  *     z[0], z[1]      log2 of m and of x_0 over what is asked (x_0·y_1 >= A_0)
  *     z[2]            ln y_{L-1}
  *     z[1+k]          log2 of the slack of r_{L-k}, k = 2 .. L-1
- *     z[L+l-1]        logit of Δ_l's share, l = 2 .. L-1
+ *     z[L+l-1]        logit of the share of d_l + g_l, l = 2 .. L-1
  *
- * P7G differs in what stands for Δ_1, M·|W| + x_0·A_1, so that x_0 is measured by M·|W| instead of A_0 and
- * y_1 from A_1 on, and in the terms that follow from the one full layer more.
+ * P7G differs in what image 1 has, M·|W| + x_0·A_1, so that x_0 is measured by M·|W| instead of A_0 and
+ * y_1 from A_1 on, in image 2 (L-1 times as much), and in the terms that follow from the one full layer more.
  *
  * With fixed sizes z has log2 x_0 and ln y_1 .. ln y_{L-1} only. */
 #include "p6_search.h"
@@ -77,17 +77,16 @@ static void place(const hop__p6_ground *g, const double *z, double given, point 
     }
     p->x0 = fmax(0, (g->whole ? g->reply + given : g->state[0]) - log2(p->y[1]) + z[1]);
     if (g->whole) p->y[1] += exp2(g->state[1]);
-    p->m =
-        fmax(1, log2(L - 1) + g->reply + fans + p->x0 + p->y[1] - (L > 2 ? log2(p->y[2]) : g->entry) + z[0]);
+    double asked = (g->whole ? log2(L - 1) : 0) + g->reply + fans + p->x0;
+    p->m = fmax(1, asked + p->y[1] - (L > 2 ? log2(p->y[2]) : g->entry) + z[0]);
     p->x0 = fmin(p->x0, p->m);
 }
 
 /* Follows the conditions for a |W|. Returns false, with how much is missing, when an image cannot hold. */
 typedef struct walk {
-    double delta, table, tokens; /* log2 of Δ_l, N_{l-1}, T_l */
-    double reach;                /* log2 of s_{l-1} */
-    double chosen;               /* log2 of x_0 .. x_{l-1} */
-    double queries;              /* log2 of |W| */
+    double joint, each, delta; /* log2 of d_l, g_l, their sum */
+    double table, tokens;      /* of N_{l-1}, T_l */
+    double reach, chosen;      /* of s_{l-1}, x_0 .. x_{l-1} */
     double lacks;
 } walk;
 
@@ -111,15 +110,22 @@ static bool walk_step(walk *w, const hop__p6_ground *g, const point *at, int l, 
                                           left)); /* it will be rounded up; P7G finds more with half of it */
     p->ratio[l] = -y;
     w->reach = w->table - y;
-    double a = g->whole || l < L - 1 ? log2((double)l * (L - l)) + w->table + g->reply
-               : L > 2               ? add_log(log2(L - 2) + w->table + g->reply, g->state[L - 1])
-                                     : g->state[L - 1];
+    bool last = !g->whole && l == L - 1;
+    double a = !last   ? log2((double)l * (L - l)) + w->table + g->reply
+               : L > 2 ? add_log(log2(L - 2) + w->table + g->reply, g->state[l])
+                       : g->state[l];
     double b = g->reply + log2(L - l) + w->tokens;
-    double old = x + w->delta;
-    if (g->whole && l == 1) old = add_log(log2(L - 1) + g->reply + w->queries, x + at->x0 + g->state[1]);
+    double old = add_log(log2(L - l) + w->each, x + w->joint);
     w->chosen += x;
     if (g->whole) old = add_log(old, w->chosen + g->state[l + 1]);
-    w->delta = add_log(add_log(add_log(old, g->states_to[l]), x + a), add_log(b, 0));
+    if (!g->whole && l == 1 && L > 2) {
+        w->joint = g->state[1];
+        w->each = add_log(w->each, g->reply + add_log(x + w->table, w->tokens));
+    } else {
+        w->joint = add_log(add_log(add_log(old, g->states_to[l - last]), x + a), add_log(b, 0));
+        w->each = -INFINITY;
+    }
+    w->delta = add_log(w->joint, w->each);
     w->tokens = add_log(w->tokens, w->table) + x;
     return true;
 }
@@ -131,12 +137,13 @@ static double walk_all(const hop__p6_ground *g, const point *at, double given, h
     int L = g->hops;
     p->sizes[0] = at->m;
     p->x0 = at->x0;
-    walk w = {.delta = g->whole ? add_log(g->reply + given, p->x0 + g->state[1]) : g->state[0],
+    walk w = {.joint = g->whole ? p->x0 + g->state[1] : -INFINITY,
+              .each = g->whole ? g->reply + given : g->state[0],
               .table = p->sizes[0],
               .tokens = add_log(given, 0) + p->x0,
               .reach = p->x0,
-              .chosen = p->x0,
-              .queries = given};
+              .chosen = p->x0};
+    w.delta = add_log(w.joint, w.each);
     for (int l = 1; l < L; l++)
         if (!walk_step(&w, g, at, l, p)) return NOWHERE + w.lacks;
     double last = w.delta - w.reach - log2(p->sizes[0] + given);

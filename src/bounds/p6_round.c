@@ -8,15 +8,15 @@
 #define SMALL_FAN   4096 /* a last size below this is worth the trouble of trying its neighbours */
 
 /* x_l: the least integer, or a little more, with which the checker sees image l in its enclosures of 128 bits. */
-static bool least_x(fmpz_t x, const fmpz_t k, const fmpz_t table, const fmpz_t addresses, const fmpz_t delta)
+static bool least_x(fmpz_t x, const fmpz_t k, const hop__p6_walk *w)
 {
     const slong prec = 192;
     arb_t top, left, room;
     arb_init(top), arb_init(left), arb_init(room);
-    hop__p6_image(top, left, k, table, prec);
+    hop__p6_image(top, left, k, w->table, prec);
     arb_add_ui(top, top, 1, prec);
-    arb_mul_fmpz(left, left, addresses, prec);
-    arb_sub_fmpz(left, left, delta, prec);
+    arb_mul_fmpz(left, left, w->addresses, prec);
+    arb_sub_fmpz(left, left, w->delta, prec);
     bool good = arb_is_positive(left);
     if (good) {
         arb_div(top, top, left, prec);
@@ -33,85 +33,22 @@ static bool least_x(fmpz_t x, const fmpz_t k, const fmpz_t table, const fmpz_t a
     return good;
 }
 
-/* |W| */
-static void count_queries(fmpz_t out, const hop__p6_numbers *p)
-{
-    fmpz_one(out);
-    for (int l = 1; l < p->hops; l++) fmpz_mul(out, out, &p->sizes[l]);
-}
-
-void hop__p6_first(fmpz_t delta, const hop__p6_numbers *p)
-{
-    fmpz_set(delta, &p->state[0]);
-    if (!p->whole) return;
-    count_queries(delta, p);
-    fmpz_mul(delta, delta, p->reply);
-    fmpz_addmul(delta, &p->x[0], &p->state[1]);
-}
-
-/* The part of P7G's Δ_{l+1} that P6 does not have, but for what both do. */
-static void advance_whole(fmpz_t delta, const hop__p6_numbers *p, int l)
-{
-    fmpz_t t;
-    fmpz_init(t);
-    if (l == 1) {
-        count_queries(delta, p);
-        fmpz_mul(delta, delta, p->reply);
-        fmpz_mul_si(delta, delta, p->hops - 1);
-        fmpz_mul(t, &p->x[0], &p->x[1]);
-        fmpz_addmul(delta, t, &p->state[1]);
-    } else {
-        fmpz_mul(delta, delta, &p->x[l]);
-    }
-    fmpz_set(t, &p->state[l + 1]);
-    for (int k = 0; k <= l; k++) fmpz_mul(t, t, &p->x[k]);
-    fmpz_add(delta, delta, t);
-    fmpz_clear(t);
-}
-
-void hop__p6_advance(fmpz_t delta, const hop__p6_numbers *p, int l, const fmpz_t table, const fmpz_t tokens)
-{
-    int L = p->hops;
-    fmpz_t t;
-    fmpz_init(t);
-    if (p->whole)
-        advance_whole(delta, p, l);
-    else
-        fmpz_mul(delta, delta, &p->x[l]);
-    fmpz_add_ui(delta, delta, 1);
-    for (int e = 0; e <= l; e++) fmpz_add(delta, delta, &p->state[e]);
-    fmpz_mul(t, table, p->reply);
-    fmpz_mul_si(t, t, p->whole || l < L - 1 ? (slong)l * (L - l) : L - 2);
-    if (l == L - 1 && !p->whole) fmpz_add(t, t, &p->state[L - 1]);
-    fmpz_addmul(delta, t, &p->x[l]);
-    fmpz_mul(t, tokens, p->reply);
-    fmpz_mul_si(t, t, L - l);
-    fmpz_add(delta, delta, t);
-    fmpz_clear(t);
-}
-
 /* s_l and x_l for the sizes and x_0 that p has and the ratios of the place. */
 static bool fill(hop__p6_numbers *p, const hop__p6_place *place)
 {
     bool good = true;
-    fmpz_t table, delta, tokens, addresses, k;
-    fmpz_init_set(table, &p->sizes[0]), fmpz_init(delta), fmpz_init_set_ui(tokens, 1);
-    hop__p6_first(delta, p);
-    fmpz_init_set(addresses, &p->x[0]), fmpz_init(k);
-    for (int l = 1; l < p->hops; l++) fmpz_mul(tokens, tokens, &p->sizes[l]);
-    fmpz_add_ui(tokens, tokens, 1);
-    fmpz_mul(tokens, tokens, &p->x[0]);
+    hop__p6_walk w;
+    fmpz_t k;
+    hop__p6_walk_init(&w, p);
+    fmpz_init(k);
     for (int l = 1; good && l < p->hops; l++) {
-        hop__scaled(k, table, place->ratio[l]);
+        hop__scaled(k, w.table, place->ratio[l]);
         fmpz_add_ui(&p->s[l], k, 1);
-        good = fmpz_cmp(&p->s[l], table) <= 0 && least_x(&p->x[l], k, table, addresses, delta);
-        hop__p6_advance(delta, p, l, table, tokens);
-        fmpz_add(tokens, tokens, table);
-        fmpz_mul(tokens, tokens, &p->x[l]);
-        fmpz_mul(table, table, &p->sizes[l]);
-        fmpz_mul(addresses, &p->sizes[l], &p->s[l]); /* that the next image has */
+        good = fmpz_cmp(&p->s[l], w.table) <= 0 && least_x(&p->x[l], k, &w);
+        hop__p6_walk_step(&w, p, l);
     }
-    fmpz_clear(table), fmpz_clear(delta), fmpz_clear(tokens), fmpz_clear(addresses), fmpz_clear(k);
+    hop__p6_walk_clear(&w);
+    fmpz_clear(k);
     return good;
 }
 
@@ -197,8 +134,8 @@ static void move(hop__p6_numbers *p, hop__p6_place *place, int what, double by)
     fmpz_clear(old);
 }
 
-/* Tries one move; keeps it when some m makes the prompt shorter. */
-static bool improve(hop__p6_numbers *p, hop__p6_place *place, int what, double by)
+/* Tries one move, or two; keeps them when some m makes the prompt shorter. */
+static bool improve(hop__p6_numbers *p, hop__p6_place *place, const int what[2], double by, double other)
 {
     hop__p6_numbers trial;
     hop__p6_place there = *place;
@@ -207,7 +144,8 @@ static bool improve(hop__p6_numbers *p, hop__p6_place *place, int what, double b
     hop__p6_init(&trial, p->hops, p->whole, p->state, p->reply);
     hop__p6_set(&trial, p);
     hop__length(length, p->sizes, p->hops);
-    move(&trial, &there, what, by);
+    move(&trial, &there, what[0], by);
+    if (what[1] != what[0]) move(&trial, &there, what[1], other);
     room_for_m(&trial.sizes[0], &trial, length);
     bool better = fmpz_cmp(&trial.x[0], &trial.sizes[0]) <= 0 && works(&trial, &there);
     if (better) {
@@ -220,14 +158,17 @@ static bool improve(hop__p6_numbers *p, hop__p6_place *place, int what, double b
     return better;
 }
 
-/* Rounding hurts where a size is small: look around it. */
+/* Rounding hurts where a size or an x is small: look around it. */
 static void polish(hop__p6_numbers *p, hop__p6_place *place)
 {
     int rounds = MOST_ROUNDS;
     for (double by = 0.5; by > 0x1p-12 && rounds-- > 0;) {
         bool better = false;
-        for (int what = 1; what < 2 * p->hops; what++)
-            better = improve(p, place, what, by) || improve(p, place, what, -by) || better;
+        int what[2];
+        for (what[0] = 1; what[0] < 2 * p->hops; what[0]++)
+            for (what[1] = 1; what[1] <= what[0]; what[1]++)
+                for (int signs = 0; signs < 4; signs++)
+                    better = improve(p, place, what, signs & 1 ? -by : by, signs & 2 ? -by : by) || better;
         if (!better) by /= 2;
     }
 }

@@ -44,10 +44,15 @@ void hop__p6_image(arb_t choices, arb_t each, const fmpz_t k, const fmpz_t table
 void hop__p6_start_x(hop__p6_numbers *p, const hop__p6_place *place);
 /* At fixed sizes: from the x that p has to some, with their s, that hold; false: none found. */
 bool hop__p6_fit(hop__p6_numbers *p);
-/* What the first image has in the place of Δ_1. */
-void hop__p6_first(fmpz_t delta, const hop__p6_numbers *p);
-/* Δ_{l+1} from Δ_l; `tokens` is T_l, see p6_verify.c, which does not share this. */
-void hop__p6_advance(fmpz_t delta, const hop__p6_numbers *p, int l, const fmpz_t table, const fmpz_t tokens);
+/* On the way through the hops: before hop l, N_{l-1}, n_{l-1}·s_{l-1} (x_0 for l = 1), T_l; of all tables above, a share of
+ * 2^-g_l each, and of those together one of 2^-d_l; their sum, which the image has. At last delta is Δ_L. */
+typedef struct hop__p6_walk {
+    fmpz_t table, addresses, tokens, joint, each, delta;
+} hop__p6_walk;
+
+void hop__p6_walk_init(hop__p6_walk *w, const hop__p6_numbers *p);
+void hop__p6_walk_step(hop__p6_walk *w, const hop__p6_numbers *p, int l); /* needs x_l, s_l */
+void hop__p6_walk_clear(hop__p6_walk *w);
 
 /* Nelder and Mead's simplex from `z`, with edges of `step`; z receives the lowest point. */
 typedef double hop__height_fn(const void *ctx, const double *z);

@@ -3,9 +3,9 @@
  * With N_l = m·n_1 .. n_l, n_0 = 1, |W| = n_1 .. n_{L-1}, A_0 = 0, s_0 = x_0 <= m, π_l = x_0 .. x_{l-1},
  *
  *   image 1:  log2 C(m, s_1 - 1) + x_1·x_0·log2((s_1 - 1)/m)  <=  -x_1·(M·|W| + x_0·A_1) - 1
- *   image l:  log2 C(N_{l-1}, s_l - 1) + x_l·n_{l-1}·s_{l-1}·log2((s_l - 1)/N_{l-1})  <=  -x_l·Δ_l - 1,  l >=
- * 2 Δ_2 = (L-1)·M·|W| + x_1·x_0·A_1 + c_1,   Δ_{l+1} = x_l·Δ_l + c_l c_l = 1 + (A_1 + .. + A_l) +
- * x_l·l·(L-l)·N_{l-1}·M + π_l·x_l·A_{l+1}
+ *   image l:  log2 C(N_{l-1}, s_l - 1) + x_l·n_{l-1}·s_{l-1}·log2((s_l - 1)/N_{l-1})  <=  -x_l·Δ_l - 1,   l >= 2
+ *   Δ_2 = (L-1)·M·|W| + x_1·x_0·A_1 + c_1,   Δ_{l+1} = x_l·Δ_l + c_l
+ *       c_l = 1 + (A_1 + .. + A_l) + x_l·l·(L-l)·N_{l-1}·M + π_l·x_l·A_{l+1}
  *           + M·(L-l)·(|W|·π_l + Σ_{i=0}^{l-1} tokens_i·x_i .. x_{l-1}),   tokens_0 = 1, tokens_i = N_{i-1}
  *   end:  Δ_L < n_{L-1}·s_{L-1}·log2 N_{L-1}
  *

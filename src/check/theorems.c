@@ -175,21 +175,24 @@ static bool p6_holds(const hop__bound_claim *c)
     t.used = 0;
     const fmpz *M = c->reply, *x0 = c->given.of, *one = NUMBER(1);
     long hops = c->given.count / 2; /* L - 1 */
-    const fmpz *P = c->m, *k = x0, *d = c->state.of, *S = d, *asked = TIMES(x0, PLUS(one, queries(&t, c)));
+    const fmpz *P = c->m, *k = x0, *d = NUMBER(0), *g = c->state.of, *S = g,
+               *asked = TIMES(x0, PLUS(one, queries(&t, c)));
     bool holds = hops > 0 && at_most(x0, c->m);
     for (long l = 0; holds && l < hops; l++) {
         const fmpz *x = x0 + 1 + 2 * l, *s = x + 1, *n = &c->fan.of[l], *A = &c->state.of[l + 1];
-        const fmpz *hM = TIMES(NUMBER((ulong)(hops - l)), M), *xd1 = PLUS(TIMES(x, d), one);
-        holds = fmpz_sgn(x) > 0 && image_holds(P, s, x, k, d);
+        const fmpz *h = NUMBER((ulong)(hops - l)), *hM = TIMES(h, M);
+        const fmpz *kept = PLUS(TIMES(h, g), PLUS(TIMES(x, d), one));
+        holds = fmpz_sgn(x) > 0 && image_holds(P, s, x, k, PLUS(d, g));
         if (l == hops - 1) {
             const fmpz *own = PLUS(TIMES(NUMBER((ulong)l), TIMES(P, M)), A);
-            const fmpz *bits = PLUS(PLUS(xd1, S), PLUS(TIMES(x, own), TIMES(asked, M)));
+            const fmpz *bits = PLUS(PLUS(kept, S), PLUS(TIMES(x, own), TIMES(asked, M)));
             holds = holds && hop__bits_below(bits, TIMES(n, P), TIMES(n, s));
             break;
         }
         const fmpz *own = TIMES(x, TIMES(NUMBER((ulong)l + 1), TIMES(P, hM)));
         S = PLUS(S, A);
-        d = PLUS(PLUS(xd1, S), PLUS(own, TIMES(asked, hM)));
+        d = l == 0 ? A : PLUS(PLUS(kept, S), PLUS(own, TIMES(asked, hM)));
+        g = l == 0 ? PLUS(g, TIMES(PLUS(TIMES(x, P), asked), M)) : NUMBER(0);
         asked = TIMES(x, PLUS(P, asked));
         P = TIMES(n, P);
         k = TIMES(n, s);
