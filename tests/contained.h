@@ -7,6 +7,7 @@
 
 #include "against_truth.h"
 #include "analysis.h"
+#include "token_variables.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -138,31 +139,14 @@ static inline void contained_pass(contained *c, int form, const int32_t *tokens)
 
 /* ---- looking numbers up ---------------------------------------------------------------------------- */
 
-/* What a variable is for the token at `position` of a class; -1: the class has no such variable. */
-static inline int64_t contained_variable(const contained *c, const hop__facts *f, const hop__class *k,
-                                         const contained_run *r, int64_t position, int var)
-{
-    const hop_funccomp *t = f->task;
-    if (var == HOP__POS) return position - k->start;
-    if (!t) return var == HOP__R0 ? r->tokens[position] : -1;
-    int64_t w = r->tokens[t->length - 1];
-    int b = k->chain ? 0 : k->player;
-    int64_t x = k->chain ? r->tokens[t->start[0]] : r->tokens[position];
-    (void)c;
-    if (var == HOP__W) return w;
-    for (; b < var - HOP__R0; b++)
-        x = r->tokens[t->start[b + 1] + (b == 0 ? x : hop_funccomp_digit(t, w, b) * t->size[b - 1] + x)];
-    return b == var - HOP__R0 ? x : -1;
-}
-
-/* The row of a term for that token; -1: any of them. */
-static inline int64_t contained_row(const contained *c, const hop__facts *f, const hop__class *k,
-                                    const contained_run *r, int64_t position, const hop__term *t)
+/* The row of a term for the token at `position` of a class; -1: any of them. */
+static inline int64_t contained_row(const hop__facts *f, const hop__class *k, const contained_run *r,
+                                    int64_t position, const hop__term *t)
 {
     int64_t row = 0;
     if (t->mixture) return -1;
     for (int i = 0; i < t->vars; i++) {
-        int64_t v = contained_variable(c, f, k, r, position, t->var[i]);
+        int64_t v = token_variable(f, k, r->tokens, position, t->var[i]);
         if (v < 0 || v >= t->values[i]) return -1;
         row = row * t->classes[i] + t->of[i][v];
     }
@@ -188,7 +172,7 @@ static inline void contained_token(contained *c, const hop__analysis *w, int op,
     const hop__class *k = &f->class[class];
     int64_t slot = contained_slot(w->layer, op), rows[HOP__MOST_TERMS];
     const float *x = c->value + r->at + c->offset[slot] + (c->once[slot] ? 0 : position) * c->width[slot];
-    for (int t = 0; t < s->terms; t++) rows[t] = contained_row(c, f, k, r, position, &s->term[t]);
+    for (int t = 0; t < s->terms; t++) rows[t] = contained_row(f, k, r, position, &s->term[t]);
     for (int64_t e = 0; e < s->width; e++) {
         ival in = ival_point(s->mid[e]);
         for (int t = 0; t < s->terms; t++) {

@@ -4,6 +4,7 @@
     tests/mutants.py BUILD                every mutant of mutants.txt; exit 1 if one survives
     tests/mutants.py BUILD --sample       only those marked * there (and that all texts are found)
     tests/mutants.py BUILD WORD..         only those whose file or rule has one of the words
+    tests/mutants.py BUILD --named        only the tests that the table names for a mutant
     tests/mutants.py BUILD --baseline     the tests themselves, linked like mutants but with nothing changed
 
 The tree is not touched: the weakened file is compiled by itself, with the build's own flags, and linked before the
@@ -14,8 +15,8 @@ import argparse, json, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # By how long they take, quickest first; `make check` runs them all on what is not weakened.
-TESTS = """proof_tools arith charges hf_network transfers turned weighed wired readings linear_stack cot head_gains enumeration prove_contained false_proofs
-           walks prove_scaled forged sets messages two_sum_proof mixed edges clipped shaped full encoder""".split()
+TESTS = """proof_tools arith charges charged_scans hf_network transfers turned weighed maps attended wired readings linear_stack cot head_gains enumeration prove_contained false_proofs
+           walks prove_scaled forged sets messages two_sum_edges two_sum_proof mixed edges clipped shaped full encoder""".split()
 PATIENCE = 300  # seconds of a test
 
 class Broken(Exception):
@@ -105,10 +106,10 @@ class Builder:
         failed = re.findall(r"\[  FAILED  \] (?:\w+: )?(\w+)", done.stdout)
         return failed[0] if failed else f"exit {done.returncode}"
 
-def try_mutant(builder, m):
+def try_mutant(builder, m, named):
     """Which test catches it and how; None: none does."""
     objects, headers = builder.objects(m, weakened(m))
-    for name in m["tests"] + [t for t in TESTS if t not in m["tests"]]:
+    for name in m["tests"] + [t for t in TESTS if t not in m["tests"] and not named]:
         how = builder.test(name, objects, headers)
         if how:
             return name, how
@@ -127,8 +128,9 @@ def main():
     arguments.add_argument("build")
     arguments.add_argument("word", nargs="*")
     arguments.add_argument("--sample", action="store_true")
+    arguments.add_argument("--named", action="store_true")
     arguments.add_argument("--baseline", action="store_true")
-    o = arguments.parse_args()
+    o = arguments.parse_intermixed_args()
     mutants = read_table(ROOT / "tests/mutants.txt")
     survived, caught, broken = 0, 0, 0
     with tempfile.TemporaryDirectory() as room:
@@ -141,7 +143,7 @@ def main():
                 weakened(m)  # of every mutant: a table whose texts are gone says nothing
                 if o.sample and not m["sample"] or o.word and not any(w in name for w in o.word):
                     continue
-                found = try_mutant(builder, m)
+                found = try_mutant(builder, m, o.named)
             except Broken as e:
                 broken += 1
                 print(f"BROKEN    {name}\n{e}", flush=True)

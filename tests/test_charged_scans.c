@@ -128,6 +128,27 @@ static void means_are_off_by_what_they_are_charged(void **state)
     }
 }
 
+/* Each rounding of docs/THEORY.md section 6.11, all of them one way; of tokens in blocks, for the players of 62 hops. */
+static void no_rounding_of_a_mean_is_left_out(void **state)
+{
+    const long double u = HOP_UNIT_ROUNDOFF, e = HOP_EXP_ERROR;
+    (void)state;
+    for (int64_t n = 1; n <= 1 << 22; n *= 2) {
+        const int64_t rescalings = n / HOP_ATTN_BLOCK + 2 * (62 + 2);
+        long double sum = (1 + e) * (1 + u) * expl(88 * u);
+        for (int64_t i = 0; i < rescalings; i++) sum *= (1 + e) * (1 + u) * (1 + u);
+        for (int64_t i = 0; i < n; i++) sum *= 1 + u;
+        const double said = hop__attention_error(n);
+        assert_true(sum - 1 <= said && 1 - 1 / sum <= said);
+        assert_true(n > 64 || said <= 1.05 * (double)(sum - 1)); /* and little else is charged */
+        if (said >= 1) continue;
+        const hop_op op = {.heads = 1, .kv_heads = 1, .key_dim = 1, .value_dim = 1, .scale = 1};
+        const hop__attended a = {.q = 1, .k = 1, .v = 1, .score = 1, .seen = n};
+        const hop__attention_loss loss = hop__attention_charge(&op, &a);
+        assert_true(loss.fits && (1 + said) / (1 - said) * (1 + (double)u) - 1 <= loss.mean.rel);
+    }
+}
+
 /* ---- one product ---------------------------------------------------------------------------------------- */
 
 /* Where a token is that one reads: it is that one; before it in its unit; in an earlier unit. */
@@ -219,6 +240,7 @@ int main(void)
         cmocka_unit_test(what_is_read_of_many_keys_is_off_by_what_it_is_charged),
         cmocka_unit_test(keys_of_blocks_that_overflow_do_not_fit),
         cmocka_unit_test(means_are_off_by_what_they_are_charged),
+        cmocka_unit_test(no_rounding_of_a_mean_is_left_out),
         cmocka_unit_test(one_product_is_rounded_as_often_as_is_said),
         cmocka_unit_test(of_other_recurrences_nothing_is_said_of_one_product),
     };

@@ -1,5 +1,5 @@
 /* test_trace_attention.c - what attention forms on its way is what its programs (hopbound/arith.h) say: whole, a row alone,
- * partial softmaxes and their folding, rounded to fewer bits, and the scores of blocks of keys. A unit is a block of keys as
+ * partial softmaxes, their folding and what they are where they cross, rounded to fewer bits, and the scores of blocks of keys. A unit is a block of keys as
  * one query sees it; what was rounded, and which score is the largest, is given as the kernel has it, and looked at. */
 #include "attention_case.h"
 #include "trace_bound.h"
@@ -13,10 +13,12 @@
 
 extern const hop__kernels hop__kernels_traced;
 void hop_partial_fold_traced(float *partials, const float *others, int64_t count, int64_t dim);
+void hop_partial_round_traced(float *partials, int64_t count, int64_t dim, int bits);
+void hop_partial_close_traced(float *o, const float *partials, int64_t count, int64_t dim);
 void hop__sparse_choices_traced(int64_t *chosen, const hop__sparse *in, int64_t head, int64_t from,
                                 int64_t rows, float *work);
 
-enum { SLOTS = 512, FORMS = 4 };
+enum { SLOTS = 512, FORMS = 5 };
 
 typedef struct slot {
     hop_arith p;
@@ -130,7 +132,7 @@ static void check_largest(const slot *s, float m)
 /* What a kernel makes of a quantity is given to the lines behind it. */
 static const char *given_as(const char *name)
 {
-    static const char *const pairs[][2] = {{"s", "t"}, {"m", "m"}, {"wr", "wr"}, {"pr", "pr"}};
+    static const char *const pairs[][2] = {{"s", "t"}, {"m", "m"}, {"wr", "wr"}, {"pr", "pr"}, {"m1", "m1"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++)
         if (strcmp(pairs[i][0], name) == 0) return pairs[i][1];
     return NULL;
@@ -294,6 +296,29 @@ static void trace_fold(double size)
     slots_close();
 }
 
+/* Partial softmaxes on their way to another player, in numbers of so many bits, and what they are there. */
+static void trace_crossing(double size, double score, int bits)
+{
+    enum { count = 40, dim = 9, width = dim + 2 };
+    float *a = random_new(count * width, 3, size), *o = floats_new(count * dim), m[count];
+    tracer.cut = ldexp(1, 8 - bits);
+    for (int64_t i = 0; i < count; i++) {
+        slot *s = &tracer.slots[i];
+        a[i * width] *= (float)(score / size), a[i * width + 1] = 1 + fabsf(a[i * width + 1]);
+        m[i] = a[i * width];
+        slot_open(s, HOP_ARITH_CROSS, (const int64_t[]){1, 1, 1, dim});
+        s->b.cross = tracer.cut;
+        slot_give(s, "m", m + i, 1, 0, 0), slot_give(s, "z", a + i * width + 1, 1, 0, 0);
+        slot_give(s, "y", a + i * width + 2, dim, 0, 1);
+    }
+    hop_partial_round_traced(a, count, dim, bits);
+    for (int64_t i = 0; i < count; i++) /* as far as the prover says it is moved */
+        assert_true(fabs((double)a[i * width] - m[i]) <= tracer.cut * (fabs((double)m[i]) + 0x1p-126));
+    hop_partial_close_traced(o, a, count, dim);
+    hop_free(a), hop_free(o);
+    slots_close();
+}
+
 static void what_attention_forms_is_what_its_program_says(void **state)
 {
     static const double sizes[][3] = {
@@ -307,6 +332,8 @@ static void what_attention_forms_is_what_its_program_says(void **state)
         }
     for (int n = 0; n < 3; n++) trace_fold(ldexp(1, -60 * n));
     for (int summary = 0; summary < 2; summary++) trace_summaries(summary);
+    for (int bits = 10; bits < 32; bits += 3)
+        for (int n = 0; n < 4; n++) trace_crossing(ldexp(1, 20 - 40 * n), ldexp(3, 8 * n - 8), bits);
     slots_close();
     assert_int_equal(tracer.wrong, 0);
     assert_true(tracer.compared > 1000000);
@@ -318,17 +345,18 @@ static void what_attention_forms_is_what_its_program_says(void **state)
 /* Each input, changed by 2^-5 for the programs alone. */
 static void a_program_of_attention_that_says_something_else_is_found(void **state)
 {
-    static const char *const names[] = {"q",  "k",  "v",  "scale", "m", "t",  "m0", "z0",
-                                        "y0", "wr", "pr", "a",     "b", "ma", "mb", "n"};
+    static const char *const names[] = {"q",  "k", "v", "scale", "m",  "t", "m0", "z0", "y0", "wr",
+                                        "pr", "a", "b", "ma",    "mb", "n", "z",  "y",  "m1"};
     int tried = 0;
     (void)state;
     for (size_t n = 0; n < sizeof names / sizeof *names; n++)
-        for (int way = 0; way < 6; way++) {
+        for (int way = 0; way < 7; way++) {
             static const int of[] = {2, 5, 8, 2};
             tracer_reset(names[n]);
             if (way < 4) trace_way(&ways[of[way]], 1, 1, 1, way == 3);
             if (way == 4) trace_fold(1);
             if (way == 5) trace_summaries(0);
+            if (way == 6) trace_crossing(1, 3, 24);
             /* Of one query far from all others m0 is next to nothing beside m; -FLT_MAX stays that. */
             if (!tracer.met) continue;
             if (tracer.wrong == 0) fail_msg("%s of way %d: not found", names[n], way);

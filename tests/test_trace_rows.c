@@ -320,18 +320,147 @@ static void what_swiglu_forms_is_what_its_program_says(void **state)
     assert_true(tracer.compared == (1 + 34 + 67 + 100) * 2 * 6);
 }
 
+/* ---- rotations --------------------------------------------------------------------------------- */
+
+typedef struct rope_case {
+    int64_t groups, dim, rotary, position;
+    double theta;
+    bool table, given; /* frequencies of its own; angles that were made before */
+} rope_case;
+
+enum { PAIRS = 64, PAIR_INPUTS = 8 };
+
+/* A pair's numbers, as they are rotated: those of the pair, its angle's and what that makes. */
+static void pairs_of(const rope_case *c, const float *x, const float *rates, double in[PAIR_INPUTS][PAIRS])
+{
+    const int64_t half = c->rotary / 2, width = c->groups * c->dim;
+    for (int64_t r = 0; r < TOKENS * c->groups * half; r++) {
+        const int64_t t = r / (c->groups * half), g = r / half % c->groups, e = r % half;
+        const float *pair = x + t * width + g * c->dim + e, position = (float)(c->position + t);
+        const double rate = c->table ? rates[e] : pow(c->theta, -2.0 * (double)e / (double)c->rotary);
+        const double angle = c->table ? (double)(position * rates[e]) : (double)(c->position + t) * rate;
+        const float scale = c->table ? 1.25f : 1, cosine = (float)cos(angle), sine = (float)sin(angle);
+        const float co = cosine * scale, si = sine * scale;
+        const double numbers[PAIR_INPUTS] = {
+            pair[0], pair[half], c->table ? co : cos(angle), c->table ? si : sin(angle), position, rate,
+            cosine,  sine};
+        for (int i = 0; i < PAIR_INPUTS; i++) in[i][r] = numbers[i];
+    }
+}
+
+static void trace_rope(const rope_case *c, double size, const char *falsified)
+{
+    static const char *const names[PAIR_INPUTS] = {"a",        "b",    "co",     "si",
+                                                   "position", "rate", "cosine", "sine"};
+    static double in[PAIR_INPUTS][PAIRS];
+    const int64_t width = c->groups * c->dim, half = c->rotary / 2, rows = TOKENS * c->groups * half;
+    const float scale = 1.25f, rates[] = {1, 0.3f, 0.01f, 0.004f};
+    const hop_op op = {.kind = HOP_OP_ROPE,
+                       .y = HOP_FIRST_BUFFER,
+                       .in = {{.buffer = HOP_FIRST_BUFFER + 1}},
+                       .par = {c->table ? 0 : -1},
+                       .width = width,
+                       .groups = c->groups,
+                       .dim = c->dim,
+                       .rotary = c->rotary,
+                       .theta = c->theta,
+                       .scale = scale};
+    float *x = random_new(TOKENS * width, 31, size), *y = floats_new(TOKENS * width);
+    double *angles = doubles_new((c->position + TOKENS) * half * 2);
+    const float *par[] = {rates};
+    hop_list l = {0};
+    hop__exec w = {.l = &l, .sequences = 1, .tokens = TOKENS, .position = c->position, .w = par};
+    const hop_program *part[ROW_PARTS];
+    assert_true(rows <= PAIRS && half <= 4);
+    l.width[HOP_FIRST_BUFFER] = l.width[HOP_FIRST_BUFFER + 1] = width;
+    w.b[HOP_FIRST_BUFFER] = y, w.b[HOP_FIRST_BUFFER + 1] = x;
+    hop_rope_table(angles, c->position + TOKENS, c->rotary, c->theta);
+    if (c->given) w.angles = angles;
+    pairs_of(c, x, rates, in);
+    tracer.falsified = falsified;
+    for (int i = 0; i < PAIR_INPUTS; i++) /* an angle that was made before is not made */
+        if (!c->given || i < 4) rows_wide(names[i], in[i]);
+    rows_constant("scale", &scale);
+    rows_open(part, programs_of(&op, part), false, rows, 1, 1);
+    hop__row_op_traced(&w, &op, 0, 0, TOKENS);
+    rows_close();
+    hop_free(x), hop_free(y), hop_free(angles);
+}
+
+static const rope_case ropes[] = {
+    {3, 7, 6, 0, 1e4, false, false},       {2, 8, 8, 2000, 500, false, false},
+    {3, 7, 4, 1000000, 1e4, false, false}, {3, 7, 6, 0, 1e4, false, true},
+    {2, 8, 4, 300, 500, false, true},      {3, 7, 6, 0, 1e4, true, false},
+    {2, 8, 8, 100000, 500, true, false},
+};
+enum { ROPES = sizeof ropes / sizeof *ropes };
+
+static void what_rotations_form_is_what_their_programs_say(void **state)
+{
+    static const double sizes[] = {1, 1e30, 0x1p-120, 0x1p-140};
+    (void)state;
+    tracer_reset();
+    hop__kernels_use(&hop__kernels_traced);
+    for (int i = 0; i < ROPES; i++)
+        for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++) trace_rope(&ropes[i], sizes[n], NULL);
+    assert_int_equal(tracer.wrong, 0);
+    assert_true(tracer.compared > 6 * ROPES * 4 * TOKENS * 4);
+}
+
+/* ---- plain products ---------------------------------------------------------------------------- */
+
+/* Rows of a projection, with few rows and many; with the bias last and first; the transposed of a matrix. */
+static void trace_product(int64_t rows, int64_t out, int64_t k, int way, double size, const char *falsified)
+{
+    const hop_program *program =
+        hop_op_program(&(hop_op){.kind = HOP_OP_CONV}, 0); /* a sum of products, and a bias */
+    float *x = random_new(rows * k, 41, size), *w = random_new(out * k, 42, 1),
+          *bias = random_new(out, 43, size), *y = floats_new(rows * out), none = 0;
+    const hop_product p = {
+        .c = y, .ldc = out, .a = {x, k, 1}, .b = {w, 1, k}, .m = rows, .n = out, .k = k, .from = {bias, 0}};
+    tracer.falsified = falsified;
+    rows_input((row_input){"x", x, out, k, 0, 1, 1});
+    rows_input((row_input){"w", w, out, 0, k, 1, 1});
+    rows_input((row_input){"bias", way == 2 ? &none : bias, way == 2 ? 0 : out, 0, 1, 1, 1});
+    rows_open(&program, 1, false, rows * out, k, 1);
+    if (way == 0) hop_linear(y, x, w, bias, rows, out, k, NULL);
+    if (way == 1) hop_multiply(&p, NULL);
+    if (way == 2) hop_gemm(y, out, (hop_mat){x, k, 1}, (hop_mat){w, 1, k}, rows, out, k, false, NULL);
+    TRACE_TOKEN(0);
+    TRACE("y", y, ALONG(T, rows * out, 1));
+    rows_close();
+    hop_free(x), hop_free(w), hop_free(bias), hop_free(y);
+}
+
+static void what_products_come_to_is_what_their_program_says(void **state)
+{
+    static const int64_t shapes[][3] = {{1, 1, 1},   {1, 40, 33},  {2, 19, 300},
+                                        {3, 17, 70}, {9, 33, 130}, {40, 21, 19}};
+    static const double sizes[] = {1, 1e30, 0x1p-126, 0x1p-140};
+    (void)state;
+    tracer_reset();
+    hop__kernels_use(&hop__kernels_traced);
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++)
+        for (int way = 0; way < 3; way++)
+            for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+                trace_product(shapes[i][0], shapes[i][1], shapes[i][2], way, sizes[n], NULL);
+    assert_int_equal(tracer.wrong, 0);
+    assert_true(tracer.compared > 15000);
+}
+
 /* ---- what is not as it is said ------------------------------------------------------------------- */
 
 /* Each input of each operation, changed by 2^-5 for the programs alone. */
 static void a_program_of_rows_that_says_something_else_is_found(void **state)
 {
-    static const char *const names[] = {"a",   "b",     "c",    "v",      "x", "w",    "bias",
-                                        "eps", "scale", "half", "before", "n", "gate", "up"};
+    static const char *const names[] = {"a",   "b",     "c",        "v",      "x",      "w",    "bias",
+                                        "eps", "scale", "half",     "before", "n",      "gate", "up",
+                                        "co",  "si",    "position", "rate",   "cosine", "sine"};
     const conv_case conv = {9, 21, 4, true, true, true};
     int tried = 0;
     (void)state;
     hop__kernels_use(&hop__kernels_traced);
-    for (int i = 0; i <= CASES + 1; i++)
+    for (int i = 0; i <= CASES + 1 + ROPES + 3; i++)
         for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
             tracer_reset();
             tracer.quiet = true;
@@ -339,8 +468,16 @@ static void a_program_of_rows_that_says_something_else_is_found(void **state)
                 trace_case_of(i, false, 1, names[n]);
             else if (i == CASES)
                 trace_conv(&conv, 1, 9, names[n]);
-            else
+            else if (i == CASES + 1)
                 trace_swiglu(21, 1, names[n]);
+            else if (i < CASES + 2 + ROPES)
+                trace_rope(&ropes[i - CASES - 2], 1, names[n]);
+            else
+                trace_product(3, 4, 5, i - CASES - 2 - ROPES, 1, names[n]);
+            if (i > CASES + 1 && i < CASES + 2 + ROPES && ropes[i - CASES - 2].given &&
+                (strcmp(names[n], "position") == 0 || strcmp(names[n], "rate") == 0))
+                continue; /* of an angle that was made before */
+            if (i == CASES + 1 + ROPES + 3 && strcmp(names[n], "bias") == 0) continue; /* there is none */
             /* Beside numbers that are not next to nothing a norm's eps is: less than what rounding may make. */
             if (!tracer.met || (strcmp(names[n], "eps") == 0 && cases[i].c.op.kind != HOP_OP_DIVIDE))
                 continue;
@@ -402,7 +539,7 @@ static void every_program_of_rows_is_run(void **state)
     for (int k = 0; k < HOP_OP_COUNT; k++)
         for (int form = 0; form < 2 * (HOP_ACT_GELU + 1); form++) {
             hop_op op = {.kind = (hop_op_kind)k, .act = (hop_act)(form / 2), .silu = form % 2};
-            op.in[2].buffer = form % 2 ? 2 : -1;
+            op.in[2].buffer = form % 2 ? 2 : -1, op.par[0] = form % 2 ? 0 : -1;
             for (int part = 0; part < ROW_PARTS; part++) {
                 const hop_program *p = hop_op_program(&op, part);
                 if (!p) break;
@@ -419,6 +556,8 @@ int main(void)
         cmocka_unit_test(what_rows_form_is_what_their_programs_say),
         cmocka_unit_test(what_convolutions_form_is_what_their_programs_say),
         cmocka_unit_test(what_swiglu_forms_is_what_its_program_says),
+        cmocka_unit_test(what_rotations_form_is_what_their_programs_say),
+        cmocka_unit_test(what_products_come_to_is_what_their_program_says),
         cmocka_unit_test(every_name_of_rows_is_traced_or_listed),
         cmocka_unit_test(every_program_of_rows_is_run),
     };

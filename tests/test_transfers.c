@@ -365,9 +365,11 @@ static void norms_hold_what_float32_makes(void **state)
         bool centred = i % 4 == 3, bias = below(&rng, 2);
         for (int k = 0; k < ROW; k++) {
             x[k] = i % 2 ? as_float(hop_rng_normal(&rng))
-                   : k   ? 0x1.fp-13
-                         : 1;            /* squares that the sum does not see */
-            if (centred) x[k] += 1000; /* beside which the rest is little */
+                   : !k  ? 1
+                   : i % 4 == 0
+                       ? 0x1.fp-13                        /* squares that the sum does not see, .. */
+                       : as_float(sqrt(16.49 * 0x1p-23)); /* .. and of which it loses half a unit each */
+            if (centred) x[k] += 1000;                    /* beside which the rest is little */
             if (i % 4 == 1) x[k] = as_float(x[k] * 0x1p-60 * size_drawn(&rng));
             w[k] = 1 + (float)hop_rng_uniform(&rng), b[k] = bias ? (float)(1e4 * hop_rng_normal(&rng)) : 0;
         }

@@ -21,6 +21,7 @@
 typedef struct bounded {
     hop_arith_run r;
     double *off[HOP_ARITH_LINES];
+    double cross; /* what CROSS rounds by, in relative terms */
 } bounded;
 
 typedef struct num {
@@ -192,8 +193,10 @@ static inline double bound_number(const bounded *b, int i, const int64_t at[HOP_
     case HOP_PRIM_INPUT:
     case HOP_PRIM_NUMBER: return 0;
     case HOP_PRIM_LOGSIG: return a.off + 0x1p-50 * y;
-    case HOP_PRIM_MUL:
+    case HOP_PRIM_MUL: return bound_product(a, c, wide ? 0x1p-26 : 1);
     case HOP_PRIM_RATIO: return bound_product(a, c, 1);
+    case HOP_PRIM_SINGLE: return a.off + BOUND_UNIT * (y + a.off) + BOUND_TINY;
+    case HOP_PRIM_CROSS: return a.off + b->cross * (y + a.off + 0x1p-126);
     case HOP_PRIM_ADD:
     case HOP_PRIM_SUB:
     case HOP_PRIM_UNDER: return bound_sum(a, c, wide ? 0x1p-50 : BOUND_UNIT);
@@ -221,6 +224,7 @@ static inline double bound_number(const bounded *b, int i, const int64_t at[HOP_
     case HOP_PRIM_COPY:
     case HOP_PRIM_NEG:
     case HOP_PRIM_ABS:
+    case HOP_PRIM_HELD:
     case HOP_PRIM_MILD: return a.off;
     default: return bound_sequence(b, i, at);
     }

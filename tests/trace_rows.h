@@ -40,6 +40,7 @@ static struct {
     int parts, number[ROW_PARTS];
     bool chained;
     row_input in[ROW_INPUTS];
+    const double *wide[ROW_INPUTS]; /* of the same input, in place of that: a number for each row */
     int inputs;
     int64_t rows, keys, values, token;
     row_slot *slot;
@@ -71,6 +72,10 @@ static inline void row_fill(row_slot *s, int part, int line, int64_t row)
         const row_input *in = &tracer.in[g];
         if (strcmp(in->name, name) != 0) continue;
         const float *from = in->from;
+        if (tracer.wide[g]) {
+            to[0] = tracer.wide[g][row];
+            continue;
+        }
         if (in->each > 0)
             from += row / in->each * in->stride + row % in->each / (in->share > 0 ? in->share : 1) * in->per;
         for (int64_t e = 0; e < count; e++) to[e] = from[e * in->apart];
@@ -172,7 +177,13 @@ static inline void tracer_reset(void)
 static inline void rows_input(row_input in)
 {
     assert_true(tracer.inputs < ROW_INPUTS);
-    tracer.in[tracer.inputs++] = in;
+    tracer.wide[tracer.inputs] = NULL, tracer.in[tracer.inputs++] = in;
+}
+
+static inline void rows_wide(const char *name, const double *x)
+{
+    rows_input((row_input){.name = name});
+    tracer.wide[tracer.inputs - 1] = x;
 }
 
 /* The same number for all rows. */

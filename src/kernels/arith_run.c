@@ -148,6 +148,7 @@ static bool quick_row(const row *w)
     case HOP_PRIM_COPY:
     case HOP_PRIM_EITHER:
     case HOP_PRIM_CROSS:
+    case HOP_PRIM_SINGLE:
     case HOP_PRIM_MILD:
         for (int64_t i = 0; i < n; i++) y[i] = a[i * sa];
         return true;

@@ -26,8 +26,11 @@ void hop_partial_fold(float *partials, const float *others, int64_t count, int64
 
 void hop_partial_close(float *o, const float *partials, int64_t count, int64_t dim)
 {
-    for (int64_t i = 0; i < count; i++, o += dim, partials += dim + 2)
+    for (int64_t i = 0; i < count; i++, o += dim, partials += dim + 2) {
         for (int64_t e = 0; e < dim; e++) o[e] = partials[2 + e] / partials[1];
+        TRACE_TOKEN(i);
+        TRACE("o", o, ALONG(V, dim, 1));
+    }
 }
 
 void hop_partial_round(float *partials, int64_t count, int64_t dim, int bits)
@@ -38,11 +41,20 @@ void hop_partial_round(float *partials, int64_t count, int64_t dim, int bits)
     for (int64_t i = 0; bits < 32 && i < count; i++, partials += dim + 2) {
         float top = partials[0], by;
         hop_round_float(partials, 1, bits);
+        TRACE_TOKEN(i);
+        TRACE("m1", partials, AT(V, 0));
         by = top - partials[0];
+        TRACE("moved", &by, AT(V, 0));
         by = by > most ? most : by < -most ? -most : by;
+        TRACE("by", &by, AT(V, 0));
         hop_vexp(&by, &by, 1);
+        TRACE("grow", &by, AT(V, 0));
         for (int64_t e = 1; e < dim + 2; e++) partials[e] *= by;
+        TRACE("z1", partials + 1, AT(V, 0));
+        TRACE("y1", partials + 2, ALONG(V, dim, 1));
         hop_round_float(partials + 1, dim + 1, bits);
+        TRACE("zc", partials + 1, AT(V, 0));
+        TRACE("yc", partials + 2, ALONG(V, dim, 1));
     }
 }
 

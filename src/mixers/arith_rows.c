@@ -77,6 +77,19 @@ ACT(relu, LINE("f", RELU, "x"));
 ACT(gelu, LINE("f", GELU, "x"));
 ACT(relu2, LINE("r", RELU, "x"), LINE("f", MUL, "r", "r"));
 
+/* A pair, in double, by a cosine and a sine; these by theta, or by frequencies and a scale of a table, in float32. */
+PROGRAM_OF(turn_first, "rope", "first", "first", IN("a", 0), IN("b", 0), IN("co", 0), IN("si", 0),
+           WIDE("ac", MUL, "a", "co"), WIDE("bs", MUL, "b", "si"), WIDE("less", SUB, "ac", "bs"),
+           LINE("first", SINGLE, "less"));
+PROGRAM_OF(turn_second, "rope", "second", "second", IN("a", 0), IN("b", 0), IN("co", 0), IN("si", 0),
+           WIDE("as", MUL, "a", "si"), WIDE("bc", MUL, "b", "co"), WIDE("more", ADD, "as", "bc"),
+           LINE("second", SINGLE, "more"));
+PROGRAM_OF(angle, "rope", "angle", "angle", IN("position", 0), IN("rate", 0),
+           WIDE("angle", MUL, "position", "rate"));
+PROGRAM_OF(angle_by_table, "rope", "table", "angle", IN("position", 0), IN("rate", 0), IN("scale", 0),
+           IN("cosine", 0), IN("sine", 0), LINE("angle", MUL, "position", "rate"),
+           LINE("co", MUL, "cosine", "scale"), LINE("si", MUL, "sine", "scale"));
+
 PROGRAM(swiglu, "swiglu", IN("gate", 0), IN("up", 0), LINE("s", SILU, "gate"), LINE("y", MUL, "s", "up"));
 
 const hop_program *hop_swiglu_program(void)
@@ -101,7 +114,9 @@ static const hop_program *norm_program(const hop_op *op, int part)
 const hop_program *hop_op_program(const hop_op *op, int part)
 {
     static const hop_program *const taylors[] = {&taylor, &taylor_square, &taylor_product, NULL};
+    static const hop_program *const turns[] = {&turn_first, &turn_second, &angle, NULL};
     if (op->kind == HOP_OP_TAYLOR) return taylors[part];
+    if (op->kind == HOP_OP_ROPE) return part == 2 && op->par[0] >= 0 ? &angle_by_table : turns[part];
     if (op->kind == HOP_OP_L2 || op->kind == HOP_OP_RMS || op->kind == HOP_OP_GROUPNORM)
         return norm_program(op, part);
     if (part > 0) return NULL;

@@ -103,11 +103,21 @@ static void rope_by_table(const rows *r, float *y, int64_t position)
     const int64_t half = op->rotary / 2;
     for (int64_t e = 0; e < half; e++) {
         const double angle = (float)position * r->par[e];
-        const double co = (float)cos(angle) * (float)op->scale, si = (float)sin(angle) * (float)op->scale;
+        const float co = (float)cos(angle) * (float)op->scale, si = (float)sin(angle) * (float)op->scale;
         for (int64_t g = 0; g < op->groups; g++) {
             float *a = y + g * op->dim + e, *b = a + half;
             const double x = *a, z = *b;
-            *a = (float)(x * (float)co - z * (float)si), *b = (float)(x * (float)si + z * (float)co);
+            TRACE_WIDE("angle", angle, AT(T, g * half + e));
+            TRACE("co", &co, AT(T, g * half + e));
+            TRACE("si", &si, AT(T, g * half + e));
+            TRACE_WIDE("ac", x * co, AT(T, g * half + e));
+            TRACE_WIDE("bs", z * si, AT(T, g * half + e));
+            TRACE_WIDE("as", x * si, AT(T, g * half + e));
+            TRACE_WIDE("bc", z * co, AT(T, g * half + e));
+            TRACE_WIDE("less", x * co - z * si, AT(T, g * half + e));
+            TRACE_WIDE("more", x * si + z * co, AT(T, g * half + e));
+            *a = TOLD("first", (float)(x * co - z * si), AT(T, g * half + e));
+            *b = TOLD("second", (float)(x * si + z * co), AT(T, g * half + e));
         }
     }
 }
@@ -124,7 +134,10 @@ static void rope(const rows *r)
         float *y = r->y + t * r->width;
         int64_t position = r->w->position + at;
         if (r->par)
-            for (int64_t i = 0; i < n; i++) rope_by_table(r, y + i * r->width, position + i);
+            for (int64_t i = 0; i < n; i++) {
+                TRACE_TOKEN((t + i) * op->groups * (op->rotary / 2));
+                rope_by_table(r, y + i * r->width, position + i);
+            }
         else if (r->w->angles)
             hop_rope_part_by(y, n, r->width, op->groups, op->dim, op->rotary, r->w->angles, position, false);
         else

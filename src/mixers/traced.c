@@ -2,6 +2,8 @@
  * compute. */
 #define HOP_TRACE
 #define hop__row_op              hop__row_op_traced
+#define hop_rope_part            hop_rope_part_traced
+#define hop_rope_part_by         hop_rope_part_by_traced
 #define hop__activate            hop__activate_traced
 #define hop__sparse_sees_all     hop__sparse_sees_all_traced
 #define hop__sparse_choices_work hop__sparse_choices_work_traced

@@ -114,7 +114,7 @@ typedef struct hop__attention_loss {
     hop__charge score, mean;
     bool fits;
 } hop__attention_loss;
-/* Relative error of weights and of their quotient over n tokens. */
+/* Relative error of sums of weights, and of weighted values, over n tokens. */
 double hop__attention_error(int64_t n);
 hop__attention_loss hop__attention_charge(const hop_op *op, const hop__attended *a);
 

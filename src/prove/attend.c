@@ -200,13 +200,6 @@ typedef struct head {
     hop__attention_loss loss;
 } head;
 
-static double largest(const hop__set *x)
-{
-    double most = 0;
-    for (int64_t c = 0; c < x->width; c++) most = ival_most(most, x->mag[c]);
-    return most;
-}
-
 /* Of a head's scores: the sums of absolute products, and what boxes make of them, at the most; floats below the normal
  * numbers, which rows are taken as here, among them. */
 typedef struct score_sums {
@@ -236,9 +229,10 @@ static void charge_head(head *h)
     double scale = fabs(hop__rounded(h->op->scale));
     score_sums s = sum_scores(h);
     hop__attended a = {
-        .q = largest(h->q), .score = scale * s.mag * 1.01, .seen = h->seen, .round = h->w->message};
+        .q = hop__set_largest(h->q), .score = scale * s.mag * 1.01, .seen = h->seen, .round = h->w->message};
     for (int p = 0; p < h->w->facts.classes; p++)
-        if (h->k[p]) a.k = ival_most(a.k, largest(h->k[p])), a.v = ival_most(a.v, largest(h->v[p]));
+        if (h->k[p])
+            a.k = ival_most(a.k, hop__set_largest(h->k[p])), a.v = ival_most(a.v, hop__set_largest(h->v[p]));
     h->loss = hop__attention_charge(h->op, &a);
     if (!h->loss.fits) h->w->m->overflow = true;
     /* Twice the error of a score: the kernels' and, scores being made here as well, ours; and scores that are cut. */
@@ -426,8 +420,9 @@ void hop__attend_any(hop__analysis *w, const hop__inputs *x, hop__set **y)
     int64_t group = op->heads / op->kv_heads, width = op->value_dim;
     hop__attended most = {.seen = f->length, .round = w->message};
     for (int a = 0; a < f->classes; a++) {
-        most.q = ival_most(most.q, largest(x->in[0][a])), most.k = ival_most(most.k, largest(x->in[1][a]));
-        most.v = ival_most(most.v, largest(x->in[2][a]));
+        most.q = ival_most(most.q, hop__set_largest(x->in[0][a])),
+        most.k = ival_most(most.k, hop__set_largest(x->in[1][a]));
+        most.v = ival_most(most.v, hop__set_largest(x->in[2][a]));
     }
     most.score = most.q * most.k * fabs(hop__rounded(op->scale)) * (double)op->key_dim * 1.01;
     hop__attention_loss loss = hop__attention_charge(op, &most);

@@ -131,6 +131,21 @@ static hop__num squared(hop__num a, bool wide)
     return y;
 }
 
+/* The same of factors that are in double, as far as that is from float32's range. */
+static hop__num wide_product(hop__num a, hop__num b)
+{
+    hop__num y = times(a, b);
+    y.rel = more(more(a.rel, b.rel), DOUBLE);
+    return y;
+}
+
+static hop__num single(hop__num a)
+{
+    a.rel = more(a.rel, UNIT), a.abs = a.abs * SOME + BELOW, a.top = a.top * (1 + 2 * UNIT) + BELOW;
+    a.low = -INFINITY, a.one = false, a.grid = HOP__NO_GRID;
+    return a;
+}
+
 /* A product of up to n decays, from 0 to 1 each: three roundings a decay, of two numbers that are at most
  * 1.83 times what they are together. */
 static hop__num chain(hop__num e, double n)
@@ -377,7 +392,8 @@ static hop__num line(hop__reading *r, int i)
     case HOP_PRIM_PART:
     case HOP_PRIM_EITHER: return hull(a, b);
     case HOP_PRIM_MILD: return mild(a);
-    case HOP_PRIM_MUL: return times(a, b);
+    case HOP_PRIM_MUL: return wide ? wide_product(a, b) : times(a, b);
+    case HOP_PRIM_SINGLE: return single(a);
     case HOP_PRIM_RATIO: return ratio(a, b, c);
     case HOP_PRIM_ADD: return plus(a, b, wide ? DOUBLE : UNIT);
     case HOP_PRIM_SUB: return plus(a, negated(b), wide ? DOUBLE : UNIT);

@@ -2,6 +2,10 @@
 #include "charge.h"
 #include "analysis.h"
 
+#include <hopbound/kernels.h>
+
+#define UNIT HOP_UNIT_ROUNDOFF
+
 static void give(hop__reading *r, const char *name, hop__num x)
 {
     int i = hop_arith_find(r->p, name);
@@ -51,18 +55,41 @@ static hop__reading read_form(hop_arith *p, hop_arith_attend which, const hop_op
     return read_attention(p, op, a, which == HOP_ARITH_SUMMARIES ? op->block : a->seen, grown);
 }
 
-/* Rescalings of sums: one for every 16 tokens, and one for every segment of a cut sequence. */
+/* Rescalings of sums, and foldings of partial softmaxes: kernels have one for every HOP_ATTN_BLOCK tokens, and two for each
+ * player whose keys are looked at alone. */
 static double rescalings(int64_t n)
 {
     return (double)n / 16 + 2 * HOP_MAX_HOPS;
 }
 
-/* Weights and their quotient, relative, over n tokens: one addition a token; what arguments of exponentials are rounded
- * by, which rise by 88 altogether where weights are any; and at a rescaling an exp and a product. */
+/* What a line charges, relative to its majorant, where arguments of exponentials are as they were formed. */
+static double cost(hop_arith_attend which, const char *name)
+{
+    static const char *const arguments[][2] = {
+        [HOP_ARITH_ATTEND] = {"under", "rise"}, [HOP_ARITH_FOLD] = {"ra", "rb"}};
+    hop_arith p;
+    hop_arith_open(&p, hop_attention_program(which));
+    hop__reading r = {.p = &p, .tokens = 1, .terms = 1, .size = {1, 1, 1, 1}};
+    for (int i = 0; i < p.count; i++)
+        if (p.line[i]->prim == HOP_PRIM_INPUT) r.v[i] = up_to(1);
+    for (int i = 0; i < 2; i++) hop__reading_know(&r, arguments[which][i], (ival){-1, 0}, 0);
+    hop__reading_run(&r);
+    return line(&r, name)->rel;
+}
+
+/* Sums of weights, and of weights times values, over n tokens, relative to these of absolute values (docs/THEORY.md section
+ * 6.11): a token's product is formed once; whatever was summed before is multiplied and added to once a rescaling; every
+ * token is added once; and what arguments of exponentials are rounded by, which rise by 88 altogether where a weight is any. */
 double hop__attention_error(int64_t n)
 {
-    return 1.1 *
-           (((double)n + 88) * HOP_UNIT_ROUNDOFF + rescalings(n) * (HOP_EXP_ERROR + 2 * HOP_UNIT_ROUNDOFF));
+    const double again = ival_most(cost(HOP_ARITH_ATTEND, "y_less"), cost(HOP_ARITH_FOLD, "aw")) + UNIT;
+    return expm1(((double)n + 88) * UNIT + cost(HOP_ARITH_ATTEND, "wv") + rescalings(n) * again) * HOP__ABOVE;
+}
+
+/* Of their quotient. */
+static double quotient_error(double sums)
+{
+    return sums < 1 ? (2 * sums / (1 - sums) * (1 + UNIT) + UNIT) * HOP__ABOVE : INFINITY;
 }
 
 /* What is lost at a rescaling below the normal numbers, over a sum that is at least `least`. */
@@ -82,11 +109,11 @@ static void charge_mean(hop__attention_loss *c, const hop_op *op, const hop__att
     hop__attended ones = *a;
     double grown = 1, least = 1, times = rescalings(a->seen) + 1;
     ones.v = 1;
-    c->mean = (hop__charge){.rel = 3 * hop__attention_error(a->seen)};
+    c->mean = (hop__charge){.rel = quotient_error(hop__attention_error(a->seen))};
     if (a->round > 0) {
         hop_arith p;
-        hop__reading r = read_form(&p, HOP_ARITH_CROSS, op, a, 1);
-        c->fits = c->fits && r.fits;
+        hop__reading r =
+            read_form(&p, HOP_ARITH_CROSS, op, a, 1); /* finite where a fold is, which is given as much */
         c->mean.rel += r.v[p.reads].rel, c->mean.abs += r.v[p.reads].abs;
         grown = ival_most(1, line(&r, "grow")->top), least = line(&r, "zc")->low;
         if (!(least > 0)) c->fits = false; /* a sum that may be nothing, or less, bounds no quotient */

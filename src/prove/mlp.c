@@ -321,16 +321,13 @@ static double rounding(const mlp *p, const column *k)
            (terms + 4) * 0x1p-149;
 }
 
-/* Arguments are cut, and so is what the ReLUs make of them. */
+/* Arguments are cut; what a ReLU makes of one is as far off as that, and has no more bits. */
 static void cut_arguments(hop__set *z, double *lost, int bits)
 {
     for (int64_t j = 0; bits > 0 && j < z->width; j++) {
         if (hop__cut_exact(bits, z->grid[j], z->mag[j])) continue;
         double error = hop__cut_error(bits, z->mag[j]);
-        z->rad[j] = ival_up(z->rad[j] + error);
-        lost[j] = ival_up(lost[j] + error + hop__cut_error(bits, z->mag[j] + error));
-        z->grid[j] = HOP__NO_GRID, z->mag[j] = ival_up(z->mag[j] + error);
-        z->least[j] = -INFINITY, z->most[j] = INFINITY;
+        lost[j] = ival_up(lost[j] + error), z->mag[j] = ival_up(z->mag[j] + error);
     }
 }
 

@@ -14,8 +14,29 @@ typedef struct turn {
     const hop__class *class;
     const hop__set *x;
     hop__set *y;
-    double last; /* position of the class's last token */
+    double last;      /* position of the class's last token */
+    hop__charge made; /* what products and sums of a pair lose, relative to its length */
 } turn;
+
+/* Read off the programs of both numbers of a pair: numbers up to `most`, cosines and sines. Their majorants are no more
+ * than the pair's length; in double they are finite. */
+static hop__charge pair_charge(const hop_op *op, double most)
+{
+    hop__charge c = {.rel = 0};
+    for (int part = 0; part < 2; part++) {
+        hop_arith p;
+        hop_arith_open(&p, hop_op_program(op, part));
+        hop__reading r = {.p = &p, .tokens = 1, .terms = 1, .size = {1, 1, 1, 1}};
+        for (int i = 0; i < p.count; i++) {
+            const bool number = i == hop_arith_find(&p, "a") || i == hop_arith_find(&p, "b");
+            const double size = number ? most : 1;
+            if (p.line[i]->prim == HOP_PRIM_INPUT) r.v[i] = hop__num_given((ival){-size, size}, HOP__NO_GRID);
+        }
+        hop__reading_run(&r);
+        c.rel = ival_most(c.rel, r.v[p.reads].rel), c.abs = ival_most(c.abs, r.v[p.reads].abs);
+    }
+    return c;
+}
 
 /* Of pair e at a position. By a table angles are float32, as the kernel and Hugging Face have them. */
 static double angle_of(const turn *t, int64_t e, double position)
@@ -44,16 +65,15 @@ static bool is_turned(const hop_op *op, int64_t c)
     return c % op->dim < op->rotary / 2 * 2;
 }
 
-/* What the kernel's angle and products and those made here may differ by, for a pair of this length: angles
- * are doubles, so are sines, and one rounding to float32 comes last. By a table, other libraries count, too: their
+/* What the kernel's angle and products and those made here may differ by, for a pair of this length: products
+ * and sums as their programs have it; angles are doubles, and so are sines. By a table, other libraries count, too: their
  * frequencies may be some units away (power, reciprocal, product: 2^-21 of the angle has room for eight; `spread` says
  * more where they are mixed of two), and their cosines and sines, and these times scale, are float32 (2^-21 of the
  * length, for eight units more). */
 static double lost(const turn *t, double length, double angle)
 {
-    double own = HOP_UNIT_ROUNDOFF + (fabs(angle) + 4) * 0x1p-48,
-           others = fabs(angle) * t->op->spread + 0x1p-21;
-    return length == 0 ? 0 : length * (t->table ? own + t->scale * others : own) + 0x1p-149;
+    double own = t->made.rel + (fabs(angle) + 4) * 0x1p-48, others = fabs(angle) * t->op->spread + 0x1p-21;
+    return length == 0 ? 0 : length * (t->table ? own + t->scale * others : own) + t->made.abs;
 }
 
 static void rotate(const turn *t, double *a, double *b, double angle)
@@ -230,6 +250,7 @@ hop__set *hop__set_rope(hop__analysis *w, const hop_op *op, const float *table, 
     t.scale = table ? (float)op->scale : 1;
     double most = most_turned(&t, (double)w->facts.length);
     if (!isfinite(most)) w->m->overflow = true; /* an infinite angle has no sine */
+    t.made = pair_charge(op, t.scale * hop__set_largest(x));
     bool known = w->facts.task && most < (table ? 0x1p20 : 0x1p40) &&
                  (double)t.class->count * (double)x->width <= (double)HOP__MOST_CELLS &&
                  t.class->count <= HOP__MOST_ROWS;

@@ -160,6 +160,7 @@ void hop__set_drop_term(hop__set *s, int t);
 /* Everything that column c may be; the same of all columns; what term t adds to one. */
 ival hop__set_range(const hop__set *s, int64_t c);
 void hop__set_ranges(const hop__set *s, ival *out); /* [width] */
+double hop__set_largest(const hop__set *s);         /* no number of any column is larger */
 ival hop__set_term_range(const hop__set *s, int t, int64_t c);
 /* Is a sum of multiples of 2^grid exact in any order when their absolute values are `mag` together? */
 bool hop__exact_sum(int grid, double mag);

@@ -238,9 +238,7 @@ static hop__set *map_whole(hop__memory *m, const hop__set *x, hop__blocks b, int
         }
         for (int64_t e = 0; e < b.out; e++) put_box(y, i * b.out + e, room.out[e]);
     }
-    for (int64_t c = 0; c < y->width; c++)
-        if (!isfinite(y->rad[c]) || !isfinite(y->mid[c])) m->overflow = true;
-    hop__set_canonical(m, y);
+    hop__set_canonical(m, y); /* which tells what is no number */
     return m->status == HOP_OK ? y : NULL;
 }
 

@@ -30,6 +30,13 @@ ival hop__set_range(const hop__set *s, int64_t c)
     return hop__set_within(s, c, around(s, c, x));
 }
 
+double hop__set_largest(const hop__set *s)
+{
+    double most = 0;
+    for (int64_t c = 0; c < s->width; c++) most = ival_most(most, s->mag[c]);
+    return most;
+}
+
 /* Rows lie one after the other: they are read in that order, not column by column. */
 void hop__set_ranges(const hop__set *s, ival *out)
 {

@@ -181,7 +181,7 @@ static bool nothing_moves_later(proof *p)
         hop__set_canonical(&room, any);
         l.buffer[HOP_X][0] = hop__layer_input(&w, any);
         for (int i = 0; alone && room.status == HOP_OK && i < l.list.op_count; i++)
-            alone = !remembers(l.list.op[i].kind) && hop__layer_op(&l, i);
+            alone = hop__layer_op(&l, i);
         alone = alone && room.status == HOP_OK && !room.overflow && is_zero(l.buffer[HOP_Y][0]);
     }
     if (room.status == HOP_ENOMEM) p->analysis.m->status = HOP_ENOMEM;
@@ -205,16 +205,12 @@ static double value_at(const hop__set *x, int64_t u, int64_t c)
     return x->mid[c] + (t ? hop__term_at(t, t->of[0][u], c) : 0);
 }
 
-static double largest(const hop__set *x)
-{
-    double most = 0;
-    for (int64_t c = 0; c < x->width; c++) most = ival_most(most, x->mag[c]);
-    return most;
-}
-
 static void charge(proof *p)
 {
-    hop__attended a = {.q = largest(p->q), .k = largest(p->k), .v = largest(p->v), .seen = p->seen};
+    hop__attended a = {.q = hop__set_largest(p->q),
+                       .k = hop__set_largest(p->k),
+                       .v = hop__set_largest(p->v),
+                       .seen = p->seen};
     a.score = a.q * a.k * fabs(hop__rounded(p->op->scale)) * (double)p->op->key_dim * 1.01;
     p->loss = hop__attention_charge(p->op, &a);
     if (!p->loss.fits) atomic_store(&p->overflow, true);

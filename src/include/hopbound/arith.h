@@ -59,12 +59,13 @@ enum { HOP_AXIS_T, HOP_AXIS_J, HOP_AXIS_K, HOP_AXIS_V, HOP_AXES };
  *   ASIDE    the last of V
  *   PLAIN    a e^b: not formed, but what is meant by a
  *   HELD     a, held between -b and b     CROSS  a, rounded to the numbers of a message
+ *   SINGLE   a, which was formed in double, rounded to float32
  *   SIGMOID .. GELU   the activations of mixers and MLPs
  *   EXPM1    e^a - 1                   SQRT   square root    RSQRT  1 / sqrt(a), in float32 or better */
 #define HOP_PRIM_LIST(X)                                                                                   \
     X(INPUT) X(NUMBER) X(COPY) X(MUL) X(ADD) X(SUB) X(NEG) X(DIV) X(MAX) X(ABS) X(LEAST) X(RATIO) X(SQUARE) X(SUM)  \
     X(SUM2) X(FADE) X(SOLVE) X(EXP) X(EXPF) X(RECIP) X(LOGSIG) X(RUNMAX) X(UNDER) X(PREV) X(FAR) X(FARB) X(DEC) X(LOWER)    \
-    X(STRICT) X(END) X(ROWS) X(TOTAL) X(MILD) X(PART) X(EITHER) X(ASIDE) X(PLAIN) X(HELD) X(CROSS) X(SIGMOID) X(SILU) X(TANH)         \
+    X(STRICT) X(END) X(ROWS) X(TOTAL) X(MILD) X(PART) X(EITHER) X(ASIDE) X(PLAIN) X(HELD) X(CROSS) X(SINGLE) X(SIGMOID) X(SILU) X(TANH)         \
     X(SOFTPLUS) X(ELU1) X(RELU) X(GELU) X(EXPM1) X(SQRT) X(RSQRT)
 /* clang-format on */
 
