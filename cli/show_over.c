@@ -79,7 +79,8 @@ static void say_curve(hop_text *out, const hop_over_curve *c)
     if (c->all_that_fit_up_to == HOP_NO_COUNT && !c->later_from_n && !c->not_counted) return;
     hop_text_printf(out, "%s:", c->name);
     if (c->all_that_fit_up_to != HOP_NO_COUNT)
-        hop_text_printf(out, " all hops that fit up to %s", hop_say_things(c->all_that_fit_up_to, "token").s);
+        hop_text_printf(out, " all hops that fit are possible up to %s",
+                        hop_say_things(c->all_that_fit_up_to, "token").s);
     if (c->not_counted) hop_text_printf(out, " no theorem here says how many, where %s", c->not_counted);
     if (c->later_from_n)
         hop_text_printf(out, "%s on longer prompts, from n = %s on, %lld hop%s impossible (%s)",

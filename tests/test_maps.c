@@ -421,7 +421,7 @@ static void every_rounding_to_few_bits_counts(void **state)
 static void three_roundings_one_way_are_held(void **state)
 {
     const int64_t value[DRAWN_VALUES] = {0};
-    const float x = 0x1.cp-4f;
+    const float x = 0x1.ffp-4f;
     float made;
     hop_rng rng;
     small n;

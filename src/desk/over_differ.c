@@ -90,10 +90,11 @@ static hop_status say_first(hop_text *t, hop_over_answer *out, const over_questi
     hop_status got = say_hops(&hops, &kinds, q, counted, end + 1, err);
     if (got == HOP_OK && kinds > 1) {
         out->differ_at = end + 1;
-        hop_text_printf(t, "They first differ at n = %s: %s.", hop_say_count(end + 1).s,
+        hop_text_printf(t, "They first differ in what is possible at n = %s: %s.", hop_say_count(end + 1).s,
                         hop_text_in(t, &hops));
         if (end > 3)
-            hop_text_printf(t, " Up to %s each makes as many hops as fit.", hop_say_things(end, "token").s);
+            hop_text_printf(t, " Up to %s as many hops as fit are possible for each.",
+                            hop_say_things(end, "token").s);
     }
     hop_text_free(&hops);
     return got;
@@ -119,7 +120,8 @@ static hop_status say_later(hop_text *t, hop_over_answer *out, const over_questi
     if (got != HOP_OK) return got;
     int64_t last = q->lengths.at[q->lengths.count - 1];
     if (!other) {
-        hop_text_printf(t, "They do not differ in hops at any of the lengths, up to %s.",
+        hop_text_printf(t,
+                        "They do not differ in the hops that are possible at any of the lengths, up to %s.",
                         hop_say_things(last, "token").s);
         return HOP_OK;
     }
@@ -138,7 +140,8 @@ static hop_status say_later(hop_text *t, hop_over_answer *out, const over_questi
     hop_text_free(&hops);
     if (got == HOP_OK) got = say_hops(&hops, &kinds, q, counted, other, err);
     out->differ_at = other;
-    hop_text_printf(t, "They part at n = %s: %s; with a token less all make the same.",
+    hop_text_printf(t,
+                    "They part in what is possible at n = %s: %s; with a token less it is the same for all.",
                     hop_say_count(other).s, hop_text_in(t, &hops));
     hop_text_free(&hops);
     return got;

@@ -42,7 +42,7 @@ def where_they_first_differ_is_a_length_at_which_they_do_and_before_which_they_d
         check(len({able(path, n) for path in some}) > 1 and len({able(path, n - 1) for path in some}) == 1, why=str(n))
         check(f"n = {n:,}" in over["differ"], why=over["differ"])
     over = good_json("audit", FOUR[0], FOUR[3], "--over", "32k..64k")
-    check(over["differ_at"] is None and over["differ"].startswith("They do not differ in hops"), why=over["differ"])
+    check(over["differ_at"] is None and over["differ"].startswith("They do not differ in the hops"), why=over["differ"])
     check(good_json("audit", FOUR[0], "--over", "32k..64k")["differ"] is None, why="one is compared with none")
 
 
