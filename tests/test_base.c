@@ -4,6 +4,7 @@
 #include <hopbound/base.h>
 
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -234,6 +235,44 @@ static void a_pool_runs_every_task_exactly_once(void **state)
         hop_pool_free(p);
     }
     assert_int_equal(hop_pool_threads(NULL), 1);
+}
+
+/* A team of two: this thread and another one. */
+typedef struct member {
+    void (*fn)(void *ctx);
+    void *ctx;
+} member;
+
+static void *member_main(void *arg)
+{
+    const member *m = arg;
+    m->fn(m->ctx);
+    return NULL;
+}
+
+static void team_of_two(void (*fn)(void *ctx), void *ctx, int threads)
+{
+    pthread_t other;
+    member m = {fn, ctx};
+    assert_in_range(threads, 2, 3);
+    assert_int_equal(pthread_create(&other, NULL, member_main, &m), 0);
+    fn(ctx);
+    pthread_join(other, NULL);
+}
+
+static void a_pool_over_a_team_runs_every_task_exactly_once_though_fewer_came(void **state)
+{
+    (void)state;
+    hop_pool *p = hop_pool_over(team_of_two, 3);
+    assert_non_null(p);
+    assert_int_equal(hop_pool_threads(p), 3);
+    for (int round = 0; round < 20; round++) {
+        counting c = {0};
+        hop_pool_run(p, 1000, count_task, &c);
+        for (int i = 0; i < 1000; i++) assert_int_equal(atomic_load(&c.times[i]), 1);
+    }
+    hop_pool_run(p, 0, count_task, NULL);
+    hop_pool_free(p);
 }
 
 /* In place of the C library's: a process has one mask, and while a library had changed it, another thread's
@@ -510,6 +549,7 @@ int main(void)
         cmocka_unit_test(memory_that_the_system_only_promises_is_refused),
         cmocka_unit_test(text_grows_and_stays_terminated),
         cmocka_unit_test(a_pool_runs_every_task_exactly_once),
+        cmocka_unit_test(a_pool_over_a_team_runs_every_task_exactly_once_though_fewer_came),
         cmocka_unit_test(files_have_the_mode_of_the_process_and_leave_its_mask_alone),
         cmocka_unit_test(a_file_appears_only_when_it_is_committed),
         cmocka_unit_test(a_full_disk_is_an_error_and_leaves_no_file),

@@ -226,6 +226,10 @@ typedef struct hop_pool hop_pool;
 typedef void hop_job_fn(void *ctx, int64_t task, int worker);
 
 hop_pool *hop_pool_new(int threads); /* 0: one per core. NULL when threads cannot be started. */
+/* A pool whose threads are another's: `team` calls fn(ctx) on up to `threads` of them at the same time, one of which is
+ * the caller, and returns when all have. Nothing is started or kept. NULL: no memory. */
+typedef void hop_team_fn(void (*fn)(void *ctx), void *ctx, int threads);
+hop_pool *hop_pool_over(hop_team_fn *team, int threads);
 void hop_pool_free(hop_pool *p);
 int hop_pool_threads(const hop_pool *p);                                  /* NULL: 1 */
 void hop_pool_run(hop_pool *p, int64_t count, hop_job_fn *fn, void *ctx); /* NULL: in this thread */

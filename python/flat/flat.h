@@ -78,4 +78,70 @@ int hopflat_task_solve(const void *task, const int32_t *tokens, int64_t count, i
 hop_pool *hopflat__pool_take(int threads);
 void hopflat__pool_give(hop_pool *p);
 
+/* ---- operators (hopbound.torch) -------------------------------------------------------------- */
+
+/* Arrays are another's. Each is told by three numbers: its address (0: there is none) and how far sequences of the batch
+ * and tokens are apart in it; what stands for one token is dense. All of them return a hop_status, HOP_OK or HOP_ENOMEM.
+ * threads: as many of the team's as the caller may have. */
+
+/* Threads that another library has already started: the address of OpenMP's GOMP_parallel. Without it operators run in the
+ * process's pool. */
+void hopflat_team(void *gomp_parallel);
+
+typedef enum hopflat_recurrence {
+    HOPFLAT_DECAY,
+    HOPFLAT_DELTA,
+    HOPFLAT_DPLR,
+    HOPFLAT_MLSTM
+} hopflat_recurrence;
+/* hop_decay_forward and the others. sizes: recurrence, gate (hop_gate), form (hop_form), sequences, tokens, heads, key
+ * heads, key dim, value dim; arrays: o, state, q, k, v, g, beta, a, b, u, i, f; the state is read and overwritten. */
+int hopflat_scan(const int64_t sizes[9], double scale, const int64_t *arrays, int threads);
+/* The same arrays, where o is its gradient, and then those of the state, q, k, v, g, beta, a, b, u, i, f. A gradient lies
+ * as its array does, but one of what all sequences share is each sequence's own. */
+int hopflat_scan_backward(const int64_t sizes[9], double scale, const int64_t *arrays, int threads);
+
+/* hop_selective_forward. sizes: sequences, tokens, width, states; arrays: o, state, x, delta, A, B, C, D; backward as
+ * above. */
+int hopflat_selective(const int64_t sizes[4], const int64_t *arrays, int threads);
+int hopflat_selective_backward(const int64_t sizes[4], const int64_t *arrays, int threads);
+
+/* hop_conv_forward. sizes: sequences, tokens, width, taps, whether SiLU follows; arrays: y, past, x, w, bias. Backward
+ * then: of past, x, w, bias; of w and bias over all sequences. */
+int hopflat_conv(const int64_t sizes[5], const int64_t *arrays, int threads);
+int hopflat_conv_backward(const int64_t sizes[5], const int64_t *arrays, int threads);
+/* One token, where the inputs are kept as [width, kept] of each sequence, oldest first and the token's last: they move on
+ * by one. sizes: sequences, width, taps, kept (no fewer), whether SiLU follows; arrays: y, inputs, x, w, bias. */
+int hopflat_conv_step(const int64_t sizes[5], const int64_t *arrays, int threads);
+
+/* hop_attn_forward. sizes: sequences, tokens, queries, heads, key heads, key dim, value dim, window, whether it looks both
+ * ways; arrays: o, lse [heads, queries], q, k, v. Backward: o, lse, q, k, v, gradients of o, q, k, v. */
+int hopflat_attention(const int64_t sizes[9], double scale, const int64_t *arrays, int threads);
+int hopflat_attention_backward(const int64_t sizes[9], double scale, const int64_t *arrays, int threads);
+
+typedef struct hopflat__array {
+    float *p;
+    int64_t sequence, token;
+} hopflat__array;
+hopflat__array hopflat__array_at(const int64_t *arrays, int i);
+float *hopflat__of(hopflat__array a, int64_t sequence); /* NULL: there is none */
+
+/* A call for each sequence of a batch: one after the other, each by all threads, or side by side where there are enough of
+ * them. `scratch` tells the floats that one needs for so many threads. */
+typedef struct hopflat__batch {
+    int64_t sequences;
+    size_t (*scratch)(const void *call, int threads);
+    void (*run)(const void *call, int64_t sequence, float *scratch, hop_pool *pool);
+    const void *call;
+} hopflat__batch;
+int hopflat__batch_run(const hopflat__batch *b, int threads);
+
+/* A pool over the team's threads, or the process's. */
+typedef struct hopflat__share {
+    hop_pool *pool;
+    bool team;
+} hopflat__share;
+hopflat__share hopflat__share_take(int threads);
+void hopflat__share_give(hopflat__share s);
+
 #endif

@@ -34,6 +34,16 @@ _FUNCTIONS = {
     "task_json": (c_void_p, c_void_p),
     "task_sample": (c_int, c_void_p, c_uint64, POINTER(c_uint64), c_void_p, c_void_p, c_char_p),
     "task_solve": (c_int, c_void_p, c_void_p, c_int64, c_void_p, c_char_p),
+    "team": (None, c_void_p),
+    "scan": (c_int, c_void_p, c_double, c_void_p, c_int),
+    "scan_backward": (c_int, c_void_p, c_double, c_void_p, c_int),
+    "selective": (c_int, c_void_p, c_void_p, c_int),
+    "selective_backward": (c_int, c_void_p, c_void_p, c_int),
+    "conv": (c_int, c_void_p, c_void_p, c_int),
+    "conv_step": (c_int, c_void_p, c_void_p, c_int),
+    "conv_backward": (c_int, c_void_p, c_void_p, c_int),
+    "attention": (c_int, c_void_p, c_double, c_void_p, c_int),
+    "attention_backward": (c_int, c_void_p, c_double, c_void_p, c_int),
 }
 
 

@@ -28,6 +28,8 @@ struct hop_pool {
     void *ctx;
     int64_t count;
     atomic_llong next;
+    hop_team_fn *team;   /* NULL: our own threads */
+    atomic_int together; /* who of the team is in the current run */
 };
 
 typedef struct worker {
@@ -104,9 +106,36 @@ hop_pool *hop_pool_new(int threads)
     return p;
 }
 
+hop_pool *hop_pool_over(hop_team_fn *team, int threads)
+{
+    hop_pool *p = hop_alloc(sizeof *p);
+    if (p) p->team = team, p->threads = threads > 1 ? threads : 1;
+    return p;
+}
+
+static void team_main(void *arg)
+{
+    hop_pool *p = arg;
+    work(p, atomic_fetch_add(&p->together, 1));
+}
+
+static void team_run(hop_pool *p, int64_t count, hop_job_fn *fn, void *ctx)
+{
+    p->fn = fn;
+    p->ctx = ctx;
+    p->count = count;
+    atomic_store(&p->next, 0);
+    atomic_store(&p->together, 0);
+    p->team(team_main, p, count < p->threads ? (int)count : p->threads);
+}
+
 void hop_pool_free(hop_pool *p)
 {
     if (!p) return;
+    if (p->team) {
+        hop_free(p);
+        return;
+    }
     pthread_mutex_lock(&p->lock);
     p->quit = true;
     pthread_cond_broadcast(&p->wake);
@@ -128,6 +157,10 @@ void hop_pool_run(hop_pool *p, int64_t count, hop_job_fn *fn, void *ctx)
 {
     if (!p || p->threads == 1 || count <= 1) {
         for (int64_t task = 0; task < count; task++) fn(ctx, task, 0);
+        return;
+    }
+    if (p->team) {
+        team_run(p, count, fn, ctx);
         return;
     }
     pthread_mutex_lock(&p->lock);
