@@ -9,7 +9,7 @@ mine = grep -qsF '"source": "$(CURDIR)"' $(1)/meson-info/meson-info.json && test
 stale = if test -d $(1)/meson-private && ! { $(call mine,$(1)); }; then echo "$(1): was cut off or moved; made anew"; rm -rf $(1); fi
 configure = $(call stale,$(1)); test -f $(1)/build.ninja || { mkdir -p $(1); meson setup $(1) $(2) >$(1)/setup.log 2>&1 || { cat $(1)/setup.log >&2; false; }; }
 
-.PHONY: all demo check check-quick check-clang check-threads check-hf check-hf-table check-format check-long mutants proofs proofs-chk install clean bench format setup
+.PHONY: all demo check check-quick check-clang check-threads check-hf check-hf-table bounds-pdf check-format check-long mutants proofs proofs-chk install clean bench format setup
 all: setup
 	@$(call configure,$(BUILD),--prefix "$(prefix)")
 	@ninja -C $(BUILD) $(NINJAFLAGS)
@@ -67,6 +67,11 @@ check-hf:
 
 check-hf-table: check-hf
 	@tests/hf/table.py $(BUILD)
+
+# docs/BOUNDS.md as hopbound-bounds-VERSION.pdf.
+bounds-pdf:
+	@tools/setup.sh pdf
+	@tools/bounds_pdf.py
 
 # The theorems in Coq (docs/PROOFS.md): compiles them all and prints what each rests on. proofs-chk: once more, by the kernel alone.
 proofs proofs-chk:

@@ -71,6 +71,18 @@ static const char *say_proof(const hop_bound_result *r)
     return r->machine_checked < 0 ? "" : r->machine_checked ? "; machine-checked" : "; on paper";
 }
 
+/* Both sides as numbers: at the certificate's sizes; of a published theorem at the length asked for. */
+static void print_sides(hop_text *out, const hop_bound_result *r)
+{
+    const hop_bound_certificate *c = r->certificate;
+    if (c)
+        hop_text_printf(out, "                              as numbers: has %s bits, needs %s\n", c->has,
+                        c->needs);
+    else if (r->has_bits >= 0 && r->needs_bits >= 0)
+        hop_text_printf(out, "                              as numbers: has %.10g bits, needs %s%.10g\n",
+                        r->has_bits, r->published ? "more than " : "", r->needs_bits);
+}
+
 static void print_result(hop_text *out, const hop_bound_result *r)
 {
     hop_text_printf(out, "%-3s %-11s %-12s  %s%s\n", r->id, hop_answer_name(r->verdict),
@@ -78,6 +90,7 @@ static void print_result(hop_text *out, const hop_bound_result *r)
     if (*r->needs) hop_text_printf(out, "                              needs %s\n", r->needs);
     if (*r->has) hop_text_printf(out, "                              has   %s\n", r->has);
     print_sizes(out, r);
+    print_sides(out, r);
     print_list(out, "x_0, ..", &r->x);
     print_list(out, "s_1, ..", &r->s);
 }
@@ -304,10 +317,21 @@ static void show_solution(hop_text *out, const hop_solve_answer *s)
     if (possible) say_known_weights(out, "possible");
 }
 
+static void show_citation(hop_text *out, const hop_cite_answer *c)
+{
+    if (c->as_latex)
+        hop_text_add(out, c->latex);
+    else
+        add_words(out, c->text, 0, 0, TEXT_WIDTH);
+    hop_text_add(out, "\n");
+}
+
 void show_bound(hop_text *out, const hop_response *r)
 {
     if (r->record == &hop_solve_answer_record)
         show_solution(out, r->data);
+    else if (r->record == &hop_cite_answer_record)
+        show_citation(out, r->data);
     else
         show_results(out, r->data);
 }

@@ -1,11 +1,12 @@
 #!/bin/sh
 # Installs what building and testing need and the machine lacks; says what; does nothing when nothing is missing.
-# usage: tools/setup.sh [build|check|ci|hf]; ci: what continuous integration runs besides `make check`; hf: PyTorch and
-# transformers, which `check` installs, too
+# usage: tools/setup.sh [build|check|ci|hf|pdf]; ci: what continuous integration runs besides `make check`; hf: PyTorch and
+# transformers, which `check` installs, too; pdf: what `make bounds-pdf` takes
 set -eu
 
 want="meson ninja-build pkg-config gcc libc6-dev libflint-dev libflint-arb-dev cadical"
 case ${1:-build} in check | hf) want="$want libcmocka-dev python3 libopenmpi-dev openmpi-bin libsqlite3-dev" ;; esac
+[ "${1:-build}" = pdf ] && want="chromium"
 [ "${1:-build}" = ci ] && want="$want clang libopenmpi-dev libsqlite3-dev"
 
 # A compiled file of MathComp, under Coq's own library.
@@ -73,6 +74,16 @@ beside_transformers() {
     fi
 }
 case ${1:-build} in check | hf) beside_transformers "torch==2.13.0 transformers>=5.15 numpy" ;; esac
+
+# For docs/BOUNDS.md on paper: what makes a page of it, in a directory of its own, and what prints the page, which `want` has.
+if [ "${1:-build}" = pdf ] && ! python3 -c 'import markdown' >/dev/null 2>&1; then
+    pdf=${HOPBOUND_PDF:-$(dirname "$0")/../build-pdf}
+    if [ ! -f "$pdf/complete" ]; then
+        rm -rf "$pdf"
+        python3 -m venv "$pdf" >"$log" 2>&1 && "$pdf/bin/pip" install --quiet --retries 1 --timeout 30 "markdown>=3.4" >"$log" 2>&1 &&
+            touch "$pdf/complete" || { tail -n 2 "$log" >&2; rm -rf "$pdf"; echo "setup: PyPI could not be had" >&2; exit 1; }
+    fi
+fi
 [ "${1:-build}" = check ] || exit 0
 
 # For the proofs in Coq and the checker extracted from them. Without it that test is skipped, so lacking it is no failure.

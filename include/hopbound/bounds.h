@@ -118,6 +118,9 @@ typedef struct hop_certificate {
     /* Lines that show that draws spread, of P4', P8 and P9b: s, kap, E, D, G, then triples (a, u, w); else NULL. */
     const char *const *lines;
     const char *text; /* all of it, the line that hop_check_certificate takes */
+    const char *has,
+        *needs; /* the two sides of the theorem's inequality as numbers of bits, has < needs .. */
+    double has_bits, needs_bits; /* .. and as doubles */
 } hop_certificate;
 
 /* How an impossibility is known: "machine-checked", or "on paper". */
@@ -140,7 +143,10 @@ typedef struct hop_bound {
     const char *up_to;  /* possible, and no length asked: up to here, written as speaks_from; else NULL */
     double log10_up_to; /* NaN then */
     const char *needs, *has; /* the inequality's two sides, with numbers and units */
-    const char *why;         /* one sentence, plain words */
+    /* The same as two numbers, at the certificate's sizes, or at the length asked: impossible is has < needs, for T1, T2 and
+     * T5 has <= needs. NaN: they are not numbers here. */
+    double has_bits, needs_bits;
+    const char *why; /* one sentence, plain words */
     /* The sizes that show `speaks_from` (or the asked length), as decimal integers, which may be long:
      * m, n_1 ..; and P6's x_0 .. and s_1 ... NULL, or `hops` pointers each with NULL where there is none. */
     const char *const *sizes; /* [hops]: m, n_1, .., n_{L-1} */

@@ -49,14 +49,19 @@ hop_status hop_truth_logits(const hop_truth *t, const hop_rounding *arith, const
 /* ---- verdicts ------------------------------------------------------------------------------- */
 
 typedef struct hop_check {
-    bool valid;     /* the claim holds */
-    bool rounding;  /* it does or does not, depending on how float32 rounds: then valid is false */
-    char kind[16];  /* "input", "pair", "collision", "drat", "bound"; "" when the file was rejected before */
+    bool valid;    /* the claim holds */
+    bool rounding; /* it does or does not, depending on how float32 rounds: then valid is false */
+    char kind
+        [16]; /* "input", "pair", "collision", "drat", "bound", "protocol"; "" when the file was rejected before */
     char by[8];     /* of a certificate: the theorem; "" else */
     char why[400];  /* one line, always */
     double margin;  /* of the network's answer over the next logit, the smallest; NaN where there is none */
     double spread;  /* by how much it moves when the arithmetic is shaken */
-    int64_t passes; /* forward passes, lines of the proof, or certificates */
+    int64_t passes; /* forward passes, lines of the proof, certificates, or inputs */
+    /* Of a valid certificate, the two sides of its theorem's inequality: bits that its players can tell, which are fewer
+     * than those that the answers take; infinity beyond 10^308. 0 and "": of no certificate, or not valid. */
+    double has_bits, needs_bits;
+    char has[40], needs[56]; /* "7421", "7424.0312"; long ones "10^22.1042" */
 } hop_check;
 
 /* Of a file of certificates: each of them, on which line it stands. */
@@ -87,6 +92,10 @@ hop_status hop_check_certificate(hop_check *out, const char *line, size_t length
  * HOP_EFORMAT (a file of more than 64 MB), HOP_ENOMEM, HOP_ESTOPPED. */
 hop_status hop_check_certificates(hop_check *out, const char *path, const hop_check_options *o,
                                   hop_error *err);
+
+/* Protocols that `exact --protocol` writes, played on every input: valid if there is one and all are right on all. A file
+ * that is none is rejected, or HOP_EFORMAT where it is no JSON; HOP_EIO, HOP_ENOMEM. */
+hop_status hop_check_protocols(hop_check *out, const char *path, hop_error *err);
 
 #ifdef __cplusplus
 }

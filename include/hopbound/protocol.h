@@ -86,6 +86,18 @@ typedef struct hop_edge_theory {
 } hop_edge_theory;
 hop_edge_theory hop_edge_expected(const hop_model *m, const hop_player *players, const hop_edge *e, int bits);
 
+/* A message as it is sent: `count` numbers in `bytes`, packed. Queries (HOP_MESSAGE_QUERY) flow backward. */
+typedef enum hop_message_kind { HOP_MESSAGE_REPLY, HOP_MESSAGE_STATE, HOP_MESSAGE_QUERY } hop_message_kind;
+typedef struct hop_message {
+    int64_t layer;
+    hop_message_kind kind;
+    int from, to; /* numbers of players, in prompt order from 0 */
+    int64_t count;
+    const unsigned char *bytes;
+    size_t size;
+} hop_message;
+typedef void hop_message_fn(void *ctx, const hop_message *m);
+
 /* ---- the game ------------------------------------------------------------------------------------- */
 
 typedef struct hop_game_options {
@@ -96,6 +108,8 @@ typedef struct hop_game_options {
     hop_pool *pool;
     const hop_progress *progress; /* ticks layer by layer */
     int64_t instances;            /* that will be played, for the progress */
+    hop_message_fn *each;         /* told of every message that a player of this rank sends; may be NULL */
+    void *ctx;
 } hop_game_options;
 
 typedef struct hop_game hop_game; /* for the thread that opened its transport */

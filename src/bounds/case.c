@@ -221,3 +221,10 @@ void hop__speak_here(hop__case *c, hop_bound *b, bool impossible)
                             b->speaks_from ? b->speaks_from : "");
     if (impossible) b->sizes = hop__say_list(c, c->sizes, c->hops, c->hops);
 }
+
+void hop__weigh_power(const hop__case *c, hop_bound *b, const fmpz_t width, int k)
+{
+    if (!c->asked) return;
+    b->has_bits = fmpz_get_d(width);
+    b->needs_bits = exp2(ldexp(hop__to_log2(&c->n), -k));
+}

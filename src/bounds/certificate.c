@@ -52,12 +52,12 @@ static void write_line(hop_text *t, const hop__case *c, const hop__proof *p, con
 }
 
 /* What could not be looked at for lack of memory is no answer: c has failed then. */
-static bool accepted(hop__case *c, const hop_text *line)
+static hop_check accepted(hop__case *c, const hop_text *line)
 {
     hop_check check = {.valid = false};
     if (!line->s || line->failed || hop_check_certificate(&check, line->s, line->len, NULL) != HOP_OK)
         hop__keep_block(c, NULL);
-    return check.valid;
+    return check;
 }
 
 /* ---- as data ------------------------------------------------------------------------------------------- */
@@ -74,7 +74,7 @@ static const char *const *say_lines(hop__case *c, const hop__levels *l)
 }
 
 static const hop_certificate *keep_certificate(hop__case *c, const hop__proof *p, const fmpz *sizes,
-                                               hop_text *line)
+                                               const hop_check *check, hop_text *line)
 {
     hop_certificate *out = hop__keep_block(c, calloc(1, sizeof *out));
     if (!out) {
@@ -91,6 +91,10 @@ static const hop_certificate *keep_certificate(hop__case *c, const hop__proof *p
                              .names = hop__say_texts(c, p->names, p->count, NULL, 0),
                              .integers = hop__say_list(c, p->of, p->count, p->count),
                              .lines = p->levels ? say_lines(c, p->levels) : NULL,
+                             .has = hop__say(c, "%s", check->has),
+                             .needs = hop__say(c, "%s", check->needs),
+                             .has_bits = check->has_bits,
+                             .needs_bits = check->needs_bits,
                              .text = hop__keep_text(c, line)};
     return out;
 }
@@ -105,13 +109,15 @@ bool hop__certify(hop__case *c, hop_bound *b, const hop__proof *p, const fmpz *s
         if (l < count) fmpz_set(&all[l], &sizes[l]);
     }
     write_line(&line, c, p, all);
-    bool good = accepted(c, &line);
-    if (good)
-        b->certificate = keep_certificate(c, p, all, &line);
-    else
+    hop_check check = accepted(c, &line);
+    if (check.valid) {
+        b->certificate = keep_certificate(c, p, all, &check, &line);
+        b->has_bits = check.has_bits, b->needs_bits = check.needs_bits;
+    } else {
         hop_text_free(&line);
+    }
     for (int l = 0; l < c->hops; l++) fmpz_clear(&all[l]);
-    return good;
+    return check.valid;
 }
 
 /* ---- for coqc -------------------------------------------------------------------------------------------- */

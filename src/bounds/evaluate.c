@@ -114,6 +114,8 @@ static void evaluate_one(hop_bound *b, hop__case *c, int i)
                      .answer = HOP_ANSWER_SILENT,
                      .log10_n = INFINITY,
                      .log10_up_to = NAN,
+                     .has_bits = NAN,
+                     .needs_bits = NAN,
                      .needs = "",
                      .has = "",
                      .why = ""};

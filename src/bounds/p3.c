@@ -108,6 +108,7 @@ void hop__p3(hop__case *c, hop_bound *b)
         double most = hop__accuracy_ceiling(table, &c->hybrid.total);
         b->answer = most < 1 ? HOP_ANSWER_IMPOSSIBLE : HOP_ANSWER_SILENT;
         b->needs = "Q/N >= R(0) = log2 N bits an entry";
+        b->has_bits = fmpz_get_d(&c->hybrid.total) / fmpz_get_d(table), b->needs_bits = hop__to_log2(table);
         char ceiling[32];
         hop_accuracy_print(ceiling, most);
         b->why = most < 1 ? hop__say(c, "accuracy at most %s on random tables of N = %s entries", ceiling,

@@ -83,6 +83,8 @@ bool hop__suppose_nothing_first(hop__case *c, hop_bound *b);
 void hop__speak_at(hop__case *c, hop_bound *b, const fmpz *sizes, int count);
 /* The theorem says impossible from base^exponent on, at sizes of its own choice. base >= 2. */
 void hop__speak_from_power(hop__case *c, hop_bound *b, const fmpz_t base, const fmpz_t exponent);
+/* T1 and T2 as numbers: Hdp, and n^(2^-k) at the length asked for. */
+void hop__weigh_power(const hop__case *c, hop_bound *b, const fmpz_t width, int k);
 /* At the sizes asked for. */
 void hop__speak_here(hop__case *c, hop_bound *b, bool impossible);
 

@@ -25,6 +25,7 @@ void hop__t1(hop__case *c, hop_bound *b)
     fmpz_one_2exp(exponent, 4 * (ulong)c->hops);
     b->needs = hop__say(c, "Hdp > n^(2^-%d), or L > O~(log log n)", 4 * c->hops);
     b->has = hop__say(c, "Hdp = %s", hop__say_integer(c, base));
+    hop__weigh_power(c, b, base, 4 * c->hops);
     hop__speak_from_power(c, b, base, exponent);
     fmpz_clear(base), fmpz_clear(exponent);
 }

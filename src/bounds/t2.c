@@ -68,6 +68,7 @@ void hop__t2(hop__case *c, hop_bound *b)
                  ? hop__say(c, "Hdp = %s (states of %s bits count as d = %s)", hop__say_integer(c, base),
                             hop__say_integer(c, &s->largest), hop__say_integer(c, dim))
                  : hop__say(c, "Hdp = %s", hop__say_integer(c, base));
+    hop__weigh_power(c, b, base, 4 * c->hops + 2);
     hop__speak_from_power(c, b, base, exponent);
     fmpz_clear(base), fmpz_clear(exponent), fmpz_clear(dim);
 }

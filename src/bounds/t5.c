@@ -32,6 +32,7 @@ void hop__t5(hop__case *c, hop_bound *b)
         arb_mul_si(bits, bits, l->block, 64);
         b->needs =
             hop__say(c, "Hdp of order B log2 n = %.0f (2-Sum)", arf_get_d(arb_midref(bits), ARF_RND_NEAR));
+        b->has_bits = fmpz_get_d(width), b->needs_bits = arf_get_d(arb_midref(bits), ARF_RND_NEAR);
         arb_clear(bits);
     } else {
         b->needs = hop__say(c, "Hdp of order B log2 n, B = %lld (2-Sum)", (long long)l->block);

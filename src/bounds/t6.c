@@ -19,6 +19,8 @@ void hop__t6(hop__case *c, hop_bound *b)
     b->needs = c->by_sizes ? hop__say(c, "M >= m log2 m, m = %s", hop__say_integer(c, &c->sizes[0]))
                            : "M >= D log2 D bits";
     b->has = hop__say(c, "M = %sH(d+2)p = %s bits", hop__say_accumulators(c), hop__say_integer(c, &s->reply));
+    const fmpz *table = c->by_sizes ? &c->sizes[0] : domain;
+    b->has_bits = fmpz_get_d(&s->reply), b->needs_bits = fmpz_get_d(table) * hop__to_log2(table);
     hop__speak_at(c, b, domain, 1);
     if (c->by_sizes) hop__speak_here(c, b, hop__table_exceeds(&c->sizes[0], &s->reply));
     fmpz_clear(domain);

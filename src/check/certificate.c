@@ -141,16 +141,46 @@ static const char *does_not_fit(const hop__bound_rule *rule, const hop__bound_cl
     return NULL;
 }
 
+/* "7421"; of more than 18 digits "10^22.1042..". */
+static void say_side(char out[40], double *value, const fmpz *whole, const fmpz *base)
+{
+    double log10_of = (base ? log(fmpz_dlog(base) / log(2)) : 0) / log(10) + fmpz_dlog(whole) / log(10);
+    *value = fmpz_get_d(whole) * (base ? fmpz_dlog(base) / log(2) : 1);
+    if (log10_of >= 18)
+        snprintf(out, 40, "10^%.12g", log10_of);
+    else if (base)
+        snprintf(out, 40, "%.*f", log10_of < 11 ? 4 : 0, *value);
+    else
+        snprintf(out, 40, "%lld", (long long)fmpz_get_si(whole));
+}
+
+static void say_sides(hop_check *out, const hop__sides *s)
+{
+    if (fmpz_is_zero(&s->bits)) /* it has no logarithm */
+        strcpy(out->has, "0");
+    else
+        say_side(out->has, &out->has_bits, &s->bits, NULL);
+    char needs[40];
+    say_side(needs, &out->needs_bits, &s->times, &s->base);
+    snprintf(out->needs, sizeof out->needs, "%s%s", strcmp(needs, out->has) == 0 ? "more than " : "", needs);
+}
+
 static void judge(hop_check *out, const hop__bound_rule *rule, const hop__bound_claim *c)
 {
     const char *unfit = does_not_fit(rule, c);
+    hop__sides sides = {0};
+    hop__bound_claim asked = *c;
+    asked.sides = &sides;
     snprintf(out->by, sizeof out->by, "%s", rule->by);
-    out->valid = !unfit && rule->holds(c);
+    out->valid = !unfit && rule->holds(&asked);
+    if (out->valid) say_sides(out, &sides);
+    fmpz_clear(&sides.bits), fmpz_clear(&sides.base), fmpz_clear(&sides.times);
     if (out->valid)
         snprintf(out->why, sizeof out->why,
-                 "no network of these widths does %ld hop%s at these sizes: theorem %s of proofs/%s, by the "
-                 "checker that proofs/Check.v proves sound",
-                 c->fan.count + 1, c->fan.count ? "s" : "", rule->theorem, rule->file);
+                 "no network of these widths does %ld hop%s at these sizes: what it can tell is %s bits, the "
+                 "answers take %s; "
+                 "theorem %s of proofs/%s, by the checker that proofs/Check.v proves sound",
+                 c->fan.count + 1, c->fan.count ? "s" : "", out->has, out->needs, rule->theorem, rule->file);
     else
         snprintf(out->why, sizeof out->why, "rejected: %s",
                  unfit ? unfit : "the integers do not satisfy the theorem's conditions");

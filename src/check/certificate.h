@@ -19,12 +19,18 @@ typedef struct hop__way {
     hop__integers steps; /* triples: (a, u, w) of a line, (f, a, b) of a climb */
 } hop__way;
 
+/* What a theorem compares in the end: bits < times log2 base. */
+typedef struct hop__sides {
+    fmpz bits, base, times;
+} hop__sides;
+
 /* "No network of these widths solves the task at these sizes." */
 typedef struct hop__bound_claim {
     const fmpz *m, *reply;
     hop__integers fan, state; /* n_1 .. n_{L-1}; A_0 .. A_F */
     hop__integers given;      /* the theorem's integers, without the way */
     hop__way way;
+    hop__sides *sides; /* filled by the checker; NULL: nobody asks */
 } hop__bound_claim;
 
 typedef struct hop__bound_rule {

@@ -23,6 +23,7 @@ typedef struct list {
 typedef struct checker {
     clause *clauses;
     int clause_count, clause_cap, vars, trail_count, propagated;
+    long read;          /* clauses of the formula */
     list *watches;      /* by literal index: clauses that watch it */
     signed char *value; /* by literal index */
     int *trail, *buckets;
@@ -294,6 +295,7 @@ static void read_formula(checker *c, FILE *f)
     }
     if (read < wanted && c->failed == HOP_OK)
         c->failed = hop_fail(&c->err, HOP_EFORMAT, "%ld clauses, not %ld", read, wanted);
+    c->read = read;
 }
 
 static long check_proof(checker *c, FILE *f, const hop_progress *progress)
@@ -340,9 +342,14 @@ hop_status hop__drat_judge(hop_check *out, FILE *formula, FILE *proof, const hop
         out->passes = check_proof(&c, proof, progress);
     }
     out->valid = c.failed == HOP_OK;
-    if (out->valid)
-        snprintf(out->why, sizeof out->why, "the formula has no solution: %d clauses, %lld lines of proof",
-                 c.clause_count, (long long)out->passes);
+    if (out->valid && out->passes == 0)
+        snprintf(out->why, sizeof out->why,
+                 "the formula has no solution: its %ld clauses are refuted by unit propagation, which takes "
+                 "no line of proof",
+                 c.read);
+    else if (out->valid)
+        snprintf(out->why, sizeof out->why, "the formula has no solution: %ld clauses, %lld line%s of proof",
+                 c.read, (long long)out->passes, out->passes == 1 ? "" : "s");
     else
         snprintf(out->why, sizeof out->why, "%s: %.300s", in, c.err.text);
     hop_status s = c.failed == HOP_EFORMAT ? HOP_OK : c.failed;

@@ -32,6 +32,17 @@ static bool ended(hop__terms *t, bool holds)
     return holds;
 }
 
+/* X < l·log2 b, which is kept for who asks. */
+static bool weigh(const hop__bound_claim *c, const fmpz *X, const fmpz *b, const fmpz *l)
+{
+    if (c->sides) {
+        fmpz_set(&c->sides->bits, X);
+        fmpz_set(&c->sides->base, b);
+        fmpz_set(&c->sides->times, l);
+    }
+    return hop__bits_below(X, b, l);
+}
+
 /* ---- one inequality or two ----------------------------------------------------------------------- */
 
 /* 2^Q < N^N */
@@ -41,12 +52,12 @@ static bool p2_holds(const hop__bound_claim *c)
     t.used = 0;
     const fmpz *N = c->m;
     for (long l = 0; l < c->fan.count; l++) N = TIMES(N, &c->fan.of[l]);
-    return ended(&t, hop__bits_below(c->state.of, N, N));
+    return ended(&t, weigh(c, c->state.of, N, N));
 }
 
 static bool p5_holds(const hop__bound_claim *c)
 {
-    return fmpz_is_zero(&c->state.of[1]) && hop__bits_below(c->reply, c->m, c->m);
+    return fmpz_is_zero(&c->state.of[1]) && weigh(c, c->reply, c->m, c->m);
 }
 
 static bool p4_holds(const hop__bound_claim *c)
@@ -55,8 +66,7 @@ static bool p4_holds(const hop__bound_claim *c)
     t.used = 0;
     const fmpz *m = c->m, *n = c->fan.of, *M = c->reply, *A = c->state.of, *B = A + 1, *V = c->given.of;
     const fmpz *bits = PLUS(PLUS(TIMES(n, M), TIMES(V, B)), A);
-    return ended(&t, power_less(LESS(V, NUMBER(1)), m, A, m, m) &&
-                         hop__bits_below(bits, TIMES(m, n), TIMES(n, V)));
+    return ended(&t, power_less(LESS(V, NUMBER(1)), m, A, m, m) && weigh(c, bits, TIMES(m, n), TIMES(n, V)));
 }
 
 static bool p7_holds(const hop__bound_claim *c)
@@ -70,7 +80,7 @@ static bool p7_holds(const hop__bound_claim *c)
     const fmpz *bits = PLUS(PLUS(TIMES(M, replies), A1), TIMES(eY, A2));
     return ended(&t, at_most(ts, m) && at_most(tq, m) && at_most(eg, n) &&
                          power_less(LESS(Y, NUMBER(1)), ts, PLUS(TIMES(g, M), TIMES(ts, A1)), tq, ts) &&
-                         hop__bits_below(bits, TIMES(m, n), TIMES(eg, Y)));
+                         weigh(c, bits, TIMES(m, n), TIMES(eg, Y)));
 }
 
 static bool p9_holds(const hop__bound_claim *c)
@@ -89,7 +99,7 @@ static bool p9_holds(const hop__bound_claim *c)
     return ended(&t,
                  at_most(u, n1) && at_most(ts, m) && at_most(utq, N1) && at_most(eg, n2) &&
                      power_less(LESS(Y, NUMBER(1)), uts, PLUS(TIMES(TIMES(u, g), M), carried), utq, uts) &&
-                     hop__bits_below(bits, TIMES(N1, n2), TIMES(eg, Y)));
+                     weigh(c, bits, TIMES(N1, n2), TIMES(eg, Y)));
 }
 
 /* ---- by draws -------------------------------------------------------------------------------------- */
@@ -102,9 +112,9 @@ static bool p4_draws_hold(const hop__bound_claim *c)
     const fmpz *z = c->given.of, *parts = z, *s = z + 1, *q = z + 2, *x = z + 3, *S = z + 4, *Y = z + 5;
     const fmpz *ts = TIMES(parts, s), *replies = PLUS(TIMES(n, parts), parts);
     const fmpz *bits = PLUS(PLUS(TIMES(M, replies), TIMES(x, B)), A);
-    return ended(
-        &t, at_most(ts, m) && at_most(TIMES(parts, q), m) && fmpz_cmp(TIMES(LESS(Y, NUMBER(1)), s), S) < 0 &&
-                hop__bits_below(bits, TIMES(m, n), TIMES(n, Y)) && hop__spreads(A, ts, q, x, S, &c->way));
+    return ended(&t, at_most(ts, m) && at_most(TIMES(parts, q), m) &&
+                         fmpz_cmp(TIMES(LESS(Y, NUMBER(1)), s), S) < 0 &&
+                         weigh(c, bits, TIMES(m, n), TIMES(n, Y)) && hop__spreads(A, ts, q, x, S, &c->way));
 }
 
 static bool p8_holds(const hop__bound_claim *c)
@@ -122,7 +132,7 @@ static bool p8_holds(const hop__bound_claim *c)
     const fmpz *states = PLUS(PLUS(PLUS(A0, A1), J1), PLUS(TIMES(x, PLUS(J1, one)), TIMES(TIMES(x, x1), A2)));
     return ended(&t, at_most(g, m) && at_most(kq, n1) && at_most(TIMES(q, nu), n2) &&
                          power_less(LESS(x1, one), g, A0, m, g) &&
-                         hop__bits_below(PLUS(states, TIMES(M, replies)), TIMES(N1, n2), TIMES(nu, S)) &&
+                         weigh(c, PLUS(states, TIMES(M, replies)), TIMES(N1, n2), TIMES(nu, S)) &&
                          hop__spreads(PLUS(PLUS(A0, TIMES(kqnu, M)), J1), TIMES(kq, x1), q, x, S, &c->way));
 }
 
@@ -141,7 +151,7 @@ static bool p9_draws_hold(const hop__bound_claim *c)
     const fmpz *bits = PLUS(PLUS(TIMES(M, replies), A1), TIMES(TIMES(n2, TIMES(parts, x)), A2));
     return ended(&t, fmpz_sgn(s) > 0 && fmpz_sgn(q) > 0 && at_most(u, n1) && at_most(ts, m) &&
                          at_most(TIMES(ut, q), N1) && at_most(PLUS(TIMES(u, M), carried), TIMES(A, s)) &&
-                         hop__bits_below(bits, TIMES(N1, n2), TIMES(n2, Y)) &&
+                         weigh(c, bits, TIMES(N1, n2), TIMES(n2, Y)) &&
                          hop__spreads(A, ut, q, x, Y, &c->way));
 }
 
@@ -186,7 +196,7 @@ static bool p6_holds(const hop__bound_claim *c)
         if (l == hops - 1) {
             const fmpz *own = PLUS(TIMES(NUMBER((ulong)l), TIMES(P, M)), A);
             const fmpz *bits = PLUS(PLUS(kept, S), PLUS(TIMES(x, own), TIMES(asked, M)));
-            holds = holds && hop__bits_below(bits, TIMES(n, P), TIMES(n, s));
+            holds = holds && weigh(c, bits, TIMES(n, P), TIMES(n, s));
             break;
         }
         const fmpz *own = TIMES(x, TIMES(NUMBER((ulong)l + 1), TIMES(P, hM)));
@@ -223,7 +233,7 @@ static bool p7g_holds(const hop__bound_claim *c)
         P = TIMES(n, P);
         k = TIMES(n, s);
     }
-    return ended(&t, holds && hop__bits_below(PLUS(d, first), P, k));
+    return ended(&t, holds && weigh(c, PLUS(d, first), P, k));
 }
 
 /* ---- which is which ------------------------------------------------------------------------------------ */

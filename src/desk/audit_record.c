@@ -227,6 +227,8 @@ static void fill_results(hop_keep *k, hop_audit_hops *out, const hop_bounds *b, 
                                      .log10_n = r->log10_n,
                                      .needs = hop_keep_said(k, r->needs),
                                      .has = hop_keep_said(k, r->has),
+                                     .has_bits = r->has_bits,
+                                     .needs_bits = r->needs_bits,
                                      .why = hop_keep_said(k, r->why),
                                      .ids = r->speaks_from ? hop_audit_ids(r, hops) : INFINITY};
     }

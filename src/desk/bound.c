@@ -13,6 +13,8 @@ static const char *const UNKNOWNS[] = {
 #undef UNKNOWN
         NULL};
 
+static const char *const CITED[] = {"text", "latex", NULL};
+
 /* clang-format off */
 #define AT(member) offsetof(bound_args, member)
 static const hop_opt OPTIONS[] = {
@@ -34,6 +36,8 @@ static const hop_opt OPTIONS[] = {
      .help = "the verdict is the exit code: 0 possible, 10 impossible, 30 open; needs --hops L and --n or --m"},
     {"certificate", 0, HOP_OPT_TEXT, AT(certificate), "FILE",
      .help = "write the integers that show the verdict impossible, for `check`"},
+    {"cite", 0, HOP_OPT_CHOICE, AT(cite), "FORM", NULL, .choices = CITED,
+     .help = "only a paragraph to quote, with every hypothesis, sizes, what the proof chooses and both sides: text or latex"},
     {"coq", 0, HOP_OPT_TEXT, AT(coq), "FILE.v",
      .help = "write it as a theorem, for coqc and the development in proofs/"},
     {0},
@@ -86,6 +90,11 @@ static hop_status check_exit_code(const bound_args *args, hop_error *err)
 {
     if (args->solve.given && args->arch.like.given)
         return hop_fail(err, HOP_EUSAGE, "--solve: not with --like, whose model is as it is");
+    if (args->cite.given && (args->solve.given || args->curve.flag || strcmp(args->hops.text, "auto") == 0))
+        return hop_fail(err, HOP_EUSAGE, "--cite: not with --%s",
+                        args->solve.given  ? "solve"
+                        : args->curve.flag ? "curve"
+                                           : "hops auto");
     if (!args->exit_code.flag) return HOP_OK;
     if (args->solve.given) return hop_fail(err, HOP_EUSAGE, "--exit-code: --solve has no one verdict");
     if (strcmp(args->hops.text, "auto") == 0)
@@ -157,7 +166,9 @@ static hop_status find(hop_response *out, const bound_args *args, bound_facts *b
     if (s == HOP_OK) s = hop_bounds_new(&b->bounds, &b->question, err);
     if (s == HOP_OK && args->curve.flag) s = check_curve(b, err);
     if (s == HOP_OK && (args->certificate.given || args->coq.given)) s = write_proof(args, b, err);
-    if (s == HOP_OK) s = hop__bound_record(out, b, args->curve.flag, err);
+    if (s == HOP_OK)
+        s = args->cite.given ? hop__bound_cite(out, b, args->cite.choice == 1, err)
+                             : hop__bound_record(out, b, args->curve.flag, err);
     if (s == HOP_OK && args->exit_code.flag) out->exit = verdict_code(b);
     return s;
 }
@@ -183,7 +194,8 @@ static hop_status ask_bound(hop_response *out, const void *request, hop_error *e
 }
 
 /* clang-format off */
-static const hop_other OTHERS[] = {{&hop_solve_answer_record, "With `--solve`"}, {0}};
+static const hop_other OTHERS[] = {
+    {&hop_solve_answer_record, "With `--solve`"}, {&hop_cite_answer_record, "With `--cite`"}, {0}};
 static const hop_opt_group GROUPS[] = {
     ARCH_GROUP(bound_args, arch),
     {.title = "Question", .opts = OPTIONS},
@@ -198,6 +210,8 @@ static const hop_example EXAMPLES[] = {
      "What is possible, what is not, what is open and what can be posed at all, at that length."},
     {"hopbound bound --hops 8 --pattern \"(gdn^3 F)^12\" --heads 16 --dim 128 --n 128k --solve full",
      "How many full layers do 8 hops take at 131072 tokens?"},
+    {"hopbound bound --hops 2 --pattern \"L F L\" --heads 1 --dim 8 --bits 16 --mixer linear --n 40000 --cite latex",
+     "The verdict as a theorem for a paper, with all that it supposes."},
     {"hopbound bound --like config.json --hops 16 --n 128k",
      "Every theorem, of the model that this file is of."},
     {"hopbound bound --hops 2 --pattern \"L^2\" --dim 8 --n 1000 --curve",

@@ -9,7 +9,7 @@
 typedef struct bound_args {
     hop_request ask;
     arch_args arch;
-    hop_opt_value hops, n, m, fan, curve, solve, exit_code, certificate, coq;
+    hop_opt_value hops, n, m, fan, curve, solve, exit_code, certificate, coq, cite;
 } bound_args;
 
 typedef struct bound_facts {
@@ -28,6 +28,11 @@ hop_status hop__bound_solve(hop_response *out, const bound_args *a, const hop_qu
                             hop_error *err);
 /* The facts as records; bound_record.c. */
 hop_status hop__bound_record(hop_response *out, const bound_facts *b, bool curve, hop_error *err);
+
+/* What a proof chooses, {"t": 14, ..}; NULL without a certificate. bound_record.c */
+const char *hop__bound_integers(hop_keep *k, const hop_certificate *c);
+/* --cite: one verdict as a paragraph; bound_cite.c. */
+hop_status hop__bound_cite(hop_response *out, const bound_facts *b, bool latex, hop_error *err);
 
 /* ---- bound_say.c ---- */
 

@@ -43,9 +43,10 @@ static const char *kept_json(hop_keep *k, hop_json_writer *w)
 }
 
 /* What the proof chooses: {"t": 14, ..}. */
-static const char *integers_json(hop_keep *k, const hop_certificate *c)
+const char *hop__bound_integers(hop_keep *k, const hop_certificate *c)
 {
     hop_json_writer w = {0};
+    if (!c) return NULL;
     hop_json_begin_object(&w);
     for (int i = 0; c->integers && c->integers[i]; i++) {
         hop_json_key(&w, c->names[i]);
@@ -87,8 +88,10 @@ static const hop_bound_certificate *certificate_of(hop_keep *k, const hop_certif
                                    .fan = list_of(k, c->fan, INT32_MAX),
                                    .M = hop_keep_text(k, c->reply),
                                    .A = list_of(k, c->state, INT32_MAX),
-                                   .integers = integers_json(k, c),
+                                   .integers = hop__bound_integers(k, c),
                                    .lines = lines_json(k, c),
+                                   .has = hop_keep_text(k, c->has),
+                                   .needs = hop_keep_text(k, c->needs),
                                    .text = hop_keep_text(k, c->text)};
     return out;
 }
@@ -107,6 +110,9 @@ static void fill_result(hop_keep *k, hop_bound_result *out, const hop_bound *r, 
                               .log10_n = r->log10_n,
                               .needs = hop_keep_said(k, r->needs),
                               .has = hop_keep_said(k, r->has),
+                              .has_bits = r->has_bits,
+                              .needs_bits = r->needs_bits,
+                              .parameters = hop__bound_integers(k, r->certificate),
                               .why = hop_keep_said(k, r->why),
                               .sizes = list_of(k, r->sizes, hops),
                               .x = list_of(k, r->x, hops),

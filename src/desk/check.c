@@ -47,6 +47,25 @@ static bool is_certificate(const char *path)
     return got > 0 && (start[0] == '#' || strncmp(start, "impossible", 10) == 0);
 }
 
+/* JSON that begins with the protocols of `exact`. */
+static bool is_protocols(const char *path)
+{
+    char start[64] = "";
+    struct stat at;
+    FILE *f = stat(path, &at) == 0 && S_ISREG(at.st_mode) ? fopen(path, "rb") : NULL;
+    if (!f) return false;
+    size_t got = fread(start, 1, sizeof start - 1, f), at_key = strspn(start, " \t\r\n{");
+    fclose(f);
+    return got > at_key && strncmp(start + at_key, "\"protocols\"", 11) == 0;
+}
+
+static hop_status check_protocols(const check_args *a, const hop_check_options *o, hop_check *c,
+                                  hop_error *err)
+{
+    (void)o;
+    return hop_check_protocols(c, a->file, err);
+}
+
 /* Without DIR the network is looked for where the witness lies. */
 static hop_status check_witness(const check_args *a, const hop_check_options *o, hop_check *c, hop_error *err)
 {
@@ -106,6 +125,7 @@ static hop_status ask_check(hop_response *response, const void *request, hop_err
     double began = hop_now();
     s = (ends_in(a.file, ".drat") ? check_proof
          : is_certificate(a.file) ? check_certificates
+         : is_protocols(a.file)   ? check_protocols
                                   : check_witness)(&a, &o, &c, err);
     hop_pool_free(o.pool);
     if (s != HOP_OK) return s;
@@ -136,16 +156,18 @@ static const hop_example EXAMPLES[] = {
      "Confirmed (exit 0), rejected with the reason (exit 1), or hanging on rounding (exit 30)."},
     {"hopbound exact --hops 1 --m 2 --state-bits 1 --proof p && hopbound check p/NAME.drat",
      "Every cell that is impossible leaves a proof that its formula has no solution."},
+    {"hopbound exact --hops 2 --before 0 --after 0,1 --message-bits 3 --protocol found.json && hopbound check found.json",
+     "Protocols that were found, played on every input."},
     {"hopbound bound --hops 2 --pattern \"L F L\" --dim 8 --state 64 --certificate b.cert && hopbound check b.cert",
      "The integers that show a verdict, and the theorem of proofs/ that stands behind them."},
     {0},
 };
 const hop_verb hop__verb_check = {
     .name = "check",
-    .summary = "confirms or rejects a witness, a proof or a certificate, independently of what made it",
+    .summary = "confirms or rejects a witness, a proof, a certificate or a protocol, independently of what made it",
     .operand = "FILE",
-    .operand_help = "a witness that `refute` wrote, a proof (.drat) that `exact --proof` wrote, or certificates that `bound "
-                    "--certificate` wrote",
+    .operand_help = "a witness that `refute` wrote, a proof (.drat) that `exact --proof` wrote, protocols that `exact --protocol` wrote, or "
+                    "certificates that `bound --certificate` wrote",
     .second = "[DIR]",
     .second_help = "the network that the witness is against, where it does not lie in the same directory; of a proof, "
                    "the formula, where it is not PREFIX.cnf beside PREFIX.drat",
@@ -158,6 +180,8 @@ const hop_verb hop__verb_check = {
         "a margin that is large beside what rounding moves. Where they do not, the outcome hangs on rounding: neither "
         "confirmed nor rejected. An arithmetic of few bits that the witness declares is run bit by bit.\n\n"
         "A proof is checked clause by clause (RUP and RAT).\n\n"
+        "Protocols (docs/FORMATS.md) are played on every input: each table has an index for what its player knows and none for "
+        "anything else, and a message that is longer than its bits rejects it.\n\n"
         "A certificate of a bound (proofs/CERTIFICATE.md) is checked in integers, by the algorithm that proofs/Check.v "
         "proves sound: that it is valid is a theorem about all networks of these widths, and the answer says which one, in "
         "which file.\n\n"

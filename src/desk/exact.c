@@ -173,6 +173,8 @@ const hop_verb hop__verb_exact = {
     .name = "exact",
     .summary = "decides for tiny sizes whether any protocol with the given bits composes the functions",
     .description =
+        "For tiny sizes only, since all inputs are listed, 2^24 at most: one hop with m from 2 to 7; two hops with m 2 and fan 2 "
+        "or 3, or m 3 and fan 2. Beyond, nothing is decided, and `bound` and `separate` say what theorems know.\n\n"
         "The players hold z_L, .., z_1, z_0, w. Linear layers are a chain of state bits from player to player; the "
         "full layer lets every token hear message bits from each earlier player, which answers from what it knew "
         "before to a question that may hold all that the asker knew. Nothing else is limited, so impossible holds "

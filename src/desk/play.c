@@ -16,6 +16,8 @@ static const hop_opt OPTIONS[] = {
     {"bits", 0, HOP_OPT_INT, AT(bits), "P", "32", HOP_MIN_NUMBER_BITS, 32,
      .help = "of a number in a message: float32's sign and exponent and P-9 bits of fraction; 16 is "
              "bfloat16"},
+    {"transcript", 0, HOP_OPT_TEXT, AT(transcript), "FILE.jsonl", .use = HOP_OPT_WRITES,
+     .help = "write every message, its numbers as they were packed, a line each (docs/FORMATS.md); in one process"},
     {"no-compare", 0, HOP_OPT_FLAG, AT(no_compare),
      .help = "do not run the plain pass beside it, which needs the memory of the whole sequence in one "
              "process"},
@@ -119,9 +121,12 @@ static hop_status open_game(playing *p, hop_error *err)
                                 .transport = p->transport,
                                 .pool = p->pool,
                                 .progress = &a->ask.progress,
+                                .each = p->writes ? hop__play_message : NULL,
+                                .ctx = p,
                                 .instances = p->in.file && !a->count.given ? 0 : a->count.integer};
     s = hop_game_new(&p->game, p->model, &o, err);
     if (s != HOP_OK) return hop__play_fail(p, s, err);
+    if (p->writes) hop__play_begin(p);
     return compares(p) ? open_passes(p, err) : HOP_OK;
 }
 
@@ -161,6 +166,7 @@ static hop_status measure(playing *p, hop_error *err)
 static hop_status play_one(playing *p, hop_error *err)
 {
     bool same = true;
+    if (p->writes) hop__play_instance(p);
     hop_status s = hop_game_play(p->game, p->one.tokens, err);
     if (s == HOP_OK) s = hop_game_count(p->game, err);
     if (s == HOP_OK) s = hop_game_answers(p->game, p->one.targets, p->one.answers, err);
@@ -219,6 +225,10 @@ static hop_status prepare(playing *p, hop_error *err)
     if (s == HOP_OK) s = hop__pool(&p->pool, &a->ask, err);
     if (s == HOP_OK && a->input.text && strcmp(a->input.text, "-") == 0 && p->transport->ranks > 1)
         return hop_fail(err, HOP_EUSAGE, "--input: ranks do not share standard input; give a file");
+    if (s == HOP_OK && a->transcript.text && p->transport->ranks > 1)
+        return hop_fail(err, HOP_EUSAGE, "--transcript: in one process, not over ranks");
+    if (s == HOP_OK && a->transcript.text) s = hop_output_open(&p->written, a->transcript.text, err);
+    p->writes = s == HOP_OK && a->transcript.text;
     if (s == HOP_OK && a->input.text) s = hop_jsonl_open(&p->in, a->input.text, err);
     if (s == HOP_OK) s = next_instance(p, err);
     if (s == HOP_OK && p->ended)
@@ -228,6 +238,7 @@ static hop_status prepare(playing *p, hop_error *err)
 
 static void playing_free(playing *p)
 {
+    if (p->writes) hop_output_abort(&p->written);
     hop_game_free(p->game);
     hop_forward_free(p->forward);
     hop_forward_free(p->ordinary);
@@ -249,6 +260,10 @@ static hop_status ask_play(hop_response *out, const void *request, hop_error *er
     p->transport = hop__ranks(&p->args->ask, &own, err);
     hop_status s = p->transport ? hop__play_in_turn(p, prepare, err) : HOP_ENOMEM;
     if (s == HOP_OK && !p->told) s = play_all(p, err);
+    if (s == HOP_OK && p->writes) {
+        p->writes = false;
+        s = hop_output_commit(&p->written, err);
+    }
     out->exit = p->told;
     out->apart = p->apart;
     if (s == HOP_OK && !p->told && p->transport->rank == 0) s = hop__play_record(out, p, err);
@@ -269,6 +284,8 @@ static const hop_example EXAMPLES[] = {
      "Four instances, a player for each function; who told whom how many bits, in which layer."},
     {"hopbound play net --bits 16 --json",
      "The same with numbers of 16 bits in all messages."},
+    {"hopbound play net --count 1 --transcript said.jsonl",
+     "Every message of one instance, with its numbers as they crossed."},
     {"hopbound play net --players 3 --count 1",
      "One instance cut into three nearly equal segments."},
     {"mpirun -n 5 hopbound play net",

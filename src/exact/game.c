@@ -39,8 +39,11 @@ hop_status hop_exact_game_init(hop_exact_game *g, int hops, int64_t m, int64_t f
     game.tokens[hops] = game.tokens[hops + 1] = 1;
     for (int p = 0; p < game.players; p++) {
         if (game.count[p] > MAX_INPUTS / inputs)
-            return hop_fail(err, HOP_EDOMAIN, "hops %d, m %lld: more than 2^24 inputs to list", hops,
-                            (long long)m);
+            return hop_fail(err, HOP_EDOMAIN,
+                            "hops %d, m %lld: more than 2^24 inputs to list (exact ends at one hop with m 7, "
+                            "two with m 2 and "
+                            "fan 3 or m 3 and fan 2)",
+                            hops, (long long)m);
         inputs *= game.count[p];
     }
     *g = game;

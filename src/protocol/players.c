@@ -51,10 +51,13 @@ hop_status hop__game_recv(hop_game *g, int from, int to, void *bytes, size_t siz
     return g->o.transport->recv(g->o.transport, route(g, from, to), bytes, size, err);
 }
 
-static hop_status send_numbers(hop_game *g, int from, int to, const float *x, int64_t count, hop_error *err)
+/* What stands packed in g->bytes. */
+static hop_status send_packed(hop_game *g, hop_message_kind kind, int from, int to, int64_t count,
+                              hop_error *err)
 {
-    hop_pack(g->bytes, x, count, g->o.bits);
-    return hop__game_send(g, from, to, g->bytes, hop_packed_size(count, g->o.bits), err);
+    const hop_message m = {g->layer, kind, from, to, count, g->bytes, hop_packed_size(count, g->o.bits)};
+    if (g->o.each) g->o.each(g->o.ctx, &m);
+    return hop__game_send(g, from, to, g->bytes, m.size, err);
 }
 
 static hop_status recv_numbers(hop_game *g, int from, int to, float *x, int64_t count, hop_error *err)
@@ -107,7 +110,8 @@ static hop_status pass_state(hop_game *g, int p, hop_error *err)
         if (s != HOP_OK) return s;
     }
     hop__transcript_add(g->transcript, g->layer, HOP_EDGE_STATE, p, p + 1, count * g->o.bits);
-    return send_numbers(g, p, p + 1, g->state, count, err);
+    hop_pack(g->bytes, g->state, count, g->o.bits);
+    return send_packed(g, HOP_MESSAGE_STATE, p, p + 1, count, err);
 }
 
 static hop_status chain(hop_game *g, hop_error *err)
@@ -138,7 +142,7 @@ static hop_status ask(hop_game *g, int asker, int64_t row, hop_error *err)
     if (!hop__game_holds(g, asker) || count <= 0) return HOP_OK;
     hop_pack(g->bytes, hop_split_queries(g->split, asker, row), count, g->o.bits);
     for (int p = 0; s == HOP_OK && p < asker; p++) {
-        s = hop__game_send(g, asker, p, g->bytes, hop_packed_size(count, g->o.bits), err);
+        s = send_packed(g, HOP_MESSAGE_QUERY, asker, p, count, err);
         hop__transcript_query(g->transcript, count * g->o.bits);
     }
     return s;
@@ -152,7 +156,8 @@ static hop_status reply(hop_game *g, int p, int asker, int64_t rows, hop_error *
     if (s != HOP_OK) return s;
     hop_split_reply(g->split, p, g->partials, g->numbers, rows);
     hop__transcript_add(g->transcript, g->layer, HOP_EDGE_REPLY, p, asker, count * g->o.bits);
-    return send_numbers(g, p, asker, g->partials, count, err);
+    hop_pack(g->bytes, g->partials, count, g->o.bits);
+    return send_packed(g, HOP_MESSAGE_REPLY, p, asker, count, err);
 }
 
 /* One piece's replies. The next piece is asked for before, so that nobody waits for the asker to fold. */

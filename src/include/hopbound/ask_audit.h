@@ -78,6 +78,8 @@ HOP_RECORD(hop_audit_own, HOP_AUDIT_OWN)
     X(R, log10_n, real, "", "", "its logarithm")                                                         \
     X(R, needs, text, "", "", "one side of its inequality, with numbers")                                \
     X(R, has, text, "", "", "the other side")                                                            \
+    X(R, has_bits, real, "bits", "", "the other side as a number; null: not one")                        \
+    X(R, needs_bits, real, "bits", "", "the one side as a number; impossible: has_bits is less")         \
     X(R, why, text, "", "", "one sentence")                                                              \
     X(R, ids, real, "", "", "that it takes to pose what is impossible")
 HOP_RECORD(hop_audit_result, HOP_AUDIT_RESULT)

@@ -23,6 +23,8 @@ HOP_RECORD(hop_bound_hypothesis, HOP_BOUND_HYPOTHESIS)
     X(R, A, digit_list, "bits", "", "A_0 .. A_F: states before, between and behind the full layers")     \
     X(R, integers, json, "", "", "what the proof chooses, each by its letter in docs/BOUNDS.md")         \
     X(R, lines, json, "", "", "of P4', P8 and P9: what shows that draws spread (proofs/CERTIFICATE.md)") \
+    X(R, has, text, "bits", "", "what the players can tell, as a number")                                \
+    X(R, needs, text, "bits", "", "what the answers take, which is more")                                \
     X(R, text, text, "", "", "all of it in one line, which `check` takes")
 HOP_RECORD(hop_bound_certificate, HOP_BOUND_CERTIFICATE)
 
@@ -36,6 +38,11 @@ HOP_RECORD(hop_bound_certificate, HOP_BOUND_CERTIFICATE)
     X(R, log10_n, real, "", "", "its logarithm")                                                            \
     X(R, needs, text, "", "needs", "one side of its inequality, with numbers")                              \
     X(R, has, text, "", "has", "the other side")                                                            \
+    X(R, has_bits, real, "bits", "has bits",                                                                \
+      "the other side as a number, at the certificate's sizes or the length asked; null: not one, or "      \
+      "beyond 10^308")                                                                                      \
+    X(R, needs_bits, real, "bits", "needs bits", "the one side as a number; impossible: has_bits is less")  \
+    X(R, parameters, json, "", "", "what the proof chooses, each by its letter in docs/BOUNDS.md")          \
     X(R, why, text, "", "why", "one sentence")                                                              \
     X(R, hypotheses, many(hop_bound_hypothesis), "", "", "its conditions")                                  \
     X(R, sizes, digit_list, "", "", "m, n_1, ..: the sizes that show it")                                   \
@@ -94,6 +101,24 @@ HOP_RECORD(hop_bound_point, HOP_BOUND_POINT)
     X(R, idealised, text, "", "", "possible is said of weights that are known where this holds") \
     X(R, curve, many(hop_bound_point), "", "", "with --curve: the ceiling over state bits")
 HOP_RECORD(hop_bound_answer, HOP_BOUND_ANSWER)
+
+/* With --cite. */
+#define HOP_CITE_ANSWER(X, R)                                                                            \
+    X(R, theorem, text, "", "", "T1 .. T6, P1 .. P10")                                                   \
+    X(R, statement, text, "", "", "it in one line")                                                      \
+    X(R, verdict, word(hop_answer), "", "", "possible or impossible")                                    \
+    X(R, machine_checked, maybe, "", "", "impossible: by a theorem that Coq has checked, else on paper") \
+    X(R, hypotheses, texts, "", "", "what the theorem asks for, all of it met")                          \
+    X(R, model, text, "", "", "impossible: of which networks; possible: under which idealisations")      \
+    X(R, has_bits, real, "bits", "", "one side of the inequality; null: none")                           \
+    X(R, needs_bits, real, "bits", "", "the other side")                                                 \
+    X(R, parameters, json, "", "", "what the proof chooses")                                             \
+    X(R, certificate, text, "", "", "the line that `check` takes; null: none")                           \
+    X(R, version, text, "", "", "of hopbound")                                                           \
+    X(R, as_latex, flag, "", "", "was LaTeX asked for?")                                                 \
+    X(R, text, text, "", "", "the paragraph")                                                            \
+    X(R, latex, text, "", "", "the same for LaTeX, as a theorem")
+HOP_RECORD(hop_cite_answer, HOP_CITE_ANSWER)
 
 /* With --solve. */
 #define HOP_SOLVE_ANSWER(X, R)                                                         \
