@@ -71,6 +71,7 @@ typedef struct hop_hf_linear {
                      keys of their own, by which the state can be read as a table; 0: not known to be */
     int64_t row_numbers;  /* .. and numbers in a value */
     int64_t window;       /* a short convolution alone: the tokens it sees; else 0 */
+    int64_t weight_elems; /* numbers in the matrices of such a layer; 0: not known */
     int64_t taps;         /* of its convolutions, which keep one fewer; 0: not known to be one number */
     char state_dtype[16]; /* of the recurrent state */
     char declared_by[40]; /* the key that says so; "": assumed */

@@ -106,11 +106,13 @@ static bool read_replies(game *g, const hop_json *player, int64_t p, hop_check *
 {
     const hop_json *hears = hop_json_get(player, "hears");
     int64_t i = 0, count, from;
-    for (const hop_json *e = hears && hears->type == HOP_JSON_ARRAY ? hears->child : NULL; e; e = e->next, i++) {
+    for (const hop_json *e = hears && hears->type == HOP_JSON_ARRAY ? hears->child : NULL; e;
+         e = e->next, i++) {
         if (i >= p || !hop_json_int(hop_json_get(e, "from") ? hop_json_get(e, "from") : e, i, i, &from) ||
             !entries(g->inputs[i] * g->inputs[p], state_bits(g, i) + state_bits(g, p), &count) ||
             !read_table(&g->reply[i][p], e, "reply", count))
-            return wrong(out, "hears: not a reply of every earlier player, in order, of the length that they know", p);
+            return wrong(
+                out, "hears: not a reply of every earlier player, in order, of the length that they know", p);
     }
     bool all = g->message_bits ? i == p : i == 0;
     return all ? true : wrong(out, "hears: not one reply of every earlier player", p);
@@ -200,8 +202,8 @@ static bool play_all(const game *g, hop_check *out)
         int64_t got = play(g, x), want = right_answer(g, x);
         out->passes++;
         if (got != want) {
-            snprintf(out->why, sizeof out->why, "on inputs %lld, %lld, %lld%s it %s", (long long)x[0], (long long)x[1],
-                     (long long)x[2], g->players > 3 ? ", .." : "",
+            snprintf(out->why, sizeof out->why, "on inputs %lld, %lld, %lld%s it %s", (long long)x[0],
+                     (long long)x[1], (long long)x[2], g->players > 3 ? ", .." : "",
                      got < 0 ? "sends more bits than it may" : "answers wrongly");
             return false;
         }
@@ -223,14 +225,17 @@ static hop_status judge(hop_check *out, const hop_json *list)
         out->valid = v->type == HOP_JSON_OBJECT && read_game(&g, v, out) && play_all(&g, out);
         if (!out->valid) {
             char why[sizeof out->why];
-            snprintf(why, sizeof why, "protocol %lld: %.350s", (long long)number, out->why[0] ? out->why : "no object");
+            snprintf(why, sizeof why, "protocol %lld: %.350s", (long long)number,
+                     out->why[0] ? out->why : "no object");
             memcpy(out->why, why, sizeof why);
         } else {
             snprintf(out->why, sizeof out->why,
-                     "%lld protocol%s right on all inputs; the last composes %lld function%s, m %lld, with %lld bits before, "
+                     "%lld protocol%s right on all inputs; the last composes %lld function%s, m %lld, with "
+                     "%lld bits before, "
                      "%lld in messages and %lld after",
-                     (long long)number + 1, number ? "s are" : " is", (long long)g.hops, g.hops > 1 ? "s" : "",
-                     (long long)g.m, (long long)g.before_bits, (long long)g.message_bits, (long long)g.after_bits);
+                     (long long)number + 1, number ? "s are" : " is", (long long)g.hops,
+                     g.hops > 1 ? "s" : "", (long long)g.m, (long long)g.before_bits,
+                     (long long)g.message_bits, (long long)g.after_bits);
         }
         drop(&g);
     }

@@ -19,23 +19,28 @@ static void say_widths(hop_text *t, const hop_arch *a)
     for (int64_t i = 0; i < a->count; i++) {
         const hop_arch_layer *l = &a->layers[i];
         bool full = l->kind == HOP_LAYER_FULL || l->kind == HOP_LAYER_BOTH;
-        if (full && (!most || l->heads * l->dim * l->number_bits > most->heads * most->dim * most->number_bits)) most = l;
+        if (full &&
+            (!most || l->heads * l->dim * l->number_bits > most->heads * most->dim * most->number_bits))
+            most = l;
     }
     if (most)
-        hop_text_printf(t, " The widest full layer has H = %lld heads with d = %lld numbers of p = %lld bits.",
-                        (long long)most->heads, (long long)(most->reply_dim > most->dim ? most->reply_dim : most->dim),
-                        (long long)most->number_bits);
+        hop_text_printf(
+            t, " The widest full layer has H = %lld heads with d = %lld numbers of p = %lld bits.",
+            (long long)most->heads, (long long)(most->reply_dim > most->dim ? most->reply_dim : most->dim),
+            (long long)most->number_bits);
 }
 
 static void say_network(hop_text *t, const bound_facts *b, const hop_bound *by)
 {
     const hop_certificate *c = by->certificate;
-    hop_text_printf(t, "Let the layers of a network be, in order, %s: %lld of full attention, %lld linear.", b->arch->pattern.s,
-                    (long long)b->arch->full, (long long)b->arch->linear);
+    hop_text_printf(t, "Let the layers of a network be, in order, %s: %lld of full attention, %lld linear.",
+                    b->arch->pattern.s, (long long)b->arch->full, (long long)b->arch->linear);
     say_widths(t, &b->arch->arch);
     if (by->answer != HOP_ANSWER_POSSIBLE) hop_text_add(t, " Let it be " HOP_BOUNDS_MODEL ".");
     if (c) {
-        hop_text_printf(t, " A full layer tells a token M = %s bits of one earlier table; the states of all linear layers carry",
+        hop_text_printf(t,
+                        " A full layer tells a token M = %s bits of one earlier table; the states of all "
+                        "linear layers carry",
                         c->reply);
         for (int e = 0; c->state[e]; e++) hop_text_printf(t, "%s A_%d = %s", e ? "," : "", e, c->state[e]);
         hop_text_add(t, " bits, A_e behind the e-th full layer.");
@@ -49,7 +54,8 @@ static void say_hypotheses(hop_text *t, const hop_bound *by)
     bool first = true;
     for (int i = 0; i < by->hypothesis_count; i++) {
         if (!by->hypotheses[i].met) continue;
-        hop_text_printf(t, "%s %s", first ? " Hypotheses of the theorem, all met:" : ";", by->hypotheses[i].text);
+        hop_text_printf(t, "%s %s", first ? " Hypotheses of the theorem, all met:" : ";",
+                        by->hypotheses[i].text);
         first = false;
     }
     if (!first) hop_text_add(t, ".");
@@ -69,11 +75,12 @@ static void say_impossible(hop_text *t, const bound_facts *b, const hop_bound *b
 {
     const hop_certificate *c = by->certificate;
     int hops = b->question.hops;
-    hop_text_printf(t, " Then, whatever its weights, it does not compose %d function%s (%d hop%s)", hops, hops > 1 ? "s" : "", hops,
-                    hops > 1 ? "s" : "");
+    hop_text_printf(t, " Then, whatever its weights, it does not compose %d function%s (%d hop%s)", hops,
+                    hops > 1 ? "s" : "", hops, hops > 1 ? "s" : "");
     if (b->question.m) {
         hop_text_printf(t, " at m = %lld", (long long)b->question.m);
-        for (int l = 0; l < hops - 1; l++) hop_text_printf(t, ", n_%d = %lld", l + 1, (long long)b->question.fan[l]);
+        for (int l = 0; l < hops - 1; l++)
+            hop_text_printf(t, ", n_%d = %lld", l + 1, (long long)b->question.fan[l]);
     } else if (by->speaks_from) {
         hop_text_printf(t, " at any length n >= %s", by->speaks_from);
         if (by->sizes) hop_text_add(t, ": it errs on some prompt with");
@@ -82,7 +89,8 @@ static void say_impossible(hop_text *t, const bound_facts *b, const hop_bound *b
     hop_text_add(t, ".");
     if (c && c->integers && c->integers[0]) {
         hop_text_add(t, " The proof chooses");
-        for (int i = 0; c->integers[i]; i++) hop_text_printf(t, "%s %s = %s", i ? "," : "", c->names[i], c->integers[i]);
+        for (int i = 0; c->integers[i]; i++)
+            hop_text_printf(t, "%s %s = %s", i ? "," : "", c->names[i], c->integers[i]);
         hop_text_add(t, ".");
     }
     if (c)
@@ -94,8 +102,8 @@ static void say_impossible(hop_text *t, const bound_facts *b, const hop_bound *b
 static void say_possible(hop_text *t, const bound_facts *b, const hop_bound *by)
 {
     int hops = b->question.hops;
-    hop_text_printf(t, " Then there are weights with which it composes %d function%s (%d hop%s)", hops, hops > 1 ? "s" : "", hops,
-                    hops > 1 ? "s" : "");
+    hop_text_printf(t, " Then there are weights with which it composes %d function%s (%d hop%s)", hops,
+                    hops > 1 ? "s" : "", hops, hops > 1 ? "s" : "");
     if (b->question.n)
         hop_text_printf(t, " rightly on every prompt of at most %lld tokens", (long long)b->question.n);
     else if (b->question.m)
@@ -132,7 +140,8 @@ static void say_body(hop_text *t, const bound_facts *b, const hop_bound *by)
 static void add_formula(hop_text *out, const char *word, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
-        bool index = (word[i] == '_' || word[i] == '^') && i + 1 < n && word[i + 1] != '{' && word[i + 1] != '(';
+        bool index =
+            (word[i] == '_' || word[i] == '^') && i + 1 < n && word[i + 1] != '{' && word[i + 1] != '(';
         if (strncmp(word + i, ">=", 2) == 0 && i + 1 < n) {
             hop_text_add(out, "\\ge "), i++;
         } else if (strncmp(word + i, "log2", 4) == 0 && i + 3 < n) {
@@ -150,15 +159,20 @@ static void add_formula(hop_text *out, const char *word, size_t n)
 static void add_plain(hop_text *out, const char *word, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        hop_text_printf(out, strchr("%&#$_{}", word[i]) ? "\\%c" : word[i] == '~' || word[i] == '^' ? "\\%c{}" : "%c", word[i]);
+        hop_text_printf(out,
+                        strchr("%&#$_{}", word[i])         ? "\\%c"
+                        : word[i] == '~' || word[i] == '^' ? "\\%c{}"
+                                                           : "%c",
+                        word[i]);
 }
 
 /* Words with an index, comparisons and letters alone are formulas. */
 static bool is_formula(const char *word, size_t n)
 {
     bool letter = n == 1 && isalpha((unsigned char)*word) && !strchr("aAI", *word);
-    return letter || memchr(word, '_', n) || memchr(word, '^', n) || (n == 2 && strncmp(word, ">=", 2) == 0) ||
-           (n == 1 && strchr("=<>", *word)) || (n == 4 && strncmp(word, "log2", 4) == 0);
+    return letter || memchr(word, '_', n) || memchr(word, '^', n) ||
+           (n == 2 && strncmp(word, ">=", 2) == 0) || (n == 1 && strchr("=<>", *word)) ||
+           (n == 4 && strncmp(word, "log2", 4) == 0);
 }
 
 static void add_latex(hop_text *out, const char *head, const char *text)

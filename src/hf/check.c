@@ -85,6 +85,12 @@ static const char *an_attention(checked *c)
     return wrong ? wrong : nothing(c);
 }
 
+static const char *a_weighing(checked *c)
+{
+    const char *wrong = row_called(c, "weights", NULL);
+    return wrong ? wrong : nothing(c);
+}
+
 static const char *same_kind(checked *c)
 {
     char kind[16];
@@ -174,7 +180,7 @@ static const struct {
     {"state", true, a_state},              {"attention", true, an_attention},   {"known", true, free_text},
     {"differential", true, nothing},       {"remark", true, free_text},         {"block", true, block_facts},
     {"left_out", true, free_text},         {"unlike", true, free_text},
-    {"unrotated", true, expression},       {"index", true, expression},         {"kept_apart", true, free_text},
+    {"weights", true, a_weighing},         {"unrotated", true, expression},       {"index", true, expression},         {"kept_apart", true, free_text},
     {"kind", false, free_text},            {"shape", false, three_expressions}, {"use", false, same_kind},
     {"become", false, became},             {"refuse", false, condition_and_text},
     {"remark", false, free_text},          {"float32", false, free_text},
@@ -206,8 +212,8 @@ static hop_status check_row(checked *c, hop_error *err)
 {
     hop__span body = c->row.body, name, names = c->row.names;
     bool known = hop__span_is(c->row.kind, "family") || hop__span_is(c->row.kind, "state") ||
-                 hop__span_is(c->row.kind, "attention");
-    if (!known) return fail_at(c, c->row.kind, "rows begin with family, state or attention", err);
+                 hop__span_is(c->row.kind, "attention") || hop__span_is(c->row.kind, "weights");
+    if (!known) return fail_at(c, c->row.kind, "rows begin with family, state, attention or weights", err);
     hop__span_word(&names);
     hop__span first = hop__span_word(&names);
     if (first.at == first.end) return fail_at(c, c->row.kind, "its name is missing", err);

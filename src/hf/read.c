@@ -274,6 +274,7 @@ static void make_plan(hop__hf *r)
     read_vocabulary(r);
     bool known = r->named || hop__hf_fact(r, "decoder", &rest);
     if (!known) hop__hf_refuse_class(r);
+    if (r->status == HOP_OK) hop__hf_weights(r);
 }
 
 /* The stack runs `loops` times, with the same weights and a cache of its own each time. */

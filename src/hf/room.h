@@ -56,6 +56,7 @@ typedef struct hop__hf {
     int64_t kind_layer; /* .. of which this is the first */
     hop__var vars[HOP__HF_MAX_VARS];
     int var_count, work;
+    int64_t layer; /* that a row of weights is about; else 0 */
     hop_error *err;
     hop_status status;
 } hop__hf;
@@ -191,6 +192,9 @@ int64_t hop__hf_head_dim(hop__hf *r);
 void hop__hf_grouped(hop__hf *r, hop_hf_attention *a, int64_t heads, int64_t kv_heads, int64_t dim);
 void hop__hf_attention(hop__hf *r);
 void hop__hf_linear(hop__hf *r);
+void hop__hf_run(hop__hf *r, const char *kind,
+                 hop__span name); /* a row's statements, whose values are then `hop__hf_out` */
+void hop__hf_weights(hop__hf *r); /* last of all; weights.c */
 /* fla's attn: which layers attend, and with which heads. */
 hop__hf_form hop__hf_specs;
 void hop__hf_attention_specs(hop__hf *r);

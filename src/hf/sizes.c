@@ -105,7 +105,7 @@ static bool execute(hop__hf *r, const char *kind, hop__span name, hop__span rest
     hop_hf_linear *l = &r->plan->linear;
     hop__span value = rest;
     if (hop__span_skip(&value, "="))
-        hop__hf_assign(r, name, hop__hf_value(r, value, 0));
+        hop__hf_assign(r, name, hop__hf_value(r, value, r->layer));
     else if (hop__span_is(name, "use"))
         run(r, kind, rest, depth);
     else if (hop__span_is(name, "become"))
@@ -137,6 +137,11 @@ static void run(hop__hf *r, const char *kind, hop__span name, int depth)
     body = row.body;
     while (r->status == HOP_OK && hop__statement_next(&body, &word, &rest))
         if (execute(r, kind, word, rest, depth + 1)) break;
+}
+
+void hop__hf_run(hop__hf *r, const char *kind, hop__span name)
+{
+    run(r, kind, name, 0);
 }
 
 /* ---- attention ------------------------------------------------------------------------------------- */
@@ -286,6 +291,7 @@ static void put_state(hop__hf *r)
         hop__hf_fail(r, HOP_EDOMAIN, "sizes: a state of %s without a number", l->kind);
     l->recurrent_elems += hop__hf_out(r, "extra", 0);
     l->window = hop__hf_out(r, "window", 0);
+    l->weight_elems = hop__hf_out(r, "weights", 0);
     l->taps = l->conv_elems ? hop__hf_out(r, "taps", 0) : 0;
     l->key_rows = l->conv_elems > 0 ? hop__hf_out(r, "table", 0) : 0;
     l->row_numbers = l->key_rows > 0 ? hop__hf_out(r, "row", 0) : 0;

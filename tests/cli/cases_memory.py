@@ -124,3 +124,21 @@ def sizes_and_types_that_make_no_sense_are_one_line():
                       (("--memory", "--weights", "1GiB"), "--weights: needs --fit"),
                       (("--memory", "--over", "1k..2k"), "--memory: not with --over")):
         one_line(hopbound("audit", path, *args), 2, why)
+
+
+@case
+def parameters_are_counted_where_the_rule_is_known_and_weights_follow_from_bits():
+    def subject(*args):
+        return good_json("audit", *args)["subjects"][0]
+    jamba = changed("jamba-v0.1", num_experts=16, num_experts_per_tok=2, intermediate_size=14336)
+    a = subject("--config", jamba, "--fit", "80GiB", "--weights", "4.5bpw")
+    check(a["parameters"] == 51569360896 and a["active_parameters"] == 12109348864, why=str(a))
+    check(a["weight_bytes"] == 51569360896 * 9 // 16)
+    check(subject(config("mamba-codestral-7b"), "--memory")["parameters"] == 7283933184)
+    own = subject("--config", jamba, "--fit", "80GiB")
+    check(own["weight_bytes"] == 2 * own["parameters"], why="two bytes each, as the file says")
+    check(subject(config("gpt-oss-20b"), "--memory")["parameters"] is None, why="the file does not say how many experts there are")
+    text = changed("gpt-oss-20b", num_local_experts=32, num_experts_per_tok=4, intermediate_size=2880)
+    check(subject("--config", text, "--memory")["parameters"] == 20912666880)
+    one_line(hopbound("audit", config("rwkv7-0.4b-world"), "--fit", "8GiB", "--weights", "4bpw"), 2, "--weights: how many parameters rwkv7 has is not known")
+    check("weights not counted" in good("audit", config("rwkv7-0.4b-world"), "--fit", "8GiB").out)
