@@ -28,7 +28,8 @@ static void of_layer(hop__hf *r, hop__span name, int64_t i, int64_t *all, int64_
     int64_t mlp = block ? hop__hf_out(r, "mlp", 0) : 0;
     *all = mixer + mlp;
     *active = mixer + (block ? hop__hf_out(r, "active", mlp) : 0);
-    if ((recurs && !r->plan->linear.weight_elems) || *all < 0 || *all > MOST_WEIGHTS || (attends && mixer < 1))
+    if ((recurs && !r->plan->linear.weight_elems) || *all < 0 || *all > MOST_WEIGHTS ||
+        (attends && mixer < 1))
         r->status = HOP_EUNKNOWN;
 }
 
