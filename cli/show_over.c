@@ -106,6 +106,22 @@ static void say_cells(hop_text *out, const hop_over_answer *a)
     hop_text_add(out, ".\n");
 }
 
+/* --fit */
+static void say_longest(hop_text *out, const hop_over_answer *a)
+{
+    bool first = true;
+    for (int64_t c = 0; c < a->curves.count; c++) {
+        const hop_over_curve *one = &a->curves.at[c];
+        if (one->longest == HOP_NO_COUNT && !one->any_length) continue;
+        hop_text_printf(out, "%s%s %s", first ? "Longest prompt that fits: " : ", ", one->name,
+                        one->any_length ? "any"
+                        : one->longest  ? hop_say_things(one->longest, "token").s
+                                        : "none");
+        first = false;
+    }
+    if (!first) hop_text_add(out, ".\n\n");
+}
+
 void show_over(hop_text *out, const hop_over_answer *a)
 {
     int width = 6;
@@ -121,6 +137,7 @@ void show_over(hop_text *out, const hop_over_answer *a)
     add_head(out, a, "bytes", width);
     add_rows(out, a, width, bytes_cell);
     hop_text_add(out, "\n");
+    say_longest(out, a);
     say_cells(out, a);
     for (int64_t c = 0; a->curves.count <= MOST_SAID && c < a->curves.count; c++)
         say_curve(out, &a->curves.at[c]);

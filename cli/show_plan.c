@@ -82,6 +82,9 @@ static void show_plans(hop_text *out, const hop_plan_answer *a)
     hop_text_printf(out, "\n%-*s  %6s %4s  %10s  %10s  %8s  %-10s  %4s  %s\n", (int)width, "plan", "layers",
                     "full", "KV", "states", "flops", "verdict", "hops", "impossible from n");
     for (int64_t i = 0; i < a->plans.count; i++) say_row(out, &a->plans.at[i], (int)width);
+    if (a->too_large > 0)
+        hop_text_printf(out, "%s found and larger than %s.\n", hop_say_things(a->too_large, "more plan").s,
+                        hop_say_bytes(a->budget_bytes).s);
     hop_text_printf(out,
                     "\nverdict: of %lld hop%s; hops: the most that are possible. KV and states at token %lld",
                     (long long)a->hops, a->hops > 1 ? "s" : "", (long long)a->n);

@@ -1,5 +1,4 @@
 /* Bytes that prompts take, by the mathematics and by engines' rules; and the longest prompt that fits. */
-#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +13,8 @@ HOP_RECORD_TABLE(hop_memory_use, HOP_MEMORY_USE,
 HOP_RECORD_TABLE(hop_memory_model, HOP_MEMORY_MODEL, "a model whose bytes are counted")
 HOP_RECORD_TABLE(hop_memory_answer, HOP_MEMORY_ANSWER, "what prompts take, and how long a prompt fits")
 
-#define COMMON_N   32768
-#define LONGEST    ((int64_t)1 << 40)
-#define MOST_BYTES ((double)((int64_t)1 << 60))
+#define COMMON_N 32768
+#define LONGEST  ((int64_t)1 << 40)
 
 typedef struct memory {
     hop_keep *keep;
@@ -30,27 +28,6 @@ typedef struct memory {
 } memory;
 
 /* ---- sizes as people write them ---------------------------------------------------------------- */
-
-/* "24GiB", "24G", "25.8GB", "512MiB", "1000": bytes. False: it is none. */
-static bool read_size(const char *text, int64_t *out)
-{
-    static const struct {
-        const char *unit;
-        double bytes;
-    } units[] = {{"", 1},         {"B", 1},      {"KiB", 0x1p10}, {"MiB", 0x1p20}, {"GiB", 0x1p30},
-                 {"TiB", 0x1p40}, {"k", 0x1p10}, {"M", 0x1p20},   {"G", 0x1p30},   {"T", 0x1p40},
-                 {"kB", 1e3},     {"MB", 1e6},   {"GB", 1e9},     {"TB", 1e12}};
-    char *end = NULL;
-    double v = strtod(text, &end);
-    if (end == text || !(v > 0) || !isfinite(v)) return false;
-    while (*end == ' ') end++;
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++)
-        if (strcmp(end, units[i].unit) == 0 && v * units[i].bytes < MOST_BYTES && v * units[i].bytes >= 1) {
-            *out = (int64_t)(v * units[i].bytes);
-            return true;
-        }
-    return false;
-}
 
 /* "4.5bpw": bits a parameter; false: it is something else. */
 static bool read_bits(const char *text, double *out)
@@ -73,7 +50,7 @@ static hop_status put_weights(const memory *m, hop_memory_model *row, const hop_
                            : u->parameters ? "the file's tensors"
                                            : "the rules of its family";
     row->weight_bytes = HOP_NO_COUNT;
-    if (given && read_size(given, &row->weight_bytes)) return HOP_OK;
+    if (given && hop__bytes_read(given, &row->weight_bytes)) return HOP_OK;
     if (given && !read_bits(given, &bits))
         return hop_fail(err, HOP_EUSAGE,
                         "--weights: %.40s: neither bits a parameter (4.5bpw) nor a size (14GiB)", given);
@@ -230,7 +207,7 @@ static hop_status begin(memory *m, hop_response *response, const audit_args *a, 
     *m = (memory){.keep = &response->memory, .args = a};
     m->out = hop_response_begin(response, &hop_memory_answer_record, err);
     if (!m->out) return HOP_ENOMEM;
-    if (a->fit.text && !read_size(a->fit.text, &m->budget))
+    if (a->fit.text && !hop__bytes_read(a->fit.text, &m->budget))
         return hop_fail(err, HOP_EUSAGE, "--fit: %.40s: not a size, like 24GiB", a->fit.text);
     m->models = hop_keep_bytes(m->keep, (size_t)files + 1, sizeof *m->models);
     m->uses = hop_keep_bytes(m->keep, ((size_t)files + 1) * (size_t)hop__engine_count, sizeof *m->uses);

@@ -57,4 +57,7 @@ bool hop__into_answer(void *out, const char *text, size_t length);
 /* As many threads as --threads says; hop_pool_free takes them back. */
 hop_status hop__pool(hop_pool **pool, const hop_request *q, hop_error *err);
 
+/* "24GiB", "24G", "25.8GB", "512MiB", "1000": bytes. False: it is none. bytes.c */
+bool hop__bytes_read(const char *text, int64_t *out);
+
 #endif

@@ -98,6 +98,30 @@ static hop_status fill_point(hop_keep *k, hop_over_point *p, over_subject *s, ov
     return HOP_OK;
 }
 
+#define LONGEST ((int64_t)1 << 40)
+
+/* The longest prompt that fits, whose bytes never fall with n. */
+static hop_status find_longest(hop_over_curve *c, over_subject *s, int64_t budget, hop_error *err)
+{
+    int64_t low = 0, high = LONGEST;
+    while (low < high) {
+        over_view v = {0};
+        int64_t n = low + (high - low + 1) / 2;
+        hop_status got = s->look(&v, s->of, n, err);
+        if (got != HOP_OK) return got;
+        if (v.kv_bytes == HOP_NO_COUNT && n == 1) return HOP_OK; /* not even of one token */
+        bool fits =
+            v.kv_bytes != HOP_NO_COUNT && v.state_bytes <= budget && v.kv_bytes <= budget - v.state_bytes;
+        if (fits)
+            low = n;
+        else
+            high = n - 1;
+    }
+    c->any_length = low == LONGEST;
+    c->longest = hop_known(low, !c->any_length);
+    return HOP_OK;
+}
+
 static hop_status fill_curve(hop_keep *k, hop_over_curve *c, hop_over_point *points, over_subject *s,
                              const over_question *q, hop_error *err)
 {
@@ -115,11 +139,12 @@ static hop_status fill_curve(hop_keep *k, hop_over_curve *c, hop_over_point *poi
                           .plan = s->plan,
                           .path = s->path,
                           .all_that_fit_up_to = HOP_NO_COUNT,
+                          .longest = HOP_NO_COUNT,
                           .not_counted = a.why_not,
                           .later_hops = hop_known(hops, later),
                           .later_from_n = later ? hop_keep_text(k, later->speaks_from) : NULL,
                           .later_by = later ? hop_keep_text(k, later->id) : NULL};
-    return HOP_OK;
+    return q->budget ? find_longest(c, s, q->budget, err) : HOP_OK;
 }
 
 static hop_status fill(hop_keep *k, hop_over_answer *out, const over_question *q, hop_error *err)

@@ -43,6 +43,7 @@ typedef struct over_question {
     int count;
     over_lengths lengths;
     const char *picture; /* NULL: none */
+    int64_t budget;      /* bytes that keys, values and states may take; 0: nobody asks */
     const hop_progress *progress;
 } over_question;
 

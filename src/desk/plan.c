@@ -24,6 +24,9 @@ static const hop_opt OPTIONS[] = {
     {"like", 0, HOP_OPT_TEXT, AT(like), "CONFIG", .use = HOP_OPT_READS,
      .help = "a model's config.json, or its directory: plans are made of its own layers, L the linear ones; without --hops and "
              "plans, the model as it stands"},
+    {"fit", 0, HOP_OPT_TEXT, AT(fit), "SIZE",
+     .help = "bytes for keys, values and states, 24GiB: with --hops only plans that fit at --n; of plans that are named, the "
+             "longest prompt that fits"},
     {"exit-code", 0, HOP_OPT_FLAG, AT(exit_code),
      .help = "the verdict is the exit code: 0 a plan is possible, 10 all that are shown are impossible, 30 open; with --hops"},
     {"layers", 0, HOP_OPT_INT, AT(layers), "K", NULL, 1, HOP_PLAN_MAX_LAYERS, .initial_help = "as few as it takes",
@@ -95,7 +98,11 @@ static hop_status record(hop_response *response, const hop_plan_question *q, con
     hop_plan_answer *out = hop_response_begin(response, &hop_plan_answer_record, err);
     hop_plan_row *rows = hop_keep_bytes(k, (size_t)count + 1, sizeof *rows);
     if (!out || !rows) return hop_fail(err, HOP_ENOMEM, "out of memory");
-    for (int i = 0; i < count; i++) fill_row(k, &rows[i], &plans[i]);
+    int64_t budget = 0, kept = 0;
+    if (a->fit.text) hop__bytes_read(a->fit.text, &budget);
+    for (int i = 0; i < count; i++)
+        if (!budget || plans[i].cost.kv_bytes + plans[i].cost.state_bytes <= (double)budget)
+            fill_row(k, &rows[kept++], &plans[i]);
     *out = (hop_plan_answer){.hops = q->hops,
                              .n = q->n,
                              .layers = q->layers > 0 ? q->layers : HOP_NO_COUNT,
@@ -103,20 +110,22 @@ static hop_status record(hop_response *response, const hop_plan_question *q, con
                              .mixer = hop_keep_text(k, q->mixer),
                              .bits = q->number_bits,
                              .cache_bits = hop_known(q->cache_bits, !a->like.text),
+                             .budget_bytes = hop_known(budget, budget > 0),
+                             .too_large = hop_known(count - kept, budget > 0),
                              .model = HOP_BOUNDS_MODEL,
                              .idealised = HOP_BOUNDS_IDEALISED};
     out->plans.at = rows;
-    out->plans.count = count;
+    out->plans.count = kept;
     return hop_response_end(response, err);
 }
 
 /* Is there a plan, is there known to be none of those that are shown? */
-static hop_exit verdict_code(const hop_plan *plans, int count)
+static hop_exit verdict_code(const hop_plan_answer *a)
 {
-    bool all = count > 0;
-    for (int i = 0; i < count; i++) {
-        if (plans[i].answer == HOP_ANSWER_POSSIBLE) return HOP_EXIT_DONE;
-        all = all && plans[i].answer == HOP_ANSWER_IMPOSSIBLE;
+    bool all = a->plans.count > 0;
+    for (int64_t i = 0; i < a->plans.count; i++) {
+        if (a->plans.at[i].verdict == HOP_ANSWER_POSSIBLE) return HOP_EXIT_DONE;
+        all = all && a->plans.at[i].verdict == HOP_ANSWER_IMPOSSIBLE;
     }
     return all ? HOP_EXIT_COUNTEREXAMPLE : HOP_EXIT_UNDECIDED;
 }
@@ -152,7 +161,7 @@ static hop_status find_plans(hop_response *out, const plan_args *a, const like_m
     }
     hop_pool_free(q.pool);
     if (s == HOP_OK) s = record(out, &q, a, plans, count, err);
-    if (s == HOP_OK && a->exit_code.flag) out->exit = verdict_code(plans, count);
+    if (s == HOP_OK && a->exit_code.flag) out->exit = verdict_code(out->data);
     hop_plans_free(plans, count);
     hop_config_free(&shape);
     return s;
@@ -171,6 +180,7 @@ static hop_status check(const plan_args *a, hop_error *err)
                                  {"key-heads", &a->key_heads},   {"dim", &a->dim},
                                  {"cache-bits", &a->cache_bits}, {0}};
     bool named = compares(a);
+    int64_t bytes;
     const struct {
         bool wrong;
         const char *why;
@@ -183,6 +193,7 @@ static hop_status check(const plan_args *a, hop_error *err)
         {named && a->full.given, "--full: not with plans that are named"},
         {named && a->exit_code.flag, "--exit-code: needs --hops"},
         {a->n.given && a->over.text, "--over: not with --n"},
+        {a->fit.text && !hop__bytes_read(a->fit.text, &bytes), "--fit: not a size, like 24GiB"},
     };
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (rules[i].wrong) return hop_fail(err, HOP_EUSAGE, "%s", rules[i].why);

@@ -9,7 +9,7 @@
 typedef struct plan_args {
     hop_request ask;
     hop_opt_value hops, n, over, picture, like, exit_code, layers, full, mixer, d_model, heads, kv_heads,
-        key_heads, dim, bits, cache_bits;
+        key_heads, dim, bits, cache_bits, fit;
 } plan_args;
 
 /* The widths that are asked about, without a pattern; hop_config_free takes it back. plan.c */

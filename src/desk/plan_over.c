@@ -142,6 +142,7 @@ hop_status hop__plan_over(hop_response *out, const plan_args *a, const like_mode
     over_subject *subjects = hop_keep_bytes(k, (size_t)count + 1, sizeof *subjects);
     over_question q = {.subjects = subjects, .picture = a->picture.text, .progress = &a->ask.progress};
     if (!plans || !subjects) return hop_fail(err, HOP_ENOMEM, "out of memory");
+    if (a->fit.text) hop__bytes_read(a->fit.text, &q.budget);
     hop_status s = hop__over_lengths(&q.lengths, a->over.text, a->n.integer, err);
     if (s == HOP_OK && m) return over_like(out, &q, a, m, err);
     for (; s == HOP_OK && read < count; read++)

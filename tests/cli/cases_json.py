@@ -61,7 +61,7 @@ COMMANDS = {
     "bench": [["--time", "0.01"]],
     "ladder": [["--rungs", 2, "-o", "ladder"],
                ["--rungs", 1, "--brief", "-o", "learnt", "--train", "--train-steps", 1, "--seeds", 1]],
-    "plan": [["--hops", 2, "--n", 1000], ["F F", "F", "--over", "1k..2k"],
+    "plan": [["--hops", 2, "--n", 1000], ["--hops", 2, "--n", 1000, "--fit", "1GiB"], ["F", "--n", 1000, "--fit", "1GiB"], ["F F", "F", "--over", "1k..2k"],
              ["--like", "models/llama-3.1-8b.json", "--hops", 1, "--n", 100]],
     "train": [["--pattern", "L", "--mixer", "linear", "--hops", 1, "--m", 4, "--steps", 2, "--d-model", 8, "--heads", 1,
                "--eval-count", 16, "-o", "trained"]],

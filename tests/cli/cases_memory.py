@@ -142,3 +142,25 @@ def parameters_are_counted_where_the_rule_is_known_and_weights_follow_from_bits(
     check(subject("--config", text, "--memory", "--n", 1000)["parameters"] == 20914421760)
     one_line(hopbound("audit", config("rwkv7-0.4b-world"), "--fit", "8GiB", "--weights", "4bpw"), 2, "--weights: how many parameters rwkv7 has is not known")
     check("weights not counted" in good("audit", config("rwkv7-0.4b-world"), "--fit", "8GiB").out)
+
+
+@case
+def plans_that_fit_are_told_from_those_that_do_not():
+    """The longest prompt of each that is named; of those that are looked for, only what fits at the length."""
+    like = config("qwen3-next-80b-a3b")
+    over = good_json("plan", "3:1", "7:1", "--layers", 48, "--n", "1M", "--like", like, "--fit", "8GiB")
+    for c in over["curves"]:
+        for n, fits in ((c["longest"], True), (c["longest"] + 1, False)):
+            p = good_json("plan", c["name"], "--layers", 48, "--n", n, "--like", like)["points"][0]
+            check((p["kv_bytes"] + p["state_bytes"] <= 8 * GiB) == fits, why=str((c["name"], n, p)))
+    check(over["curves"][1]["longest"] > 1.9 * over["curves"][0]["longest"] and "Longest prompt that fits: 3:1 " in good(
+        "plan", "3:1", "7:1", "--layers", 48, "--n", "1M", "--like", like, "--fit", "8GiB").out)
+    check(good_json("plan", "L^4", "--n", "1k", "--fit", "1GiB")["curves"][0]["any_length"])
+    check(good_json("plan", "L^4", "--n", "1k")["curves"][0]["longest"] is None)
+    all = good_json("plan", "--hops", 4, "--n", "128k", "--layers", 12)
+    sums = [p["kv_bytes"] + p["state_bytes"] for p in all["plans"]]
+    middle = sorted(sums)[len(sums) // 2]
+    some = good_json("plan", "--hops", 4, "--n", "128k", "--layers", 12, "--fit", int(middle))
+    check([p["pattern"] for p in some["plans"]] == [p["pattern"] for p, b in zip(all["plans"], sums) if b <= middle])
+    check(some["too_large"] == sum(b > middle for b in sums) > 0 and all["too_large"] is None)
+    one_line(hopbound("plan", "F", "--n", 9, "--fit", "much"), 2, "--fit: not a size")

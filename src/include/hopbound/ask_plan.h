@@ -37,6 +37,8 @@ HOP_RECORD(hop_plan_row, HOP_PLAN_ROW)
     X(R, mixer, text, "", "", "of the linear layers")                                                     \
     X(R, bits, count, "bits", "", "of a number in the accumulator and in states")                         \
     X(R, cache_bits, count, "bits", "", "of a number in the cache of keys and values; null: the model's") \
+    X(R, budget_bytes, count, "bytes", "", "with --fit: for keys, values and states")                     \
+    X(R, too_large, count, "", "", "with --fit: plans that were found and do not fit")                    \
     X(R, plans, many(hop_plan_row), "", "", "the cheapest first: bytes, then flops")                      \
     X(R, model, text, "", "", "impossible is said of any weights of networks that are so")                \
     X(R, idealised, text, "", "", "possible is said of weights that are known where this holds")

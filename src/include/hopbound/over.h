@@ -32,6 +32,10 @@ HOP_RECORD(hop_over_point, HOP_OVER_POINT)
     X(R, path, text, "", "", "of the file; null: a plan")                                                  \
     X(R, all_that_fit_up_to, count, "tokens", "all that fit up to",                                        \
       "the longest prompt, of those up to the last of `lengths`, at which all hops that fit are possible") \
+    X(R, longest, count, "tokens", "longest that fits",                                                    \
+      "with --fit: the longest prompt whose keys, values and states fit; 0: none does; null: not asked, "  \
+      "not known, or any does")                                                                            \
+    X(R, any_length, flag, "", "", "with --fit: does it fit at every length?")                             \
     X(R, not_counted, text, "", "", "why no theorem says how many are possible")                           \
     X(R, later_hops, count, "hops", "impossible later", "so many are, at longer prompts than were asked")  \
     X(R, later_from_n, text, "tokens", "from", "from this length on")                                      \
