@@ -76,11 +76,10 @@ static void print_sides(hop_text *out, const hop_bound_result *r)
 {
     const hop_bound_certificate *c = r->certificate;
     if (c)
-        hop_text_printf(out, "                              as numbers: has %s bits, needs %s\n", c->has,
-                        c->needs);
+        hop_text_printf(out, "; as numbers: has %s, needs %s", c->has, c->needs);
     else if (r->has_bits >= 0 && r->needs_bits >= 0)
-        hop_text_printf(out, "                              as numbers: has %.10g bits, needs %s%.10g\n",
-                        r->has_bits, r->published ? "more than " : "", r->needs_bits);
+        hop_text_printf(out, "; as numbers: has %.10g, needs %s%.10g", r->has_bits,
+                        r->published ? "more than " : "", r->needs_bits);
 }
 
 static void print_result(hop_text *out, const hop_bound_result *r)
@@ -88,9 +87,12 @@ static void print_result(hop_text *out, const hop_bound_result *r)
     hop_text_printf(out, "%-3s %-11s %-12s  %s%s\n", r->id, hop_answer_name(r->verdict),
                     r->speaks_from_n ? r->speaks_from_n : "-", r->why, say_proof(r));
     if (*r->needs) hop_text_printf(out, "                              needs %s\n", r->needs);
-    if (*r->has) hop_text_printf(out, "                              has   %s\n", r->has);
+    if (*r->has) {
+        hop_text_printf(out, "                              has   %s", r->has);
+        print_sides(out, r);
+        hop_text_add(out, "\n");
+    }
     print_sizes(out, r);
-    print_sides(out, r);
     print_list(out, "x_0, ..", &r->x);
     print_list(out, "s_1, ..", &r->s);
 }

@@ -156,7 +156,7 @@ static const hop_example EXAMPLES[] = {
      "Confirmed (exit 0), rejected with the reason (exit 1), or hanging on rounding (exit 30)."},
     {"hopbound exact --hops 1 --m 2 --state-bits 1 --proof p && hopbound check p/NAME.drat",
      "Every cell that is impossible leaves a proof that its formula has no solution."},
-    {"hopbound exact --hops 2 --before 0 --after 0,1 --message-bits 3 --protocol found.json && hopbound check found.json",
+    {"hopbound exact --hops 1 --m 2 --state-bits 2 --protocol p.json && hopbound check p.json",
      "Protocols that were found, played on every input."},
     {"hopbound bound --hops 2 --pattern \"L F L\" --dim 8 --state 64 --certificate b.cert && hopbound check b.cert",
      "The integers that show a verdict, and the theorem of proofs/ that stands behind them."},
