@@ -263,6 +263,37 @@ static void linear_maps_hold_sums_in_any_order(void **state)
     assert_true(told > TIMES / 2);
 }
 
+/* W is v·m, rounded; their class forms m (v (n x)), with a rounding behind each. */
+static void maps_with_multipliers_in_them_hold_what_is_multiplied_apart(void **state)
+{
+    int64_t beyond = 0;
+    hop_rng rng;
+    hop_rng_init(&rng, 11, 1);
+    (void)state;
+    for (int i = 0; i < 10 * TIMES; i++) {
+        hop__memory m = {0};
+        const int64_t in = 1 + below(&rng, 3);
+        float w[3], v[3], sum = 0;
+        double x[3], size = ldexp(1, below(&rng, 8) - 4);
+        const float by = (float)(size * (0.5 + hop_rng_uniform(&rng))),
+                    n = (float)(0.5 + hop_rng_uniform(&rng));
+        for (int64_t k = 0; k < in; k++) {
+            v[k] = (float)hop_rng_uniform(&rng), x[k] = (float)hop_rng_uniform(&rng);
+            w[k] = (float)((double)v[k] * (float)((double)by * n));
+        }
+        for (int64_t k = 0; k < in; k++) sum += v[k] * (n * (float)x[k]);
+        hop__matrix map = {
+            .w = w, .out = 1, .in = in, .row_step = in, .col_step = 1, .later = HOP_FOREIGN_UNITS};
+        hop__set *y = hop__set_linear(&m, of_numbers(&m, x, in), map);
+        expect(hop__set_range(y, 0), (double)(by * sum), "multiplied apart");
+        map.later = 0;
+        const ival plain = hop__set_range(hop__set_linear(&m, of_numbers(&m, x, in), map), 0);
+        beyond += (double)(by * sum) < plain.lo || (double)(by * sum) > plain.hi;
+        hop__memory_free(&m);
+    }
+    assert_true(beyond > 0); /* else nothing was tested */
+}
+
 static void sums_of_streams_hold_what_float32_makes(void **state)
 {
     hop_rng rng;
@@ -452,6 +483,7 @@ int main(void)
         cmocka_unit_test(sums_of_rows_hold_what_float32_makes),
         cmocka_unit_test(activations_hold_what_float32_makes),
         cmocka_unit_test(linear_maps_hold_sums_in_any_order),
+        cmocka_unit_test(maps_with_multipliers_in_them_hold_what_is_multiplied_apart),
         cmocka_unit_test(sums_of_streams_hold_what_float32_makes),
         cmocka_unit_test(what_may_overflow_is_told),
         cmocka_unit_test(sums_are_exact_only_on_grids_that_float32_has),

@@ -71,6 +71,11 @@ typedef struct hop_setting {
     double value;
 } hop_setting;
 
+/* Multipliers go into the weights that they stand before. Their class forms m(Wx), or W(mx), in float32: the weight was
+ * rounded, and so are m, mx, Wx and m(Wx); no more than these units, as long as multipliers are within this and its inverse. */
+#define HOP_FOREIGN_UNITS    8
+#define HOP_FOREIGN_MULTIPLE 0x1p20
+
 /* A block is x += mixer(norm(x)); x += mlp(norm(x)). Heads and their widths are the same in all layers unless
  * a setting says otherwise. */
 typedef struct hop_config {

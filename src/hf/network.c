@@ -316,6 +316,23 @@ static void run(hop__net *w, hop__span body, int depth)
     }
 }
 
+/* What the class rounds once more where multipliers went into weights; a row of the token table is rounded as there. */
+static void put_units(hop__net *w)
+{
+    const hop_hf_network *n = w->n;
+    const hop_pattern *p = &n->config.pattern;
+    double units = 0;
+    for (int64_t t = 0; t < n->tensor_count; t++)
+        for (int64_t i = n->tensors[t].first; i < n->tensors[t].first + n->tensors[t].count; i++) {
+            const double times = fabs(n->pieces[i].times);
+            if (times == 1 || strcmp(n->tensors[t].ours, "model.embed_tokens.weight") == 0) continue;
+            const bool near = times >= 1 / HOP_FOREIGN_MULTIPLE && times <= HOP_FOREIGN_MULTIPLE;
+            units = fmax(units, near ? HOP_FOREIGN_UNITS : 1e9); /* which prove does not follow */
+        }
+    for (int64_t r = 0; units > 0 && r < p->run_count && w->r.status == HOP_OK; r++)
+        w->r.status = hop_config_set(&w->n->config, -1, p->runs[r].mixer, "units", units, w->r.err);
+}
+
 /* ---- the whole ------------------------------------------------------------------------------------ */
 
 static void read_network(hop__net *w)
@@ -333,6 +350,7 @@ static void read_network(hop__net *w)
     if (w->r.status == HOP_OK) run(w, any, 0);
     if (w->r.status == HOP_OK) run(w, body, 0);
     if (w->r.status == HOP_OK && w->n->ignored.failed) hop__hf_fail(&w->r, HOP_ENOMEM, "out of memory");
+    if (w->r.status == HOP_OK) put_units(w);
     if (w->r.status == HOP_OK) hop__net_check_keys(w);
     if (w->r.status == HOP_OK) w->r.status = hop_config_validate(&w->n->config, w->r.err);
     free(w->base);

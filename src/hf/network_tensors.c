@@ -91,7 +91,7 @@ static void put_source(hop__net *w, hop__span text, int64_t layer)
     if (number(w, &text, "plus", layer, &plus)) piece.plus = (double)plus;
     number(w, &text, "over", layer, &experts);
     number(w, &text, "beside", layer, &n->tensors[n->tensor_count - 1].beside);
-    if (hop__span_skip(&text, "times")) piece.times = hop__net_factor(w, text);
+    if (hop__span_skip(&text, "times")) piece.times = (float)hop__net_factor(w, text);
     if (piece.every < 0 || piece.at < 0 || piece.take < 0 || piece.at + piece.take > piece.every ||
         experts < 1)
         hop__hf_fail(&w->r, HOP_EDOMAIN, "%.*s: its sizes do not fit each other", (int)(name.end - name.at),

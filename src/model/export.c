@@ -11,7 +11,7 @@
 /* One of their tensors. */
 typedef struct theirs {
     const char *name;
-    int64_t rows, cols;
+    int64_t rows, cols, covered; /* covered: rows that some of ours goes to */
     bool vector;
     const float *data; /* ours, as it is; NULL: `made` */
     float *made;
@@ -60,22 +60,30 @@ static theirs *find(const export *x, const char *name)
     return NULL;
 }
 
-/* Rows of ours that come from each of its pieces: where there are several, they are alike. */
-static int64_t share(const hop_hf_tensor *t, const hop_weight *w)
+/* Rows of ours that come from a piece: pieces of whole tensors are alike, others share the rows by how many of each they
+ * take; -1: it cannot be told. */
+static int64_t share(const export *x, const hop_hf_tensor *t, const hop_weight *w, const hop_hf_piece *p)
 {
-    if (t->count == 0) return 0; /* it is not stored */
     const int64_t rows = w->shape[0] * t->beside;
-    return rows % t->count == 0 ? rows / t->count : -1;
+    int64_t all = 0, whole = 0;
+    for (int64_t i = 0; i < t->count; i++) {
+        const hop_hf_piece *q = &x->n->pieces[t->first + i];
+        all += q->every ? q->take : 1;
+        whole += q->every == 0;
+    }
+    if ((whole != 0 && whole != t->count) || rows % all != 0) return -1;
+    return rows / all * (p->every ? p->take : 1);
 }
 
 static hop_status measure(export *x, const hop_hf_tensor *t, hop_error *err)
 {
     const hop_weight *w = hop_model_weight(x->m, t->ours);
     if (!w) return hop_fail(err, HOP_EFORMAT, "%s: the network has no such tensor", t->ours);
-    const int64_t taken = share(t, w), cols = part_columns(t, w);
+    const int64_t cols = part_columns(t, w);
     for (int64_t i = 0; i < t->count; i++) {
         const hop_hf_piece *p = &x->n->pieces[t->first + i];
-        if (taken < 0 || (p->every && taken % p->take != 0) || p->times == 0)
+        const int64_t taken = share(x, t, w, p);
+        if (taken < 0 || p->times == 0)
             return hop_fail(err, HOP_EDOMAIN, "tensor \"%s\": cannot be written", p->theirs);
         const bool same = t->count == 1 && t->beside == 1 && !p->every && p->plus == 0 && p->times == 1;
         const theirs one = {.name = p->theirs,
@@ -83,10 +91,13 @@ static hop_status measure(export *x, const hop_hf_tensor *t, hop_error *err)
                             .cols = cols,
                             .vector = w->rank == 1,
                             .data = same ? w->data : NULL};
-        const theirs *seen = find(x, p->theirs);
-        if (!seen)
-            x->list[x->count++] = one;
-        else if (seen->rows != one.rows || seen->cols != one.cols || seen->data)
+        theirs *seen = find(x, p->theirs);
+        if (!seen) (seen = &x->list[x->count++])[0] = one;
+        seen->covered += taken;
+        if (seen->covered > seen->rows)
+            return hop_fail(err, HOP_EDOMAIN, "tensor \"%s\": cannot be written: two of ours come from it",
+                            p->theirs);
+        if (seen->rows != one.rows || seen->cols != one.cols)
             return hop_fail(err, HOP_EDOMAIN, "tensor \"%s\": cannot be written: its parts differ",
                             p->theirs);
     }
@@ -98,12 +109,12 @@ static hop_status measure(export *x, const hop_hf_tensor *t, hop_error *err)
 static void fill(const export *x, const hop_hf_tensor *t)
 {
     const hop_weight *w = hop_model_weight(x->m, t->ours);
-    const int64_t taken = share(t, w), cols = part_columns(t, w), high = w->shape[0];
+    const int64_t cols = part_columns(t, w), high = w->shape[0];
     int64_t at = 0; /* of our rows, those of one part after the other */
     for (int64_t i = 0; i < t->count; i++) {
         const hop_hf_piece *p = &x->n->pieces[t->first + i];
         const theirs *to = find(x, p->theirs);
-        const int64_t take = p->every ? p->take : taken;
+        const int64_t taken = share(x, t, w, p), take = p->every ? p->take : taken;
         if (to->data) continue;
         for (int64_t row = p->at, left = taken; left > 0; left -= take, row += p->every)
             for (int64_t r = 0; r < take; r++, at++) {

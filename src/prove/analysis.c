@@ -198,6 +198,11 @@ bool hop__layer_open(hop__layer_sets *l, hop__analysis *w)
     return w->m->status == HOP_OK;
 }
 
+double hop__others_units(const hop__analysis *w)
+{
+    return hop_model_mixer_config(w->model, w->layer).foreign[HOP_FOREIGN_units];
+}
+
 bool hop__layer_is_beside(const hop__analysis *w)
 {
     return hop_model_mixer_config(w->model, w->layer).foreign[HOP_FOREIGN_beside] != 0;

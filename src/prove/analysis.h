@@ -140,6 +140,7 @@ typedef struct hop__layer_sets {
 } hop__layer_sets;
 bool hop__layer_open(hop__layer_sets *l, hop__analysis *w); /* layer w->layer */
 bool hop__layer_op(hop__layer_sets *l, int number);
+double hop__others_units(const hop__analysis *w);  /* of products of the layer: hop__matrix.later */
 bool hop__layer_is_beside(const hop__analysis *w); /* it reads what the layer before read, and has no norm */
 hop__set *hop__layer_input(hop__analysis *w, const hop__set *x); /* the layer's norm of the stream */
 

@@ -298,6 +298,7 @@ static hop__set *linear_groups(hop__memory *m, const hop__inputs *x, const hop__
     bool blocks = op->kind == HOP_OP_BLOCKS;
     for (int64_t g = 0; m->status == HOP_OK && g < groups; g++) {
         hop__matrix w = {.bias = x->par[1], .out = out, .in = op->dim, .row_step = op->row, .col_step = 1};
+        w.later = x->config->foreign[HOP_FOREIGN_units];
         if (!blocks) w.w = x->par[0] + op->first_row * op->row + op->first_column;
         if (blocks) w.w = x->par[0] + g * op->dim * op->dim, w.row_step = 1, w.col_step = op->dim;
         if (blocks && w.bias) w.bias = x->par[1] + g * op->dim;

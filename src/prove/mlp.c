@@ -372,9 +372,15 @@ static void swiglu_block(const void *arg, int64_t block, const ival *x, ival *y)
     *y = *hop__elements_run(program);
 }
 
-static hop__matrix dense(const float *w, const float *bias, int64_t out, int64_t in)
+static hop__matrix dense(const hop__analysis *a, const float *w, const float *bias, int64_t out, int64_t in)
 {
-    return (hop__matrix){.w = w, .bias = bias, .out = out, .in = in, .row_step = in, .col_step = 1};
+    return (hop__matrix){.w = w,
+                         .bias = bias,
+                         .out = out,
+                         .in = in,
+                         .row_step = in,
+                         .col_step = 1,
+                         .later = hop__others_units(a)};
 }
 
 static const float *layer_weight(const hop__analysis *w, const char *part)
@@ -408,7 +414,7 @@ static hop__set *boxed_mlp(hop__memory *m, const mlp *p, hop_mlp kind, const hop
         h = hop__set_act(m, z, kind == HOP_MLP_GELU ? HOP_ACT_GELU : HOP_ACT_RELU, 1, 1);
     }
     h = hop__set_rounded(m, h, p->w->bits);
-    hop__set *y = h ? hop__set_linear(m, h, dense(p->down, p->bias, p->d, p->hidden)) : NULL;
+    hop__set *y = h ? hop__set_linear(m, h, dense(p->w, p->down, p->bias, p->d, p->hidden)) : NULL;
     y = hop__set_rounded(m, y, p->w->bits);
     return y ? hop__set_rounded(m, hop__set_add(m, p->x, y), p->w->bits) : NULL;
 }
@@ -429,7 +435,7 @@ hop__set *hop__set_mlp(hop__analysis *w, int class, const hop__set *x)
                                        layer_weight(w, "post_mixer_layernorm.bias"), c->norm_eps);
     if (c->norm != HOP_NORM_NONE) in = hop__set_rounded(m, (hop__set *)in, w->bits);
     if (!in || !lost) return NULL;
-    hop__set *z = hop__set_linear_rows(m, shared ? x : in, dense(p.up, up_bias, p.hidden, p.d), lost);
+    hop__set *z = hop__set_linear_rows(m, shared ? x : in, dense(w, p.up, up_bias, p.hidden, p.d), lost);
     if (!z) return NULL;
     p.z = z, p.lost = lost;
     if (shared) {
@@ -438,7 +444,7 @@ hop__set *hop__set_mlp(hop__analysis *w, int class, const hop__set *x)
     }
     hop__set_canonical(m, z);
     z = hop__set_rounded(m, z, w->bits);
-    hop__set *g = gate ? hop__set_linear(m, in, dense(gate, NULL, p.hidden, p.d)) : NULL;
+    hop__set *g = gate ? hop__set_linear(m, in, dense(w, gate, NULL, p.hidden, p.d)) : NULL;
     g = hop__set_rounded(m, g, w->bits);
     return m->status == HOP_OK ? boxed_mlp(m, &p, c->mlp, z, g) : NULL;
 }

@@ -34,6 +34,17 @@ static bool finite_weights(const hop_model *m, char *why, size_t size)
     return true;
 }
 
+/* Multipliers so large, or so near 0, that what their class forms on the way could leave float32's range. */
+static bool multipliers_followed(const hop_model *m, char *why, size_t size)
+{
+    for (int64_t i = 0; i < hop_model_config(m)->pattern.layers; i++)
+        if (hop_model_mixer_config(m, i).foreign[HOP_FOREIGN_units] > HOP_FOREIGN_UNITS) {
+            snprintf(why, size, "multipliers that are not between 2^-20 and 2^20 are not followed");
+            return false;
+        }
+    return true;
+}
+
 hop_status hop_prove_bounds(hop_proof *p, hop_bounds_said *said, const hop_model *m, const hop_task *task,
                             int64_t generates, const hop_prove_options *o, hop_error *err)
 {
@@ -49,7 +60,7 @@ hop_status hop_prove_bounds(hop_proof *p, hop_bounds_said *said, const hop_model
                  hop_task_name(task->kind));
     else if (hop_model_config(m)->seeded)
         snprintf(p->why, sizeof p->why, "the layers' weights are drawn from a seed, not stored");
-    else if (finite_weights(m, p->why, sizeof p->why))
+    else if (finite_weights(m, p->why, sizeof p->why) && multipliers_followed(m, p->why, sizeof p->why))
         return fn(p, said, m, task, generates, o, err);
     return HOP_OK;
 }

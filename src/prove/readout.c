@@ -48,7 +48,8 @@ static int64_t support(const hop__set *x, const float *head, int64_t vocab, int6
 }
 
 /* Twice the error of a logit: the network's and the one made here; 0 where every sum is exact. */
-static double logit_slack(hop__memory *m, const hop__set *x, const float *head, int64_t vocab, int bits)
+static double logit_slack(hop__memory *m, const hop__set *x, const float *head, int64_t vocab, int bits,
+                          double later)
 {
     double most = 0;
     bool exact = true;
@@ -67,11 +68,13 @@ static double logit_slack(hop__memory *m, const hop__set *x, const float *head, 
             else if (grid != HOP__NO_GRID && x->grid[c] != HOP__ANY_GRID && low + x->grid[c] < grid)
                 grid = low + x->grid[c];
         }
-        if (!(mag < HOP__LARGEST)) m->overflow = true;
-        exact = exact && hop__exact_sum(grid, mag * HOP__ABOVE) && hop__cut_exact(bits, grid, mag);
+        if (!(mag < HOP__LARGEST / (later > 0 ? HOP_FOREIGN_MULTIPLE : 1))) m->overflow = true;
+        exact =
+            exact && later == 0 && hop__exact_sum(grid, mag * HOP__ABOVE) && hop__cut_exact(bits, grid, mag);
         double k = (double)x->width;
         most = ival_most(most, hop__cut_error(bits, mag + box) + box +
-                                   2 * (HOP_DOT_ERROR(k + 2) + 4 * HOP_UNIT_ROUNDOFF) * mag + k * 0x1p-140);
+                                   2 * (HOP_DOT_ERROR(k + 2 + later) + 4 * HOP_UNIT_ROUNDOFF) * mag +
+                                   k * (later > 0 ? 0x1p-120 : 0x1p-140));
     }
     if (x->width > HOP__MOST_SUM) m->overflow = true;
     return exact ? 0 : 2 * most * HOP__ABOVE;
@@ -92,6 +95,9 @@ bool hop__leading_token(hop__analysis *w, hop__memory *m, const hop__set *x, hop
     if (c->norm != HOP_NORM_NONE) y = hop__set_rounded(m, y, w->bits);
     if (m->status != HOP_OK) return false;
     int64_t dim = support(y, head->data, c->vocab, column);
+    hop__analysis ends = *w;
+    ends.layer = 0; /* all layers say the same of what other people's classes round */
+    const double later = hop__others_units(&ends);
     *out = (hop__readout){.margin = -INFINITY};
     hop__set *used = hop__set_gather(m, y, column, dim), *joined = used ? hop__set_joined(m, used) : NULL;
     if (m->status != HOP_OK) return false;
@@ -106,7 +112,7 @@ bool hop__leading_token(hop__analysis *w, hop__memory *m, const hop__set *x, hop
         rows[i] = (float)(joined->mid[i % dim] +
                           (joined->terms ? hop__term_at(&joined->term[0], i / dim, i % dim) : 0));
     for (int64_t i = 0; i < j.vocab * dim; i++) heads[i] = head->data[i / dim * x->width + column[i % dim]];
-    j.x = rows, j.head = heads, j.slack = logit_slack(m, joined, heads, j.vocab, w->bits);
+    j.x = rows, j.head = heads, j.slack = logit_slack(m, joined, heads, j.vocab, w->bits, later);
     hop_pool_run(w->pool, tiles, read_tile, &j);
     out->margin = INFINITY;
     for (int64_t t = 0; t < tiles; t++) out->margin = ival_least(out->margin, j.margin[t]);

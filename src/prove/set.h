@@ -116,6 +116,7 @@ typedef struct hop__matrix {
     const float *w, *bias;
     int64_t out, in;
     int64_t row_step, col_step; /* element (i, j) is w[i * row_step + j * col_step] */
+    double later;               /* units that others round a product more: HOP_FOREIGN_UNITS; 0: none */
 } hop__matrix;
 hop__set *hop__set_linear(hop__memory *m, const hop__set *x, hop__matrix w);
 /* The same without rel, with x's terms, row for row; lost [out]: the part of rad that is rounding, not x's box. */

@@ -1,6 +1,7 @@
 /* What a linear map makes of a set: tables row by row, and in the box what its sums lose in any order. */
 #include "set_inside.h"
 
+#include <hopbound/config.h>
 #include <hopbound/kernels.h>
 
 #define MOST_RELATIVE 0.25 /* beyond this a box says as much */
@@ -13,6 +14,7 @@ typedef struct sparse_row {
     double mag, rad; /* rad: without rel */
     bool relative;   /* some column has rel */
     int grid;
+    double later; /* the matrix's */
 } sparse_row;
 
 /* A sum over the row, of numbers that are not below 0, is at most so many times what double makes of it. */
@@ -234,8 +236,9 @@ static double put_errors(hop__set *y, int64_t i, const sparse_row *r, const hop_
                          double bias, bool tells)
 {
     /* float32 in any order, the same sums here in double, and products below the normal numbers. */
-    double k = (double)r->count + 1, each = HOP_DOT_ERROR(k) + (k + 8) * 0x1p-51, faint = (k + 4) * 0x1p-149,
-           own = r->mag > 0 && !hop__exact_sum(r->grid, r->mag) ? each * r->mag + faint : 0;
+    double k = (double)r->count + 1, each = HOP_DOT_ERROR(k + r->later) + (k + 8) * 0x1p-51,
+           faint = (k + 4) * 0x1p-149 * (r->later > 0 ? HOP_FOREIGN_MULTIPLE : 1),
+           own = r->mag > 0 && (r->later > 0 || !hop__exact_sum(r->grid, r->mag)) ? each * r->mag + faint : 0;
     if (!r->relative) {
         if (own + r->rad > 0) y->rad[i] = ival_up(r->rad + own);
         return own;
@@ -252,6 +255,8 @@ static hop__set *linear_rows(hop__memory *m, const hop__set *x, const hop__matri
 {
     hop__set *y = hop__set_new(m, w->out);
     sparse_row r = {.col = hop__take(m, w->in, sizeof(int64_t)), .w = hop__take(m, w->in, sizeof(double))};
+    const double largest = HOP__LARGEST / (w->later > 0 ? HOP_FOREIGN_MULTIPLE : 1);
+    r.later = w->later;
     together j = {.rows = 0};
     bool looked = false;
     if (y) add_results(m, y, x, w);
@@ -260,7 +265,7 @@ static hop__set *linear_rows(hop__memory *m, const hop__set *x, const hop__matri
         double bias = w->bias ? w->bias[i] : 0, sum = bias;
         take_row(&r, x, w, i);
         if (r.relative && x->terms > 1 && !looked) j = look_together(m, x, w->out), looked = true;
-        if (!(r.mag < HOP__LARGEST) || r.count > HOP__MOST_SUM) m->overflow = true;
+        if (!(r.mag < largest) || r.count > HOP__MOST_SUM) m->overflow = true;
         for (int64_t n = 0; n < r.count; n++) sum += r.w[n] * x->mid[r.col[n]];
         y->mid[i] = sum;
         for (int t = 0; t < x->terms; t++) map_rows(&r, &x->term[t], &y->term[t], i);

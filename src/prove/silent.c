@@ -91,10 +91,14 @@ bool hop__mixer_is_silent(const hop__analysis *w, hop__set *const *x)
     return silent;
 }
 
-static hop__set *units(hop__memory *m, const hop__set *x, const float *w, const float *bias, int64_t hidden)
+static hop__set *units(hop__memory *m, const hop__analysis *of, const hop__set *x, const char *part,
+                       const char *bias_part)
 {
+    const int64_t hidden = hop_model_config(of->model)->mlp_hidden;
+    const float *w = weight(of, part), *bias = bias_part ? weight(of, bias_part) : NULL;
     hop__matrix a = {
         .w = w, .bias = bias, .out = hidden, .in = x->width, .row_step = x->width, .col_step = 1};
+    a.later = hop__others_units(of);
     return w ? hop__set_linear(m, x, a) : NULL;
 }
 
@@ -109,10 +113,8 @@ bool hop__mlp_is_silent(const hop__analysis *w, hop__set *const *x)
         box = hop__set_norm(&m, box, c->norm, weight(w, "post_mixer_layernorm.weight"),
                             weight(w, "post_mixer_layernorm.bias"), c->norm_eps);
     box = hop__set_rounded(&m, (hop__set *)box, w->bits);
-    hop__set *up =
-        box ? units(&m, box, weight(w, "mlp.up_proj.weight"), weight(w, "mlp.up_proj.bias"), c->mlp_hidden)
-            : NULL;
-    hop__set *gate = box ? units(&m, box, weight(w, "mlp.gate_proj.weight"), NULL, c->mlp_hidden) : NULL;
+    hop__set *up = box ? units(&m, w, box, "mlp.up_proj.weight", "mlp.up_proj.bias") : NULL;
+    hop__set *gate = box ? units(&m, w, box, "mlp.gate_proj.weight", NULL) : NULL;
     bool silent = up && (gate || c->mlp != HOP_MLP_SWIGLU);
     for (int64_t i = 0; silent && gate && i < c->mlp_hidden; i++)
         silent = up->mag[i] * ival_most(1, gate->mag[i]) < HOP__LARGEST;

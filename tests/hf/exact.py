@@ -16,6 +16,8 @@ from safetensors.torch import load_file, save_file
 
 LLAMA = {"hidden_act": "silu", "rms_norm_eps": 1e-5, "max_position_embeddings": 131072, "hidden_size": 320, "vocab_size": 32000,
          "intermediate_size": 512, "tie_word_embeddings": False, "num_hidden_layers": 5}
+MAMBA2 = {"mamba_n_heads": 32, "mamba_d_head": 64, "mamba_d_state": 128, "mamba_n_groups": 1, "mamba_d_conv": 4, "mamba_expand": 2,
+          "mamba_chunk_size": 16}
 # Head counts, head widths and angles of released models; how many layers there are and how wide they are is smaller.
 FAMILIES = {
     "llama": {**LLAMA, "model_type": "llama", "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
@@ -25,6 +27,13 @@ FAMILIES = {
                 "rope_theta": 1000000.0, "sliding_window": None},
     "qwen3": {**LLAMA, "model_type": "qwen3", "num_attention_heads": 32, "num_key_value_heads": 8, "head_dim": 128,
               "rope_theta": 1000000.0, "rms_norm_eps": 1e-6, "tie_word_embeddings": True},
+    "bamba": {**LLAMA, **MAMBA2, "model_type": "bamba", "hidden_size": 1024, "num_attention_heads": 8, "num_key_value_heads": 2,
+              "num_hidden_layers": 8, "attn_layer_indices": [1, 3, 5, 7]},
+    "granitemoehybrid": {**LLAMA, **MAMBA2, "model_type": "granitemoehybrid", "hidden_size": 1024, "num_attention_heads": 8,
+                         "num_key_value_heads": 2, "num_hidden_layers": 8, "layer_types": ["mamba", "attention"] * 4,
+                         "position_embedding_type": "rope", "num_local_experts": 0, "shared_intermediate_size": 512,
+                         "rope_theta": 10000.0, "embedding_multiplier": 12.0, "logits_scaling": 8.0, "residual_multiplier": 0.22,
+                         "attention_multiplier": 0.0078125},
 }
 
 
@@ -47,7 +56,8 @@ def right(net, instances, cached=False):
             tokens, wanted = torch.tensor([i["tokens"] for i in batch]), torch.tensor([i["answer"] for i in batch])
             if cached:
                 before = net(tokens[:, :-1], use_cache=True, logits_to_keep=1)
-                logits = net(tokens[:, -1:], past_key_values=before.past_key_values, use_cache=True).logits
+                last = torch.full((len(batch), 1), tokens.shape[1] - 1)  # bamba's class counts from 0 at every call
+                logits = net(tokens[:, -1:], past_key_values=before.past_key_values, use_cache=True, position_ids=last).logits
             else:
                 logits = net(tokens, use_cache=False, logits_to_keep=1).logits
             count += int((logits[:, -1].argmax(-1) == wanted).sum())
@@ -86,7 +96,7 @@ def one(program, name, config, sizes, count, room):
     print(f"{'ok  ' if fine else 'FAIL'} {name}: {kind}, {built['pattern']}, d_model {built['d_model']}, {built['heads']} heads of {built['head_dim']}; n {built['n']}, "
           f"{built['sizes']}: {verdict}; right of {count} and {count // 5}: {results}; damaged {where}: {broken} of 100", flush=True)
     shutil.rmtree(net), shutil.rmtree(room / f"{name}-damaged")
-    return {"model_type": config["model_type"], "pattern": built["pattern"], "n": built["n"], "hops": built["hops"], "count": count,
+    return {"model_type": config["model_type"], "pattern": built["pattern"], "n": built["n"], "hops": built["task"]["hops"], "count": count,
             "right": results["sdpa"], "bf16": f"{results['bf16']} of {count // 5}", "damaged": f"{broken} of 100", "verdict": verdict, "fine": fine}
 
 

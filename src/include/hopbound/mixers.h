@@ -86,6 +86,7 @@ typedef enum hop_option {
     X(router_groups, "groups of experts; 0: one")                                    \
     X(router_open, "groups that a token's experts come from; 0: one")                \
     X(shared_gate, "what all tokens have is weighed by a sigmoid")                   \
+    X(units, "their own class rounds products of its weights so many times more")    \
     X(beside, "the block reads what the block before it read, and has no norm")
 
 typedef enum hop_foreign {
@@ -95,7 +96,7 @@ typedef enum hop_foreign {
         HOP_FOREIGN_COUNT
 } hop_foreign;
 
-#define HOP_FOREIGN_OF_BLOCKS (1u << HOP_FOREIGN_beside)
+#define HOP_FOREIGN_OF_BLOCKS (1u << HOP_FOREIGN_beside | 1u << HOP_FOREIGN_units)
 
 /* Fill with hop_mixer_config_init, set what is wanted, then hop_mixer_config_ready. */
 typedef struct hop_mixer_config {
