@@ -148,7 +148,7 @@ static const hop_mixer_ops *any_at(int index)
 {
     int mixers = 0;
     while (hop_mixer_at(mixers)) mixers++;
-    return index < mixers ? hop_mixer_at(index) : hop_mixer_alone(index - mixers);
+    return index < mixers ? hop_mixer_at(index) : hop_mixer_other(index - mixers);
 }
 
 #define FOR_EVERY_SUBJECT(s)                                                       \

@@ -53,7 +53,7 @@ static hop_status see_layer(hop_arch_layer *out, const hop_config *c, const hop_
     } else if (ops->kind == HOP_MIXER_RECURRENT || ops->kind == HOP_MIXER_WINDOW) {
         int64_t written = written_by(ops, &m, out->dim);
         if (written != out->heads * out->dim) out->heads = written, out->dim = 1;
-        out->forgets = written == 0; /* 0 would mean that it is not counted */
+        out->forgets = written == 0 || ops->forgets; /* 0 would mean that it is not counted */
         bool window = ops->kind == HOP_MIXER_WINDOW;
         out->convolved = (m.option[HOP_OPTION_conv] > 0 || ops->pairs) && m.option[HOP_OPTION_inner] <= 0;
         out->head_bits = (value > 0 ? value : m.head_dim) / (window ? 1 : 2);

@@ -393,7 +393,7 @@ static hop_status check(const hop_plan_question *q, hop_error *err)
     const hop_mixer_ops *ops = hop_mixer_find(q->mixer);
     if (q->others) return HOP_OK;
     if (!ops) return hop_fail(err, HOP_EUNKNOWN, "mixer: %.40s: unknown mixer", q->mixer);
-    if (ops->kind != HOP_MIXER_RECURRENT)
+    if (ops->kind != HOP_MIXER_RECURRENT || ops->forgets)
         return hop_fail(err, HOP_EDOMAIN, "mixer: %s: is not a linear mixer", q->mixer);
     return HOP_OK;
 }

@@ -44,7 +44,7 @@ static hop_status check_mixer(const char *name, hop_error *err)
     const hop_mixer_ops *ops = hop_mixer_find(name);
     if (!ops)
         return hop_fail(err, HOP_EUSAGE, "--mixer: %.40s: unknown mixer; `hopbound mixers` lists them", name);
-    if (ops->kind != HOP_MIXER_RECURRENT && ops->kind != HOP_MIXER_WINDOW)
+    if ((ops->kind != HOP_MIXER_RECURRENT || ops->forgets) && ops->kind != HOP_MIXER_WINDOW)
         return hop_fail(err, HOP_EUSAGE, "--mixer: %s: is not a linear mixer", name);
     return HOP_OK;
 }

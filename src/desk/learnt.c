@@ -18,7 +18,7 @@ static hop_learnt_side side_of(const hop_config *c, int hops)
     for (int64_t i = c->pattern.run_count - 1; i >= 0; i--) {
         const hop_mixer_ops *ops = hop_mixer_find(c->pattern.runs[i].mixer);
         if (ops && ops->kind == HOP_MIXER_FULL) full += c->pattern.runs[i].count;
-        if (ops && ops->kind == HOP_MIXER_RECURRENT && full >= hops - 1) carried = true;
+        if (ops && ops->kind == HOP_MIXER_RECURRENT && !ops->forgets && full >= hops - 1) carried = true;
     }
     return full > hops || (full == hops && carried) ? HOP_LEARNT_ABOVE : HOP_LEARNT_BELOW;
 }

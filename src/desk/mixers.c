@@ -123,6 +123,7 @@ static hop_status ask_mixers(hop_response *response, const void *request, hop_er
                                .tokens = a->tokens.integer};
     for (int i = 0; hop_mixer_at(i) && out->mixers.count < MOST_MIXERS; i++)
         if (!one || hop_mixer_at(i) == one) fill_row(k, &rows[out->mixers.count++], hop_mixer_at(i), a);
+    if (one && out->mixers.count == 0) fill_row(k, &rows[out->mixers.count++], one, a);
     out->mixers.at = rows;
     return hop_response_end(response, err);
 }

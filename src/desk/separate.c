@@ -181,7 +181,7 @@ static hop_status ask_separate(hop_response *out, const void *request, hop_error
     const separate_args *a = request;
     if (a->mixer.text) {
         const hop_mixer_ops *ops = hop_mixer_find(a->mixer.text);
-        if (!ops || ops->kind != HOP_MIXER_RECURRENT)
+        if (!ops || ops->kind != HOP_MIXER_RECURRENT || ops->forgets)
             return hop_fail(err, HOP_EUSAGE, "--mixer: %.60s: %s", a->mixer.text,
                             ops ? "is not a linear mixer" : "unknown mixer; `hopbound mixers` lists them");
     }

@@ -149,7 +149,8 @@ static void compute(rotation *r)
     const hop_json *kind = find(r, "rope_type");
     if (!kind) kind = find(r, "type");
     const char *type = kind && kind->type == HOP_JSON_STRING ? kind->string : "default";
-    const double base = real(r, "rope_theta", hop__hf_number(&r->w->r, "block", "theta"));
+    const double told = (double)hop__hf_out(&r->w->r, "theta", 0);
+    const double base = real(r, "rope_theta", told > 0 ? told : hop__hf_number(&r->w->r, "block", "theta"));
     plain(r, base);
     r->scaled = strcmp(type, "default") != 0;
     if (strcmp(type, "linear") == 0)

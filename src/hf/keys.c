@@ -97,8 +97,12 @@ bool hop__hf_has(const hop__hf *r, const char *keys)
 
 bool hop__hf_is_null(const hop__hf *r, const char *key)
 {
-    for (const hop_json *v = r->text->child; v; v = v->next)
-        if (strcmp(v->key, key) == 0) return v->type == HOP_JSON_NULL;
+    char above[HOP__HF_MAX_KEYS];
+    const char *dot = strrchr(key, '.');
+    snprintf(above, sizeof above, "%.*s", dot ? (int)(dot - key) : 0, key);
+    const hop_json *in = dot ? hop__hf_find(r, above) : r->text;
+    for (const hop_json *v = in && in->type == HOP_JSON_OBJECT ? in->child : NULL; v; v = v->next)
+        if (strcmp(v->key, dot ? dot + 1 : key) == 0) return v->type == HOP_JSON_NULL;
     return false;
 }
 

@@ -96,8 +96,9 @@ int hop__attention_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX
     hop__param(out, &n, "k_proj.weight", kw, from);
     hop__param(out, &n, "v_proj.weight", c->kv_heads * dv, from);
     if (hop__option_if_any(c, HOP_OPTION_qk_norm)) {
-        hop__param(out, &n, "q_norm.weight", c->head_dim, 0);
-        hop__param(out, &n, "k_norm.weight", c->head_dim, 0);
+        const bool wide = HOP__FOREIGN(c, qk_norm_wide) != 0;
+        hop__param(out, &n, "q_norm.weight", wide ? qw : c->head_dim, 0);
+        hop__param(out, &n, "k_norm.weight", wide ? kw : c->head_dim, 0);
     }
     if (hop__option_if_any(c, HOP_OPTION_gate))
         hop__param(out, &n, "g_proj.weight", c->heads * dv, c->d_model);
@@ -421,7 +422,7 @@ static hop__val projected(hop_builder *b, hop__val x, const char *w, const char 
 /* Queries and keys: their norms, then their rotation. */
 static hop__val rotated(hop_builder *b, hop__val x, const char *norm, int64_t heads)
 {
-    x = hop__rms(b, x, norm, heads);
+    x = hop__rms(b, x, norm, HOP__FOREIGN(b->c, qk_norm_wide) != 0 ? 1 : heads);
     if (!(b->c->rope_theta > 0) && HOP__FOREIGN(b->c, rope_table) == 0) return x;
     return hop__rope(b, x, heads, hop__option_if_any(b->c, HOP_OPTION_rope_dim), b->c->rope_theta);
 }

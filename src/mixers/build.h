@@ -13,11 +13,11 @@
 
 #define HOP__OPT(c, name)     ((c)->option[HOP_OPTION_##name])
 #define HOP__FOREIGN(c, name) ((c)->foreign[HOP_FOREIGN_##name])
-#define HOP__TAKES(name)      (1u << HOP_FOREIGN_##name) /* for hop_mixer_ops.foreign */
+#define HOP__TAKES(name)      (UINT64_C(1) << HOP_FOREIGN_##name) /* for hop_mixer_ops.foreign */
 /* What attention of other people's networks may have. */
 #define HOP__FOREIGN_ATTENTION                                                                          \
     (HOP__TAKES(norm_eps) | HOP__TAKES(rope_table) | HOP__TAKES(rope_scale) | HOP__TAKES(rope_spread) | \
-     HOP__TAKES(qkv_bias) | HOP__TAKES(out_bias))
+     HOP__TAKES(qkv_bias) | HOP__TAKES(out_bias) | HOP__TAKES(qk_norm_wide))
 
 /* ---- configuration ------------------------------------------------------------------------- */
 

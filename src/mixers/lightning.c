@@ -33,7 +33,9 @@ static int lightning_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_M
 
 static double log_decay(const hop_mixer_config *c, int64_t head)
 {
-    double depth = 1.0 - (double)c->layer / ((double)(c->layers - 1) + 1e-5) + 1e-5;
+    const double own = HOP__FOREIGN(c, at_layer), all = HOP__FOREIGN(c, of_layers);
+    const double layer = own > 0 ? own - 1 : (double)c->layer, layers = own > 0 ? all : (double)c->layers;
+    double depth = 1.0 - layer / (layers - 1 + 1e-5) + 1e-5;
     return -exp2(-8.0 * (double)(head + 1) / (double)c->heads) * depth;
 }
 
@@ -60,6 +62,7 @@ const hop_mixer_ops hop__mixer_lightning = {
     .kind = HOP_MIXER_RECURRENT,
     .pairs = true,
     .options = lightning_options,
+    .foreign = HOP__TAKES(norm_eps) | HOP__TAKES(at_layer) | HOP__TAKES(of_layers),
     .ready = hop__ready_value_dim,
     .params = lightning_params,
     .list = lightning_list,

@@ -7,7 +7,7 @@ static const hop_mixer_ops *const mixers[] = {
 #define ENTRY(name) &hop__mixer_##name,
     HOP_MIXER_LIST(ENTRY)};
 
-static const hop_mixer_ops *const alone[] = {HOP_ALONE_LIST(ENTRY)
+static const hop_mixer_ops *const others[] = {HOP_OTHER_LIST(ENTRY)
 #undef ENTRY
 };
 
@@ -16,17 +16,17 @@ const hop_mixer_ops *hop_mixer_at(int index)
     return index >= 0 && (size_t)index < sizeof mixers / sizeof *mixers ? mixers[index] : NULL;
 }
 
-const hop_mixer_ops *hop_mixer_alone(int index)
+const hop_mixer_ops *hop_mixer_other(int index)
 {
-    return index >= 0 && (size_t)index < sizeof alone / sizeof *alone ? alone[index] : NULL;
+    return index >= 0 && (size_t)index < sizeof others / sizeof *others ? others[index] : NULL;
 }
 
 const hop_mixer_ops *hop_mixer_find(const char *name)
 {
     for (int i = 0; hop_mixer_at(i); i++)
         if (strcmp(mixers[i]->name, name) == 0) return mixers[i];
-    for (int i = 0; hop_mixer_alone(i); i++)
-        if (strcmp(alone[i]->name, name) == 0) return alone[i];
+    for (int i = 0; hop_mixer_other(i); i++)
+        if (strcmp(others[i]->name, name) == 0) return others[i];
     return NULL;
 }
 
@@ -85,6 +85,9 @@ hop_status hop_mixer_foreign_set(hop_mixer_config *c, const hop_mixer_ops *ops, 
     while (i < HOP_FOREIGN_COUNT && strcmp(foreign_names[i], name) != 0) i++;
     *known = i < HOP_FOREIGN_COUNT;
     if (!*known) return HOP_OK;
+    if (i == HOP_FOREIGN_norms && value != HOP_NORMS_BEFORE && value != HOP_NORMS_BEHIND &&
+        value != HOP_NORMS_KEPT)
+        return hop_fail(err, HOP_ERANGE, "%s: norms: not 0, 1 or 2", ops->name);
     if (!((ops->foreign | HOP_FOREIGN_OF_BLOCKS) >> i & 1))
         return hop_fail(err, HOP_EUNKNOWN, "%s: takes no option \"%s\"", ops->name, name);
     if (!(value >= 0 && value <= 1e9))

@@ -9,13 +9,13 @@
     X(full) X(window) X(sparse)                                              \
     X(deltanet) X(gdn) X(kda) X(deltaproduct) X(rwkv7) X(mamba) X(rglru)     \
     X(linear) X(retnet) X(lightning) X(gla) X(hgrn2) X(mamba2) X(rwkv6) X(mlstm) X(based)
-/* What other people's blocks have beside: a rule for each token alone, which stands in a pattern like a mixer. */
-#define HOP_ALONE_LIST(X) X(mlp) X(moe)
+/* What only other people's blocks have, and stands in a pattern like a mixer: no construction knows how to use it. */
+#define HOP_OTHER_LIST(X) X(mlp) X(moe) X(shortconv)
 /* clang-format on */
 
 #define HOP_MIXER_DECLARE(name) extern const hop_mixer_ops hop__mixer_##name;
 HOP_MIXER_LIST(HOP_MIXER_DECLARE)
-HOP_ALONE_LIST(HOP_MIXER_DECLARE)
+HOP_OTHER_LIST(HOP_MIXER_DECLARE)
 #undef HOP_MIXER_DECLARE
 
 #endif

@@ -56,6 +56,39 @@ const float *hop__norm(const hop_model *m, float *y, const float *x, const float
     return y;
 }
 
+const float *hop__enter(const hop_model *m, const hop__block *l, float *normed, float *x, int64_t rows,
+                        int bits, hop_pool *pool)
+{
+    if (l->norms == HOP_NORMS_BEHIND) return x;
+    const float *in = hop__norm(m, normed, x, l->norm1, l->norm1_bias, rows, bits, pool);
+    if (l->norms == HOP_NORMS_KEPT && in != x)
+        memcpy(x, in, sizeof *x * (size_t)(rows * m->layout->config.d_model));
+    return in;
+}
+
+/* The same of the MLP: what it is given, and what of its result is added. */
+static const float *enter_mlp(const hop_model *m, const hop__block *l, float *normed, float *x, int64_t rows,
+                              int bits)
+{
+    if (l->norms == HOP_NORMS_BEHIND) return x;
+    const float *in = hop__norm(m, normed, x, l->norm2, l->norm2_bias, rows, bits, NULL);
+    if (l->norms == HOP_NORMS_KEPT && in != x)
+        memcpy(x, in, sizeof *x * (size_t)(rows * m->layout->config.d_model));
+    return in;
+}
+
+/* x += y, or its norm. */
+static void add_to_stream(const hop_model *m, const hop__block *l, float *x, const float *y, bool mlp,
+                          const int64_t rows_bits[2], float *normed)
+{
+    const int64_t n = rows_bits[0] * m->layout->config.d_model;
+    if (l->norms == HOP_NORMS_BEHIND)
+        y = hop__norm(m, normed, y, mlp ? l->norm2 : l->norm1, mlp ? l->norm2_bias : l->norm1_bias,
+                      rows_bits[0], (int)rows_bits[1], NULL);
+    hop_add(x, x, y, n);
+    round_to(x, n, (int)rows_bits[1]);
+}
+
 size_t hop__finish_floats(const hop_model *m, int64_t rows)
 {
     const hop_config *c = &m->layout->config;
@@ -68,13 +101,12 @@ void hop__finish(const hop_model *m, const hop__block *l, float *x, const float 
     const int bits = how.bits;
     const hop_config *c = &m->layout->config;
     int64_t d = c->d_model, hidden = c->mlp_hidden;
-    const int64_t up[3] = {rows, hidden, d}, down[3] = {rows, d, hidden};
-    hop_add(x, x, y, rows * d);
-    round_to(x, rows * d, bits);
+    const int64_t up[3] = {rows, hidden, d}, down[3] = {rows, d, hidden}, all[2] = {rows, bits};
+    float *normed = scratch, *out = normed + rows * d, *h = out + rows * d, *g = h + rows * hidden;
+    add_to_stream(m, l, x, y, false, all, normed);
     if (c->mlp == HOP_MLP_NONE) return;
 
-    float *normed = scratch, *out = normed + rows * d, *h = out + rows * d, *g = h + rows * hidden;
-    const float *in = hop__norm(m, normed, x, l->norm2, l->norm2_bias, rows, bits, NULL);
+    const float *in = enter_mlp(m, l, normed, x, rows, bits);
     linear(h, in, l->up, l->up_bias, up, how.steady, NULL);
     round_to(h, rows * hidden, bits);
     switch (c->mlp) {
@@ -90,8 +122,7 @@ void hop__finish(const hop_model *m, const hop__block *l, float *x, const float 
     round_to(h, rows * hidden, bits);
     linear(out, h, l->down, l->down_bias, down, how.steady, NULL);
     round_to(out, rows * d, bits);
-    hop_add(x, x, out, rows * d);
-    round_to(x, rows * d, bits);
+    add_to_stream(m, l, x, out, true, all, normed);
 }
 
 void hop__embed(const hop_model *m, float *x, int32_t token, int64_t position, int bits, float *work)

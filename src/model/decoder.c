@@ -100,7 +100,7 @@ static void step_layer(hop_decoder *d, int64_t i)
     d->scratch.used = 0;
     hop_mixer_io io = {.y = d->y, .tokens = 1, .scratch = &d->scratch};
     io.watch = d->watch ? d->watch->buffers : NULL;
-    io.x = hop__norm(m, d->normed, d->x, l->norm1, l->norm1_bias, 1, 0, NULL);
+    io.x = hop__enter(m, l, d->normed, d->x, 1, 0, NULL);
     hop_list_step(l->list, &c, l->mixer, state, 0, d->length, &io);
     hop__finish(m, l, d->x, d->y, 1, (hop__arith){0}, d->finish);
     if (d->watch && d->watch->stream) d->watch->stream(d->watch->ctx, i, d->x, 1);

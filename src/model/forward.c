@@ -117,7 +117,7 @@ static void run_layer(hop_forward *f, int64_t i, int64_t count, int64_t first)
     const hop_model *m = f->model;
     const hop__block *l = hop__source_layer(&f->source, i);
     hop_mixer_config c = hop_model_mixer_config(m, i);
-    const float *x = hop__norm(m, f->normed, f->x, l->norm1, l->norm1_bias, count, f->bits, f->pool);
+    const float *x = hop__enter(m, l, f->normed, f->x, count, f->bits, f->pool);
     if (f->cut.at.starts) {
         hop__cut_mix(&f->cut, l, &c, f->y, x, count);
         first = 0;

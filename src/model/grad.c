@@ -130,6 +130,10 @@ hop_status hop_grad_new(hop_grad **out, const hop_model *m, int64_t sequences, i
         if (m->layout->plans[k]->config.foreign[HOP_FOREIGN_beside] != 0)
             return hop_fail(err, HOP_EDOMAIN, "%s layers beside the one before cannot be trained",
                             m->layout->plans[k]->ops->name);
+        if (m->layout->plans[k]->config.foreign[HOP_FOREIGN_norms] != HOP_NORMS_BEFORE)
+            return hop_fail(err, HOP_EDOMAIN,
+                            "%s layers cannot be trained: norms that do not stand before them",
+                            m->layout->plans[k]->ops->name);
         const char *op = hop_list_forward_only(&m->layout->plans[k]->list);
         if (op)
             return hop_fail(err, HOP_EDOMAIN, "%s layers cannot be trained: %s has no way back",

@@ -164,6 +164,14 @@ static hop_status check_beside(const hop_layout *l, hop_error *err)
     for (int64_t i = 0; i < l->plan_count && l->config.norm == HOP_NORM_NONE; i++)
         if (l->plans[i]->config.foreign[HOP_FOREIGN_beside] != 0)
             return hop_fail(err, HOP_EDOMAIN, "beside: there is no norm that a block could share");
+    bool beside = false, elsewhere = false;
+    for (int64_t i = 0; i < l->plan_count; i++) {
+        beside |= l->plans[i]->config.foreign[HOP_FOREIGN_beside] != 0;
+        elsewhere |= l->plans[i]->config.foreign[HOP_FOREIGN_norms] != HOP_NORMS_BEFORE;
+    }
+    if (beside && elsewhere)
+        return hop_fail(err, HOP_EDOMAIN,
+                        "beside: a block could share a norm only if all stand before their mixers");
     if (!hop__is_beside(l, 0)) return HOP_OK;
     return hop_fail(err, HOP_EDOMAIN, "beside: there is no block before the first");
 }
@@ -276,6 +284,7 @@ void hop__bind(hop__block *out, const hop_layout *l, int64_t layer, const float 
     const hop__plan *plan = hop__layer_plan(l, layer);
     int count = hop__plan_parts(&l->config, plan, list);
     *out = (hop__block){.ops = plan->ops, .list = &plan->list};
+    out->norms = (hop_norms)plan->config.foreign[HOP_FOREIGN_norms];
     for (int i = 0; i < count; i++) {
         const float *data = block + l->slots[l->first_slot[layer] + i].offset;
         memcpy((char *)out + list[i].slot, &data, sizeof data);

@@ -8,6 +8,7 @@
 typedef struct hop__block {
     const hop_mixer_ops *ops;
     const hop_list *list; /* what its mixer does */
+    hop_norms norms;      /* where they stand */
     const float *mixer[HOP_MIXER_MAX_PARAMS];
     const float *norm1, *norm1_bias, *norm2, *norm2_bias;
     const float *gate, *up, *up_bias, *down, *down_bias;
@@ -119,12 +120,15 @@ void hop__init_layer(const hop_model *m, int64_t layer, const hop__part *parts, 
  * one before, which left in y what both read. */
 const float *hop__norm(const hop_model *m, float *y, const float *x, const float *weight, const float *bias,
                        int64_t rows, int bits, hop_pool *pool);
+/* What the mixer is given of x: its norm, or x itself. Where the norm is kept, x becomes it. */
+const float *hop__enter(const hop_model *m, const hop__block *l, float *normed, float *x, int64_t rows,
+                        int bits, hop_pool *pool);
 /* How rows are computed. */
 typedef struct hop__arith {
     int bits;    /* round to that many significant bits; 0: do not */
     bool steady; /* a row's bits do not depend on how many rows are computed together (slower for few) */
 } hop__arith;
-/* x += y, then x += mlp(norm(x)). scratch: hop__finish_floats(m, rows). */
+/* x += y, then x += mlp(norm(x)), with norms where the block has them. scratch: hop__finish_floats(m, rows). */
 void hop__finish(const hop_model *m, const hop__block *l, float *x, const float *y, int64_t rows,
                  hop__arith how, float *scratch);
 size_t hop__finish_floats(const hop_model *m, int64_t rows);

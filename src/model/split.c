@@ -204,7 +204,8 @@ static void enter_full(hop_split *s, int64_t segment, const float *x)
 /* The layer's input rows of a segment. */
 static float *input(const hop_split *s, int64_t segment)
 {
-    float *from = s->model->layout->config.norm == HOP_NORM_NONE ? s->x : s->normed;
+    const bool plain = s->model->layout->config.norm == HOP_NORM_NONE || s->layer->norms == HOP_NORMS_BEHIND;
+    float *from = plain ? s->x : s->normed;
     return from + at(s, segment, s->model->layout->config.d_model);
 }
 
@@ -214,8 +215,7 @@ void hop_split_enter(hop_split *s, int64_t layer)
     int64_t d = s->model->layout->config.d_model;
     s->mixer = hop_model_mixer_config(s->model, layer);
     for (int64_t i = s->from; i < s->to; i++) {
-        hop__norm(s->model, s->normed + at(s, i, d), s->x + at(s, i, d), l->norm1, l->norm1_bias,
-                  rows_of(s, i), 0, s->pool);
+        hop__enter(s->model, l, s->normed + at(s, i, d), s->x + at(s, i, d), rows_of(s, i), 0, s->pool);
         if (hop_split_is_full(s)) enter_full(s, i, input(s, i));
     }
 }

@@ -208,25 +208,37 @@ bool hop__layer_is_beside(const hop__analysis *w)
     return hop_model_mixer_config(w->model, w->layer).foreign[HOP_FOREIGN_beside] != 0;
 }
 
-hop__set *hop__layer_input(hop__analysis *w, const hop__set *x)
+hop_norms hop__layer_norms(const hop__analysis *w)
+{
+    return (hop_norms)hop_model_mixer_config(w->model, w->layer).foreign[HOP_FOREIGN_norms];
+}
+
+hop__set *hop__block_norm(const hop__analysis *w, const hop__set *x, bool there, const char *part)
 {
     const hop_config *c = hop_model_config(w->model);
+    const hop_norm kind = there ? c->norm : HOP_NORM_NONE;
+    char name[2][64];
+    snprintf(name[0], sizeof name[0], "%s.weight", part), snprintf(name[1], sizeof name[1], "%s.bias", part);
+    hop__set *y = hop__set_norm(w->m, x, kind, weight(w, name[0]), weight(w, name[1]), c->norm_eps);
+    return kind == HOP_NORM_NONE ? y : hop__set_rounded(w->m, y, w->bits);
+}
+
+hop__set *hop__layer_input(hop__analysis *w, const hop__set *x)
+{
     if (hop__layer_is_beside(w)) { /* what the layer before read is not kept */
         hop__blame(w, "layer %lld: a block beside the one before is not followed", (long long)w->layer);
         w->m->overflow = true;
         return hop__set_copy(w->m, x);
     }
     x = hop__set_folded(w->m, (hop__set *)x);
-    if (!x) return NULL;
-    hop__set *y = hop__set_norm(w->m, x, c->norm, weight(w, "input_layernorm.weight"),
-                                weight(w, "input_layernorm.bias"), c->norm_eps);
-    return c->norm == HOP_NORM_NONE ? y : hop__set_rounded(w->m, y, w->bits);
+    return x ? hop__block_norm(w, x, hop__layer_norms(w) != HOP_NORMS_BEHIND, "input_layernorm") : NULL;
 }
 
 /* x + mixer(norm(x)), class by class. */
 static bool mix(hop__analysis *w, hop__set **x)
 {
     hop__layer_sets l;
+    const hop_norms norms = hop__layer_norms(w);
     if (!hop__layer_open(&l, w)) return false;
     for (int a = 0; a < w->facts.classes; a++) l.buffer[HOP_X][a] = hop__layer_input(w, x[a]);
     for (int i = 0; w->m->status == HOP_OK && i < l.list.op_count; i++) hop__layer_op(&l, i);
@@ -235,7 +247,10 @@ static bool mix(hop__analysis *w, hop__set **x)
         hop__set *y = l.head_gain ? hop__set_swung(w->m, l.buffer[HOP_Y][a], &l.head_gain[HOP_Y][a], 0)
                                   : l.buffer[HOP_Y][a];
         y = y ? hop__set_merged(w->m, y) : NULL;
-        x[a] = y ? hop__set_rounded(w->m, hop__set_add_relative(w->m, x[a], y), w->bits) : NULL;
+        if (y && norms == HOP_NORMS_BEHIND) y = hop__set_folded(w->m, y);
+        if (y && norms == HOP_NORMS_BEHIND) y = hop__block_norm(w, y, true, "input_layernorm");
+        const hop__set *from = norms == HOP_NORMS_KEPT ? l.buffer[HOP_X][a] : x[a];
+        x[a] = y ? hop__set_rounded(w->m, hop__set_add_relative(w->m, from, y), w->bits) : NULL;
         if (x[a]) hop__set_own(w->m, x[a]);
         end_scratch(w, keep, &x[a], 1);
     }

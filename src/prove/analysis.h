@@ -142,6 +142,9 @@ bool hop__layer_open(hop__layer_sets *l, hop__analysis *w); /* layer w->layer */
 bool hop__layer_op(hop__layer_sets *l, int number);
 double hop__others_units(const hop__analysis *w);  /* of products of the layer: hop__matrix.later */
 bool hop__layer_is_beside(const hop__analysis *w); /* it reads what the layer before read, and has no norm */
+/* Where the block's norms stand; and the norm of x by those of its parts' weights, x itself where it is not there. */
+hop_norms hop__layer_norms(const hop__analysis *w);
+hop__set *hop__block_norm(const hop__analysis *w, const hop__set *x, bool there, const char *part);
 hop__set *hop__layer_input(hop__analysis *w, const hop__set *x); /* the layer's norm of the stream */
 
 /* silent.c: does the layer's mixer, or its MLP, add exactly 0 to every token, whatever it computes on the

@@ -17,6 +17,7 @@
 typedef struct mlp {
     hop__analysis *w;
     int class;
+    const hop__set *in;    /* what it is given: the stream or its norm */
     const hop__set *x, *z; /* the stream, and what the ReLUs are given: the same terms, row for row */
     const double *lost;    /* [hidden]: z's rounding */
     const float *up, *down, *bias;
@@ -416,7 +417,10 @@ static hop__set *boxed_mlp(hop__memory *m, const mlp *p, hop_mlp kind, const hop
     h = hop__set_rounded(m, h, p->w->bits);
     hop__set *y = h ? hop__set_linear(m, h, dense(p->w, p->down, p->bias, p->d, p->hidden)) : NULL;
     y = hop__set_rounded(m, y, p->w->bits);
-    return y ? hop__set_rounded(m, hop__set_add(m, p->x, y), p->w->bits) : NULL;
+    const hop_norms norms = hop__layer_norms(p->w);
+    if (y && norms == HOP_NORMS_BEHIND) y = hop__block_norm(p->w, y, true, "post_mixer_layernorm");
+    return y ? hop__set_rounded(m, hop__set_add(m, norms == HOP_NORMS_KEPT ? p->in : p->x, y), p->w->bits)
+             : NULL;
 }
 
 hop__set *hop__set_mlp(hop__analysis *w, int class, const hop__set *x)
@@ -431,9 +435,8 @@ hop__set *hop__set_mlp(hop__analysis *w, int class, const hop__set *x)
                 *gate = layer_weight(w, "mlp.gate_proj.weight");
     bool shared = c->norm == HOP_NORM_NONE && c->mlp == HOP_MLP_RELU && relu_work(&p) < MOST_WORK;
     double *lost = hop__take(m, p.hidden, sizeof *lost);
-    const hop__set *in = hop__set_norm(m, x, c->norm, layer_weight(w, "post_mixer_layernorm.weight"),
-                                       layer_weight(w, "post_mixer_layernorm.bias"), c->norm_eps);
-    if (c->norm != HOP_NORM_NONE) in = hop__set_rounded(m, (hop__set *)in, w->bits);
+    const bool before = hop__layer_norms(w) != HOP_NORMS_BEHIND;
+    const hop__set *in = p.in = hop__block_norm(w, x, before, "post_mixer_layernorm");
     if (!in || !lost) return NULL;
     hop__set *z = hop__set_linear_rows(m, shared ? x : in, dense(w, p.up, up_bias, p.hidden, p.d), lost);
     if (!z) return NULL;

@@ -72,13 +72,23 @@ NETWORKS = {
     "qwen3_next, some experts": ("qwen3_next", dict(HEAD, num_hidden_layers=4, num_experts=5, num_experts_per_tok=2, norm_topk_prob=False,
                                                     moe_intermediate_size=24, shared_expert_intermediate_size=24, decoder_sparse_step=2, **DELTA)),
     "qwen3_5_text": ("qwen3_5_text", dict(HEAD, num_hidden_layers=4, **DELTA)),
+    "lfm2": ("lfm2", dict(SIZES, num_hidden_layers=3, layer_types=["conv", "full_attention", "conv"], block_auto_adjust_ff_dim=False)),
+    "lfm2, biases, tied, own widths": ("lfm2", dict(SIZES, num_hidden_layers=3, full_attn_idxs=[2], conv_bias=True, conv_L_cache=4,
+        block_multiple_of=24, block_ffn_dim_multiplier=1.5, tie_embedding=True)),
+    "olmo_hybrid": ("olmo_hybrid", dict(SIZES, num_hidden_layers=4, rope_parameters={"rope_theta": None, "rope_type": "default"}, **DELTA)),
+    "olmo_hybrid, rope": ("olmo_hybrid", dict(SIZES, num_hidden_layers=3, attention_bias=True, linear_allow_neg_eigval=False,
+        layer_types=["full_attention", "linear_attention", "full_attention"], **dict(DELTA, linear_num_key_heads=4))),
+    "minimax": ("minimax", dict(HEAD, num_hidden_layers=4, num_local_experts=4, num_experts_per_tok=2, block_size=32)),
+    "minimax, factors, one expert": ("minimax", dict(HEAD, num_hidden_layers=3, num_local_experts=1, num_experts_per_tok=1, block_size=64,
+        full_attn_alpha_factor=3.55, full_attn_beta_factor=0.5, linear_attn_alpha_factor=1.75, linear_attn_beta_factor=1.25,
+        mlp_alpha_factor=2.5, mlp_beta_factor=0.75)),
 }
 # Where decoding by their cache is another function than their forward, which is what we go by.
 FORWARD_ONLY = {name: "a step from the cache applies no limit" for name in ("mamba2, limits", "nemotron_h, small steps")}
 
 # Where every head's output is normalised, a state that forgets at once leaves the product of two vectors, which may be near
 # 0, and float32 itself is then not good to 1e-5: these decay by some percents a token, and so do chunks' borders count.
-REMEMBERING = {"qwen3_next", "qwen3_5_text"}
+REMEMBERING = {"qwen3_next", "qwen3_5_text", "olmo_hybrid"}
 
 
 def make(name, folder):

@@ -64,10 +64,14 @@ typedef enum hop_option {
 /* What layers of other people's networks have and ours do not, so that these can be run: numbers, 0 where there is
  * none. A mixer takes those in its mask (hop_mixer_ops.foreign), and every one those of the block that it stands in. */
 #define HOP_FOREIGN_LIST(X)                                                          \
+    X(norms, "the block's norms: one of hop_norms")                                  \
     X(norm_eps, "eps of the mixer's norms; 0: 1e-5")                                 \
     X(rope_table, "the rotation's frequencies are a tensor, and angles are float32") \
     X(rope_scale, "factor of its cosines and sines; 0: 1")                           \
     X(rope_spread, "how far frequencies of others are, relative; 0: 2^-21")          \
+    X(qk_norm_wide, "norms of queries and keys are over all heads together")         \
+    X(at_layer, "the layer's number in their network, from 1 on; 0: as in ours")     \
+    X(of_layers, "and how many layers that has")                                     \
     X(qkv_bias, "queries, keys and values have biases")                              \
     X(out_bias, "the output has a bias")                                             \
     X(dt_min, "step sizes are at least that")                                        \
@@ -75,6 +79,7 @@ typedef enum hop_option {
     X(dt_norms, "what step sizes are made of, B and C are normalised (Mamba)")       \
     X(norm_scale, "each number's own factor behind the norm of norm_groups")         \
     X(norm_first, "the norm comes before the gate (Mamba-2)")                        \
+    X(conv_bias, "the short convolution and the products around it have biases")     \
     X(mlp_act, "of an MLP: 0 silu, 1 gelu, 2 relu^2")                                \
     X(mlp_plain, "an MLP without a gate")                                            \
     X(mlp_bias, "an MLP's three products have biases")                               \
@@ -96,7 +101,12 @@ typedef enum hop_foreign {
         HOP_FOREIGN_COUNT
 } hop_foreign;
 
-#define HOP_FOREIGN_OF_BLOCKS (1u << HOP_FOREIGN_beside | 1u << HOP_FOREIGN_units)
+#define HOP_FOREIGN_OF_BLOCKS \
+    (UINT64_C(1) << HOP_FOREIGN_beside | UINT64_C(1) << HOP_FOREIGN_units | UINT64_C(1) << HOP_FOREIGN_norms)
+
+/* Where the norms of a block stand, f its mixer or its MLP:
+ * BEFORE: x + f(norm(x));   BEHIND: x + norm(f(x));   KEPT: norm(x) + f(norm(x)). */
+typedef enum hop_norms { HOP_NORMS_BEFORE, HOP_NORMS_BEHIND, HOP_NORMS_KEPT } hop_norms;
 
 /* Fill with hop_mixer_config_init, set what is wanted, then hop_mixer_config_ready. */
 typedef struct hop_mixer_config {
@@ -151,6 +161,7 @@ typedef struct hop_mixer_ops {
     const char *name;     /* as in configs: "full" */
     const char *equation; /* one line, for people */
     hop_mixer_kind kind;
+    bool forgets;  /* its state is what the last tokens were, and nothing older */
     bool pairs;    /* values pass an activation that is not odd: a number and its sign take two */
     int64_t spare; /* of its `inner` channels, which keep no value: they tell the others when to write */
     bool maps; /* keys may be a product of two affine maps, so that they are one-hot: a state is a table */
@@ -160,7 +171,7 @@ typedef struct hop_mixer_ops {
         hop_option option;
         int64_t value;
     } * options;
-    unsigned foreign; /* which of HOP_FOREIGN_LIST it takes, by their bits */
+    uint64_t foreign; /* which of HOP_FOREIGN_LIST it takes, by their bits */
     /* Computes what depends on the widths (value_dim, inner, dt_rank, ..) and refuses, with HOP_EDOMAIN and
      * one line, what cannot be built: heads that do not match, blocks that do not fit. NULL: nothing to do.
      */
@@ -176,7 +187,7 @@ typedef struct hop_mixer_ops {
 
 const hop_mixer_ops *hop_mixer_find(const char *name); /* NULL: unknown */
 const hop_mixer_ops *hop_mixer_at(int index);          /* NULL past the end; those that mix tokens */
-const hop_mixer_ops *hop_mixer_alone(int index);       /* the others: each token alone */
+const hop_mixer_ops *hop_mixer_other(int index);       /* the others, which only other people's blocks have */
 
 void hop_mixer_config_init(hop_mixer_config *c); /* all zero, options unset */
 /* HOP_EUNKNOWN: the mixer takes no such option; HOP_ERANGE. The text names mixer, option and range. */
