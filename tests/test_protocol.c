@@ -14,9 +14,10 @@ typedef struct sizes {
     int64_t heads, kv_heads, head_dim, tokens;
     double rope;
     int64_t beside; /* this layer stands beside the one before; 0: none does */
+    hop_norms norms;
 } sizes;
 
-static const sizes USUAL = {HOP_NORM_RMS, HOP_MLP_SWIGLU, 4, 2, 6, TOKENS, 10000, 0};
+static const sizes USUAL = {HOP_NORM_RMS, HOP_MLP_SWIGLU, 4, 2, 6, TOKENS, 10000, 0, HOP_NORMS_BEFORE};
 
 static hop_model *random_model(const char *pattern, const sizes *z)
 {
@@ -31,6 +32,7 @@ static hop_model *random_model(const char *pattern, const sizes *z)
     const char *const small[][2] = {{"window", "window"}, {"sparse", "block"}};
     for (int i = 0; i < 2; i++) hop_config_set(&c, -1, small[i][0], small[i][1], 9, NULL);
     hop_config_set(&c, -1, "linear", "normalise", 1, NULL);
+    for (int64_t i = 0; i < c.pattern.layers; i++) hop_config_set(&c, i, "", "norms", z->norms, NULL);
     if (z->beside) hop_config_set(&c, z->beside, "", "beside", 1, NULL);
     if (hop_model_new(&m, &c, &err) != HOP_OK) fail_msg("%s: %s", pattern, err.text);
     hop_config_free(&c);
@@ -99,7 +101,9 @@ static void expect_identical(const char *pattern, const sizes *z, int players, i
         fail_msg("%s, %d players, %d bits: other bits than the plain pass", pattern, players, bits);
     for (int64_t i = 0; i < hop_transcript_edges(hop_game_transcript(o.game)); i++) {
         hop_edge e = hop_transcript_edge(hop_game_transcript(o.game), i);
-        assert_true(e.bits > 0 && e.bits == hop_edge_expected(m, who, &e, bits).bits);
+        const char *name = hop_pattern_mixer(&hop_model_config(m)->pattern, e.layer);
+        const bool alone = hop_mixer_find(name)->kind == HOP_MIXER_ALONE;
+        assert_true((e.bits > 0) == !alone && e.bits == hop_edge_expected(m, who, &e, bits).bits);
     }
     hop_game_free(o.game);
     hop_transport_close(t, 0);
@@ -204,6 +208,17 @@ static void blocks_beside_others_play_the_plain_pass(void **state)
     z.beside = 2;
     expect_identical("gdn full mamba2 full", &z, 4, 32);
     expect_identical("gdn mamba2 full gdn", &z, 3, 16);
+}
+
+static void blocks_with_norms_elsewhere_play_the_plain_pass(void **state)
+{
+    (void)state;
+    for (int norms = HOP_NORMS_BEHIND; norms <= HOP_NORMS_KEPT; norms++) {
+        sizes z = USUAL;
+        z.norms = (hop_norms)norms;
+        expect_identical("gdn full mamba2 full", &z, 4, 32);
+        expect_identical("full moe gdn mlp shortconv", &z, 3, 16);
+    }
 }
 
 static void a_hybrid_of_twelve_layers_plays_the_plain_pass_for_any_players(void **state)
@@ -508,6 +523,7 @@ int main(void)
         cmocka_unit_test(every_mixer_plays_the_plain_pass),
         cmocka_unit_test(every_kind_of_block_plays_the_plain_pass),
         cmocka_unit_test(blocks_beside_others_play_the_plain_pass),
+        cmocka_unit_test(blocks_with_norms_elsewhere_play_the_plain_pass),
         cmocka_unit_test(a_hybrid_of_twelve_layers_plays_the_plain_pass_for_any_players),
         cmocka_unit_test(long_segments_play_the_plain_pass),
         cmocka_unit_test(a_cut_pass_is_the_ordinary_one_but_for_rounding),

@@ -31,7 +31,7 @@ static inline void varied_options(hop_config *c, int64_t layer, hop_rng *rng)
     static const char *const names[] = {"conv",    "gate",        "norm",     "value_dim", "normalise",
                                         "feature", "steps",       "negative", "rank",      "state_dim",
                                         "groups",  "norm_groups", "expand",   "rope",      "dt_rank",
-                                        "inner",   "scale",       "kv_heads"};
+                                        "inner",   "scale",       "kv_heads", "norms"};
     static const double values[] = {0, 1, 2, 3, 4, 17};
     for (size_t k = 0; k < sizeof names / sizeof *names; k++) {
         hop_config tried;
@@ -56,8 +56,9 @@ static inline hop_model *varied_any(int64_t number, subject *s, hop_rng *rng)
     hop_model *m = NULL;
     *s = (subject){.kind = "hybrid", .mixer = linear_mixer((int)(number % SCALED_MIXERS))};
     s->task = composition(&all[below(rng, 3)]), s->message = below(rng, 6) ? 0 : 24;
-    snprintf(pattern, sizeof pattern, "%s %s", s->mixer,
-             below(rng, 2) ? "full" : linear_mixer((int)below(rng, SCALED_MIXERS)));
+    const char *second = below(rng, 2) ? "full" : linear_mixer((int)below(rng, SCALED_MIXERS));
+    const hop_mixer_ops *other = hop_mixer_other((int)below(rng, 12)); /* one of a few, or none */
+    snprintf(pattern, sizeof pattern, "%s %s", s->mixer, other ? other->name : second);
     hop_config_init(&c);
     if (hop_pattern_parse(&c.pattern, pattern, "gdn", NULL) != HOP_OK) abort();
     c.d_model = 4 + 2 * below(rng, 4), c.heads = 1 + below(rng, 3), c.kv_heads = below(rng, 2) ? c.heads : 1;

@@ -169,6 +169,7 @@ static bool attends(const hop_config *c, int64_t layer, int64_t tokens, hop_mixe
     const hop_mixer_ops *ops = hop_mixer_find(hop_pattern_mixer(&c->pattern, layer));
     if (!ops || hop_config_mixer(c, ops, layer, own, NULL) != HOP_OK) return false;
     if (own->foreign[HOP_FOREIGN_beside] != 0) return false; /* it has no norm of its own to set */
+    if (own->foreign[HOP_FOREIGN_norms] != HOP_NORMS_BEFORE) return false;
     if (!(own->rope_theta > 0) && own->foreign[HOP_FOREIGN_rope_table] == 0) return false;
     return ops->kind == HOP_MIXER_FULL ||
            (ops->kind == HOP_MIXER_WINDOW && own->option[HOP_OPTION_window] >= tokens);

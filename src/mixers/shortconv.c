@@ -13,12 +13,6 @@ static const struct hop_option_default shortconv_options[] = {
     {HOP_OPTION_COUNT, 0},
 };
 
-static hop_status shortconv_ready(hop_mixer_config *c, hop_error *err)
-{
-    if (HOP__OPT(c, conv) < 1) return hop_fail(err, HOP_EDOMAIN, "shortconv: no taps");
-    return HOP_OK;
-}
-
 static int shortconv_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_MAX_PARAMS])
 {
     const int64_t d = c->d_model;
@@ -26,8 +20,8 @@ static int shortconv_params(const hop_mixer_config *c, hop_param out[HOP_MIXER_M
     int n = 0;
     hop__param(out, &n, "in_proj.weight", 3 * d, d);
     if (biased) hop__param(out, &n, "in_proj.bias", 3 * d, 0);
-    hop__param(out, &n, "conv.weight", d, HOP__OPT(c, conv));
-    if (biased) hop__param(out, &n, "conv.bias", d, 0);
+    if (HOP__OPT(c, conv) > 0) hop__param(out, &n, "conv.weight", d, HOP__OPT(c, conv));
+    if (HOP__OPT(c, conv) > 0 && biased) hop__param(out, &n, "conv.bias", d, 0);
     hop__param(out, &n, "out_proj.weight", d, d);
     if (biased) hop__param(out, &n, "out_proj.bias", d, 0);
     return n;
@@ -57,7 +51,6 @@ const hop_mixer_ops hop__mixer_shortconv = {
     .forgets = true,
     .options = shortconv_options,
     .foreign = HOP__TAKES(conv_bias),
-    .ready = shortconv_ready,
     .params = shortconv_params,
     .init = shortconv_init,
     .list = shortconv_list,
