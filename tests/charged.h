@@ -1,4 +1,4 @@
-/* charged.h - for test_charges.c and test_charged_scans.c: draws. */
+/* charged.h - for test_prove_charges.c and test_prove_charged_scans.c: draws. */
 #ifndef HOP_TESTS_CHARGED_H
 #define HOP_TESTS_CHARGED_H
 

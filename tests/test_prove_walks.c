@@ -54,5 +54,5 @@ static void nothing_damaged_is_proved_and_errs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_damaged_is_proved_and_errs)};
-    return cmocka_run_group_tests_name("walks", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_walks", tests, NULL, NULL);
 }

@@ -651,5 +651,5 @@ int main(void)
         cmocka_unit_test(what_a_stabiliser_was_taken_off_is_as_uncertain_as_it_is_large),
         cmocka_unit_test(numbers_are_rounded_beside_each_other),
     };
-    return cmocka_run_group_tests_name("charges", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_charges", tests, NULL, NULL);
 }

@@ -440,5 +440,5 @@ int main(void)
         cmocka_unit_test(an_answer_that_rounding_decides_is_neither_confirmed_nor_rejected),
         cmocka_unit_test(an_exact_tie_goes_to_the_first_and_hangs_on_nothing),
     };
-    return cmocka_run_group_tests_name("witness", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("check_witness", tests, NULL, NULL);
 }

@@ -237,5 +237,5 @@ int main(void)
         cmocka_unit_test(what_positions_decide_is_turned_number_by_number),
         cmocka_unit_test(what_all_have_in_common_is_turned),
     };
-    return cmocka_run_group_tests_name("turned", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_turned", tests, NULL, NULL);
 }

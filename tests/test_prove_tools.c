@@ -61,5 +61,5 @@ int main(void)
         cmocka_unit_test(interval_operations_contain_the_exact_results),
         cmocka_unit_test(activations_are_inside_their_bounds),
     };
-    return cmocka_run_group_tests_name("proof_tools", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_tools", tests, NULL, NULL);
 }

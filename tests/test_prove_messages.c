@@ -88,5 +88,5 @@ int main(void)
         cmocka_unit_test(what_is_proved_is_right_on_every_input_with_those_messages),
         cmocka_unit_test(what_has_no_players_has_no_messages),
     };
-    return cmocka_run_group_tests_name("messages", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_messages", tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 /* What whole recurrences and means are charged, beside what float32 makes of them; and how often their one product is
- * rounded. Primitives: test_charges.c. */
+ * rounded. Primitives: test_prove_charges.c. */
 #include "test.h"
 
 #include <hopbound/base.h>
@@ -244,5 +244,5 @@ int main(void)
         cmocka_unit_test(one_product_is_rounded_as_often_as_is_said),
         cmocka_unit_test(of_other_recurrences_nothing_is_said_of_one_product),
     };
-    return cmocka_run_group_tests_name("charged_scans", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_charged_scans", tests, NULL, NULL);
 }

@@ -284,5 +284,5 @@ int main(void)
         cmocka_unit_test(a_thin_margin_on_the_way_is_a_thin_margin),
         cmocka_unit_test(options_that_the_checker_would_pass_over_are_refused),
     };
-    return cmocka_run_group_tests_name("traps", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("check_traps", tests, NULL, NULL);
 }

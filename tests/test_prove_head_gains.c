@@ -251,5 +251,5 @@ int main(void)
         cmocka_unit_test(products_of_what_has_a_gain_have_one),
         cmocka_unit_test(what_is_merged_holds_what_it_was),
     };
-    return cmocka_run_group_tests_name("head_gains", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_head_gains", tests, NULL, NULL);
 }

@@ -101,5 +101,5 @@ static void nothing_that_is_built_is_of_an_impossible_plan(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_that_is_built_is_of_an_impossible_plan)};
-    return cmocka_run_group_tests_name("separation", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("bounds_separation", tests, NULL, NULL);
 }

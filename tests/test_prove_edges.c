@@ -310,5 +310,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_proved_at_the_edge_is_right),
     };
-    return cmocka_run_group_tests_name("edges", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_edges", tests, NULL, NULL);
 }

@@ -390,5 +390,5 @@ int main(void)
         cmocka_unit_test(what_is_relative_stays_so_beside_zeros),
         cmocka_unit_test(own_weights_are_of_every_position),
     };
-    return cmocka_run_group_tests_name("sets", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_sets", tests, NULL, NULL);
 }

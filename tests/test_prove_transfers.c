@@ -492,5 +492,5 @@ int main(void)
         cmocka_unit_test(norms_that_may_overflow_are_told),
         cmocka_unit_test(one_factor_for_all_rows_holds_each),
     };
-    return cmocka_run_group_tests_name("transfers", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_transfers", tests, NULL, NULL);
 }

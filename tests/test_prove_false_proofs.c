@@ -575,5 +575,5 @@ int main(void)
         cmocka_unit_test(a_past_below_the_normal_numbers_is_not_proved),
         cmocka_unit_test(a_state_below_the_normal_numbers_is_not_proved),
     };
-    return cmocka_run_group_tests_name("false_proofs", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_false_proofs", tests, NULL, NULL);
 }

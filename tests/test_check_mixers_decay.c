@@ -314,5 +314,5 @@ int main(void)
         cmocka_unit_test(cutting_to_bits_is_the_same_in_both_forms_and_cuts_the_state),
         cmocka_unit_test(what_cannot_be_built_is_refused_with_a_reason),
     };
-    return cmocka_run_group_tests_name("mixers_decay", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("check_mixers_decay", tests, NULL, NULL);
 }

@@ -110,5 +110,5 @@ int main(void)
         cmocka_unit_test(one_bit_or_one_size_less_is_rejected),
         cmocka_unit_test(what_is_no_certificate_is_malformed),
     };
-    return cmocka_run_group_tests_name("certificate_lines", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("check_certificate_lines", tests, NULL, NULL);
 }

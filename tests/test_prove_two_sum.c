@@ -304,5 +304,5 @@ int main(void)
         cmocka_unit_test(mean_summaries_are_proved_only_where_nothing_is_chosen),
         cmocka_unit_test(a_place_in_the_block_that_no_head_watches_is_not_proved),
     };
-    return cmocka_run_group_tests_name("two_sum_proof", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_two_sum", tests, NULL, NULL);
 }

@@ -135,5 +135,5 @@ int main(void)
         cmocka_unit_test(a_correction_without_a_value_is_not_overlooked),
         cmocka_unit_test(a_zero_that_is_read_is_as_uncertain_as_any_value),
     };
-    return cmocka_run_group_tests_name("readings", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_readings", tests, NULL, NULL);
 }

@@ -344,5 +344,5 @@ static void nothing_forged_is_proved_and_errs(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_forged_is_proved_and_errs)};
-    return cmocka_run_group_tests_name("forged", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_forged", tests, NULL, NULL);
 }

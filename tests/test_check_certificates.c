@@ -182,5 +182,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_impossible_row_of_ours_has_a_certificate),
     };
-    return cmocka_run_group_tests_name("certificates", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("check_certificates", tests, NULL, NULL);
 }

@@ -201,5 +201,5 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_lies_in_what_it_is_said_to),
     };
-    return cmocka_run_group_tests_name("weighed", tests, NULL, NULL);
+    return cmocka_run_group_tests_name("prove_weighed", tests, NULL, NULL);
 }
