@@ -184,6 +184,26 @@ def no_fault_harms_task():
 
 
 @case
+def no_fault_harms_ladder():
+    """It leaves many files, one after the other: those that are there are whole, whatever came after."""
+    args = ["ladder", "--rungs", "1", "--m", "3", "--count", "1", "--brief", "-o", "lad", "--quiet", "--threads", "2"]
+    home = os.getcwd()
+    with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+        for kind in ("alloc", "file"):
+            good_result, after, told = attempt(home, args, f"{kind}:0:")
+            check(good_result.code == 0 and "lad/report.html" in after, good_result)
+            ks = chosen(ways(told), FEW)
+            wishes = [f"{kind}:{k}:" for k in ks] + [f"{kind}:{k}+" for k in ks[::SPARSE]]
+            for wish, (result, files, name) in zip(wishes, pool.map(lambda w: attempt(home, args, w), wishes)):
+                same = (result.code, result.out, result.err) == (0, good_result.out, "")
+                failed = result.code == 1 and re.fullmatch(r"hopbound: ladder: [^\n]+\n", result.err) and (not result.out or name in STREAM)
+                check(same or failed, result, f"{wish} {name}: wanted the same answer, or one line and exit 1")
+                check(set(files) <= set(after), result, f"{wish} {name}: left behind: {sorted(set(files) - set(after))}")
+                torn = [f for f in files if f.endswith((".safetensors", "config.json")) and files[f] != after[f]]
+                check(not torn and (not same or set(files) == set(after)), result, f"{wish} {name}: half-written: {torn}")
+
+
+@case
 def no_fault_harms_core():
     for core, name in (("attention", "attention"), ("delta", "delta_plain"), ("selective", "selective")):
         shutil.copy(os.path.join(DATA, f"cores/{name}.safetensors"), "in")
