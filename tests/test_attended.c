@@ -102,7 +102,7 @@ static void draw_keys(attended *a, int class, int64_t head, double beside)
     for (int64_t r = 0; r < c->count; r++)
         for (int64_t e = 0; e < CODE; e++)
             *hop__term_cell(u, r, head * DIM + e) = code(c->start + r - (r > 0 && r == twin), e);
-    x->mid[head * DIM + CODE] = beside, x->mid[head * DIM + CODE + 1] = -beside;
+    x->mid[head * DIM + CODE] = beside, x->mid[head * DIM + CODE + 1] = a->w.bits ? 0 : -beside;
     disturb(a, &d, x, head * DIM);
 }
 
@@ -176,8 +176,8 @@ static void attended_open(attended *a, hop_rng *rng, bool many)
     if (below(rng, 3) == 0) a->w.bits = 3 + below(rng, 10);
     if (below(rng, 3) == 0 && a->w.bits == 0 && a->op.window == 0 && !a->op.bidirectional)
         a->message = 11 + below(rng, 8), a->w.message = ldexp(1, 8 - a->message);
-    /* Products that cancel, beside which scores are rounded by about their leads. */
-    const double beside = below(rng, 3) ? 0 : ldexp(1, 8 + below(rng, 5));
+    /* Products that cancel, beside which scores are rounded by about their leads; or, of few bits, are in all of them. */
+    const double beside = below(rng, 3) ? 0 : ldexp(1, a->w.bits ? 1 + below(rng, 4) : 8 + below(rng, 5));
     for (int p = 0; p < a->w.facts.classes; p++) {
         a->q[p] = hop__set_new(&a->m, a->op.heads * DIM), a->k[p] = hop__set_new(&a->m, kv * DIM);
         a->v[p] = hop__set_new(&a->m, kv * a->op.value_dim);
@@ -359,11 +359,11 @@ static void what_is_attended_to_holds_what_kernels_make_of_it(void **state)
     int followed = 0, judged = 0;
     (void)state;
     hop_rng_init(&rng, 61, 1);
-    for (int i = 0; i < 2400; i++) {
+    for (int i = 0; i < 3600; i++) {
         static attended a;
         const bool many = i % 24 == 0; /* queries of more rows than a tile has */
         attended_open(&a, &rng, many);
-        attend(&a, i % 8 ? hop__attend : hop__attend_any);
+        attend(&a, i % 3 ? hop__attend : hop__attend_any);
         followed += follows(&a), judged += !a.m.overflow;
         for (int d = 0; d < (many ? 4 : DRAWS) && !a.m.overflow; d++) {
             draw_input(&a, d % 2);
@@ -371,7 +371,42 @@ static void what_is_attended_to_holds_what_kernels_make_of_it(void **state)
         }
         hop__memory_free(&a.m);
     }
-    assert_true(followed > 300 && judged > 2000);
+    assert_true(followed > 200 && judged > 2000);
+}
+
+/* Of queries that fill more than a tile the last ones have the smallest lead. */
+static void the_lead_of_the_last_queries_counts(void **state)
+{
+    static attended a;
+    hop_rng rng;
+    (void)state;
+    hop_rng_init(&rng, 64, 1);
+    attended_open(&a, &rng, true);
+    a.op.heads = a.op.kv_heads = 1, a.op.window = 0, a.op.bidirectional = false, a.op.scale = 10;
+    a.message = a.w.bits = 0, a.w.message = 0;
+    for (int p = 0; p < a.w.facts.classes; p++) {
+        const drawing d = drawing_of(&a, p);
+        const hop__class *c = class_of(&a, p);
+        a.q[p] = hop__set_new(&a.m, DIM), a.k[p] = hop__set_new(&a.m, DIM);
+        a.v[p] = hop__set_new(&a.m, a.op.value_dim);
+        hop__term *k = empty_table(&d, a.k[p], only(&d, HOP__POS)),
+                  *q = c->chain ? empty_table(&d, a.q[p], only(&d, HOP__R0)) : NULL;
+        drawn_table(&d, a.v[p], only(&d, HOP__POS));
+        for (int64_t e = 0; e < CODE; e++) {
+            for (int64_t r = 0; r < c->count; r++) *hop__term_cell(k, r, e) = code(c->start + r, e);
+            for (int64_t r = 0; q && r < q->rows; r++)
+                *hop__term_cell(q, r, e) = code(a.t.start[1] + r, e) * (r < q->rows - 20 ? 1 : 0.25);
+        }
+        hop__set_canonical(&a.m, a.q[p]), hop__set_canonical(&a.m, a.k[p]);
+        hop__set_canonical(&a.m, a.v[p]);
+    }
+    attend(&a, hop__attend);
+    assert_true(follows(&a) && !a.m.overflow);
+    for (int d = 0; d < 40; d++) {
+        draw_input(&a, false);
+        compare(&a);
+    }
+    hop__memory_free(&a.m);
 }
 
 /* Scores that are infinite make weights that are no numbers, and 0 times these is none. */
@@ -398,51 +433,12 @@ static void scores_that_may_overflow_are_told(void **state)
     }
 }
 
-/* A query of one or two units below the normal numbers, beside keys that are large: taken as two, it may be one. */
-static void queries_below_the_normal_numbers_are_off_by_a_unit(void **state)
-{
-    enum { LENGTH = 4 };
-    static attended a;
-    hop_rng rng;
-    float o[LENGTH], scratch[20000];
-    (void)state;
-    hop_rng_init(&rng, 63, 1);
-    attended_open(&a, &rng, false);
-    hop__memory_free(&a.m);
-    a = (attended){.rng = &rng, .w = {.m = &a.m, .answering = -1}};
-    a.op = (hop_op){.heads = 1, .kv_heads = 1, .key_dim = 1, .value_dim = 1, .scale = 0x1p50};
-    assert_int_equal(hop_funccomp_init(&a.t, 1, 2, NULL, NULL), HOP_OK);
-    assert_int_equal(a.t.length, LENGTH);
-    hop__facts_init(&a.w.facts, &a.t, false);
-    for (int p = 0; p < a.w.facts.classes; p++) {
-        a.q[p] = hop__set_new(&a.m, 1), a.k[p] = hop__set_new(&a.m, 1), a.v[p] = hop__set_new(&a.m, 1);
-        a.q[p]->mid[0] = 0x1.8p-149, a.q[p]->rad[0] = 0x1p-150, a.k[p]->mid[0] = -0x1p100;
-        if (class_of(&a, p)->start == 0) {
-            drawing d = drawing_of(&a, p);
-            *hop__term_cell(empty_table(&d, a.k[p], only(&d, HOP__POS)), 0, 0) = 0x1p101;
-            *hop__term_cell(empty_table(&d, a.v[p], only(&d, HOP__POS)), 1, 0) = 1;
-        }
-        hop__set_canonical(&a.m, a.q[p]), hop__set_canonical(&a.m, a.k[p]);
-        hop__set_canonical(&a.m, a.v[p]);
-    }
-    for (int64_t i = 0; i < LENGTH; i++)
-        a.qs[i][0] = 0x1p-149f, a.ks[i][0] = i ? -0x1p100f : 0x1p100f, a.vs[i][0] = i == 1;
-    attend(&a, hop__attend);
-    hop_attn c = shape_of(&a);
-    c.key_dim = 1, c.o_stride = 1;
-    assert_true(hop_attn_scratch(&c, 1) <= sizeof scratch / sizeof *scratch);
-    hop_attn_forward(o, NULL, a.qs[0], a.ks[0], a.vs[0], &c, scratch, NULL);
-    assert_true(o[LENGTH - 1] > 0.015);
-    expect(&a, LENGTH - 1, &o[LENGTH - 1], 0, 1, "one unit");
-    hop__memory_free(&a.m);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_attended_to_holds_what_kernels_make_of_it),
+        cmocka_unit_test(the_lead_of_the_last_queries_counts),
         cmocka_unit_test(scores_that_may_overflow_are_told),
-        cmocka_unit_test(queries_below_the_normal_numbers_are_off_by_a_unit),
     };
     return cmocka_run_group_tests_name("attended", tests, NULL, NULL);
 }
