@@ -414,6 +414,27 @@ static void norms_hold_what_float32_makes(void **state)
     assert_true(told > 500 / 4);
 }
 
+/* Squares that are below the normal numbers, beside an eps that is, too: what they lose is no rounding. */
+static void norms_of_next_to_nothing_hold_what_float32_makes(void **state)
+{
+    enum { ROW = 8 };
+    hop_rng rng;
+    hop_rng_init(&rng, 9, 1);
+    (void)state;
+    int told = 0;
+    for (int i = 0; i < 500; i++) {
+        hop__memory m = {0};
+        double x[ROW], eps = i % 2 ? 1e-40 : 3e-39;
+        const double size = ldexp(1, -66 - below(&rng, 6));
+        for (int k = 0; k < ROW; k++) x[k] = as_float(size * (1 + hop_rng_uniform(&rng)));
+        hop__set *y = hop__set_norm(&m, of_numbers(&m, x, ROW), HOP_NORM_RMS, NULL, NULL, eps);
+        assert_non_null(y);
+        if (!m.overflow) told += expect(hop__set_range(y, 0), norm_formed(x, ROW, eps, 1, 0, false), "norm");
+        hop__memory_free(&m);
+    }
+    assert_true(told > 100);
+}
+
 /* Several tables, so that one factor stands for all rows: it varies, is rounded, and enlarges the box. */
 static void one_factor_for_all_rows_holds_each(void **state)
 {
@@ -489,6 +510,7 @@ int main(void)
         cmocka_unit_test(sums_are_exact_only_on_grids_that_float32_has),
         cmocka_unit_test(numbers_of_few_bits_are_held),
         cmocka_unit_test(norms_hold_what_float32_makes),
+        cmocka_unit_test(norms_of_next_to_nothing_hold_what_float32_makes),
         cmocka_unit_test(norms_that_may_overflow_are_told),
         cmocka_unit_test(one_factor_for_all_rows_holds_each),
     };

@@ -129,7 +129,7 @@ static hop__charge row_charge(const norm_arg *a, const ival *x, const float *w)
     }
     hop__reading r = read_row(a->norm, a, all);
     for (int64_t i = 0; w && i < a->dim; i++) most = ival_most(most, fabs((double)w[i]));
-    if (w) give(&r, "w", within((ival){-most, most}));
+    give(&r, "w", within(w ? (ival){-most, most} : ival_point(1)));
     sum = (ival){sum.lo * HOP__BELOW, sum.hi * HOP__ABOVE};
     hop__reading_know(&r, "sum", sum, sum_error(x, a->dim, a->head_gain ? 9 : 1));
     hop__reading_run(&r);
