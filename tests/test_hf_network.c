@@ -6,17 +6,20 @@
 
 #include <math.h>
 
-#define SIZES                                                                                        \
-    "\"vocab_size\": 20, \"hidden_size\": 64, \"num_hidden_layers\": 2, \"intermediate_size\": 32, " \
+#define SIZES                                                             \
+    "\"vocab_size\": 20, \"hidden_size\": 64, \"num_hidden_layers\": 2, " \
     "\"max_position_embeddings\": 4096"
 #define HEADS  ", \"num_attention_heads\": 4, \"num_key_value_heads\": 2, \"head_dim\": 32"
 #define LLAMA3 "\"rope_type\": \"llama3\", \"factor\": 8.0, \"low_freq_factor\": 1.0"
 
+/* Of the class that the keys name, else llama. */
 static hop_status read(hop_hf_network *n, const char *keys, hop_error *err)
 {
     hop_json_doc doc = {0};
     hop_text text = {0};
-    hop_text_printf(&text, "{\"model_type\": \"llama\", " SIZES "%s}", keys);
+    const char *class =
+        strstr(keys, "\"model_type\"") ? "" : "\"model_type\": \"llama\", \"intermediate_size\": 32, ";
+    hop_text_printf(&text, "{%s" SIZES "%s}", class, keys);
     if (hop_json_parse(&doc, text.s, text.len, err) != HOP_OK) fail_msg("%s: %s", text.s, err->text);
     hop_status s = hop_hf_network_read(n, doc.root, err);
     hop_json_free(&doc);
@@ -147,6 +150,80 @@ static void all_layers_have_one_factor(void **state)
     hop_text_free(&keys);
 }
 
+#define GRANITE                                                                                        \
+    ", \"model_type\": \"granitemoehybrid\", \"num_attention_heads\": 4, \"num_key_value_heads\": 2, " \
+    "\"num_local_experts\": 0, \"mamba_n_heads\": 4, \"mamba_d_state\": 8, \"shared_intermediate_size\": 32"
+#define LAYERS ", \"layer_types\": [\"mamba\", \"attention\"]"
+#define MAMBA2 ", \"model_type\": \"mamba2\", \"num_heads\": 4, \"head_dim\": 32, \"n_groups\": 1"
+#define NEMOTRON                                                                                       \
+    ", \"model_type\": \"nemotron_h\", \"mamba_num_heads\": 4, \"mamba_head_dim\": 32, \"n_groups\": " \
+    "2" HEADS
+
+/* What is 0 with us, or below, is what there is without it. */
+static void a_zero_of_theirs_is_no_default_of_ours(void **state)
+{
+    (void)state;
+    static const char *const zero[][2] = {
+        {GRANITE LAYERS ", \"attention_multiplier\": 0", "scale: 0 cannot be run"},
+        {GRANITE LAYERS ", \"attention_multiplier\": -0.25", "scale: -0.25 cannot be run"},
+        {GRANITE LAYERS ", \"rms_norm_eps\": 0", "norm_eps: 0 cannot be run"},
+        {MAMBA2 ", \"time_step_limit\": [0.0, 0.0]", "dt_max: 0 cannot be run"},
+        {NEMOTRON ", \"hybrid_override_pattern\": \"ME\", \"routed_scaling_factor\": 0",
+         "router_scale: 0 cannot be run"},
+        {GRANITE LAYERS ", \"embedding_multiplier\": 1e39", "beyond the normal numbers of float32"},
+        {GRANITE LAYERS ", \"logits_scaling\": 1e-39", "beyond the normal numbers of float32"},
+    };
+    for (size_t i = 0; i < sizeof zero / sizeof *zero; i++) expect_refused(zero[i][0], zero[i][1]);
+    hop_hf_network n = opened(GRANITE LAYERS ", \"attention_multiplier\": 0.25");
+    hop_hf_network_free(&n);
+    n = opened(MAMBA2 ", \"time_step_limit\": [0.0, 0.5]");
+    assert_true(foreign(&n, 0, HOP_FOREIGN_dt_max) == 0.5);
+    hop_hf_network_free(&n);
+    n = opened(MAMBA2);
+    assert_true(foreign(&n, 0, HOP_FOREIGN_dt_max) == 0);
+    hop_hf_network_free(&n);
+}
+
+static bool filled_with_zeros(const char *keys)
+{
+    hop_hf_network n = opened(keys);
+    bool filled = false;
+    for (int64_t i = 0; i < n.tensor_count; i++)
+        if (strcmp(n.tensors[i].ours, "model.layers.0.mixer.conv1d.bias") == 0)
+            filled = n.tensors[i].count == 0;
+    hop_hf_network_free(&n);
+    return filled;
+}
+
+/* Which of two keys a class reads, or which beats the other. */
+static void a_class_has_its_own_names(void **state)
+{
+    (void)state;
+    expect_refused(GRANITE LAYERS ", \"use_conv_bias\": true", "use_conv_bias: a key that is not understood");
+    expect_refused(MAMBA2 ", \"mamba_conv_bias\": true", "mamba_conv_bias: a key that is not understood");
+    assert_true(filled_with_zeros(GRANITE LAYERS ", \"mamba_conv_bias\": false"));
+    assert_true(filled_with_zeros(MAMBA2 ", \"use_conv_bias\": false"));
+    assert_true(!filled_with_zeros(MAMBA2));
+#define STEPS NEMOTRON ", \"hybrid_override_pattern\": \"M*\""
+    assert_true(!filled_with_zeros(STEPS ", \"use_conv_bias\": false, \"mamba_conv_bias\": true"));
+    assert_true(filled_with_zeros(STEPS ", \"use_conv_bias\": true, \"mamba_conv_bias\": false"));
+    assert_true(filled_with_zeros(STEPS ", \"use_conv_bias\": false"));
+    hop_hf_network n = opened(STEPS ", \"time_step_min\": 0.25, \"mamba_dt_min\": 0.5");
+    assert_true(foreign(&n, 0, HOP_FOREIGN_dt_min) == 0.5);
+    hop_hf_network_free(&n);
+}
+
+static void layers_are_listed_once(void **state)
+{
+    (void)state;
+    expect_refused(GRANITE LAYERS ", \"layers_block_type\": [\"mamba\", \"mamba\"]",
+                   "layers_block_type: there is layer_types, too");
+    expect_refused(STEPS ", \"layers_block_type\": [\"mamba\", \"attention\"]",
+                   "there is layers_block_type, too");
+    hop_hf_network n = opened(GRANITE LAYERS ", \"layers_block_type\": [\"mamba\", \"attention\"]");
+    hop_hf_network_free(&n);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +232,9 @@ int main(void)
         cmocka_unit_test(another_name_of_a_size_is_no_size),
         cmocka_unit_test(frequencies_that_hang_on_the_last_bit_are_far_from_others),
         cmocka_unit_test(all_layers_have_one_factor),
+        cmocka_unit_test(a_zero_of_theirs_is_no_default_of_ours),
+        cmocka_unit_test(a_class_has_its_own_names),
+        cmocka_unit_test(layers_are_listed_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

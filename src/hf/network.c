@@ -51,6 +51,8 @@ static double real_of(hop__net *w, const char *keys, double otherwise)
     const hop_json *word = hop_json_get(v, "__float__"); /* as transformers writes what JSON has not got */
     if (word && word->type == HOP_JSON_STRING && strcmp(word->string, "Infinity") == 0) value = INFINITY;
     if (isnan(value) || value == -INFINITY) hop__hf_fail(&w->r, HOP_EFORMAT, "%s: not a number", keys);
+    if (value != 0 && isfinite(value) && !isnormal((float)value))
+        hop__hf_fail(&w->r, HOP_EDOMAIN, "%s: %g is beyond the normal numbers of float32", keys, value);
     return value;
 }
 
@@ -143,11 +145,22 @@ static void put_size(hop__net *w, hop__span rest)
     if (hop__span_is(name, "mlp")) c->mlp = value ? HOP_MLP_SWIGLU : HOP_MLP_NONE;
 }
 
+/* Where ours is 0, it is what there is without it; theirs would be a 0. A scale below it turns what is looked at around,
+ * which not all ways to attend do alike. */
+static void check_zero(hop__net *w, const char *name, double value)
+{
+    static const char *const unset[] = {"norm_eps", "dt_max", "router_scale", "scale"};
+    for (size_t i = 0; i < sizeof unset / sizeof *unset; i++)
+        if (!(value > 0) && strcmp(name, unset[i]) == 0)
+            hop__hf_fail(&w->r, HOP_EDOMAIN, "%s: %g cannot be run", name, value);
+}
+
 static void put_real(hop__net *w, hop__span rest)
 {
     hop_config *c = &w->n->config;
     hop__span name = hop__span_until(&rest, '=');
     double value = hop__net_factor(w, rest);
+    if (hop__span_is(name, "scale")) check_zero(w, "scale", value);
     if (hop__span_is(name, "norm_eps")) c->norm_eps = value;
     if (hop__span_is(name, "scale")) c->attention_scale = value;
 }
@@ -161,6 +174,7 @@ static void put_setting(hop__net *w, hop__span rest, int64_t layer, bool real)
     hop__span_copy(name, sizeof name, hop__span_word(&left));
     double value =
         real ? hop__net_factor(w, rest) : (double)hop__hf_value(&w->r, rest, layer < 0 ? 0 : layer);
+    if (real) check_zero(w, name, value);
     if (isinf(value)) return; /* a limit that is none */
     if (w->r.status == HOP_OK)
         w->r.status = hop_config_set(&w->n->config, layer < 0 ? -1 : w->base[layer], layer < 0 ? whose : "",

@@ -78,9 +78,35 @@ static void check(hop__net *w, const hop_json *object, const char *inside)
     }
 }
 
+/* Lists of words that are the same. */
+static bool same_list(const hop_json *a, const hop_json *b)
+{
+    if (a->type != HOP_JSON_ARRAY || b->type != HOP_JSON_ARRAY || a->count != b->count) return false;
+    const hop_json *y = b->child;
+    for (const hop_json *x = a->child; x; x = x->next, y = y->next)
+        if (x->type != HOP_JSON_STRING || y->type != HOP_JSON_STRING || strcmp(x->string, y->string) != 0)
+            return false;
+    return true;
+}
+
+/* Of lists of layers that stand beside each other one counts, and which one is the class's. */
+static void check_lists(hop__net *w)
+{
+    char key[HOP__HF_MAX_KEYS], first[HOP__HF_MAX_KEYS];
+    const hop_json *seen = NULL;
+    for (int k = 0; hop__hf_word(&w->r, "layer_lists", k, key); k++) {
+        const hop_json *v = hop__hf_find(&w->r, key);
+        if (v && v->type == HOP_JSON_NULL) v = NULL;
+        if (v && seen && !same_list(v, seen))
+            hop__hf_fail(&w->r, HOP_EDOMAIN, "%s: there is %s, too", key, first);
+        if (v && !seen) seen = v, snprintf(first, sizeof first, "%s", key);
+    }
+}
+
 void hop__net_check_keys(hop__net *w)
 {
     check(w, w->r.text, "");
+    check_lists(w);
 }
 
 static void print(char out[64], const hop_json *v)

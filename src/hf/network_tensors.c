@@ -82,7 +82,7 @@ static void put_source(hop__net *w, hop__span text, int64_t layer)
 {
     hop_hf_network *n = w->n;
     hop__span name = hop__span_word(&text);
-    hop_hf_piece piece = {.times = 1};
+    hop_hf_piece piece = {.times = 1, .most = INFINITY};
     int64_t experts = 1, plus = 0;
     if (number(w, &text, "every", layer, &piece.every)) {
         number(w, &text, "at", layer, &piece.at);
@@ -92,6 +92,7 @@ static void put_source(hop__net *w, hop__span text, int64_t layer)
     number(w, &text, "over", layer, &experts);
     number(w, &text, "beside", layer, &n->tensors[n->tensor_count - 1].beside);
     if (hop__span_skip(&text, "times")) piece.times = (float)hop__net_factor(w, text);
+    if (hop__span_skip(&text, "most")) piece.most = hop__net_factor(w, text);
     if (piece.every < 0 || piece.at < 0 || piece.take < 0 || piece.at + piece.take > piece.every ||
         experts < 1)
         hop__hf_fail(&w->r, HOP_EDOMAIN, "%.*s: its sizes do not fit each other", (int)(name.end - name.at),

@@ -4,6 +4,7 @@
 
 #include <hopbound/hf_network.h>
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,6 +200,22 @@ static int64_t all_rows(const hop_hf_tensor *ours, const hop_weight *to)
     return to->shape[0] * ours->beside;
 }
 
+/* Their numbers as ours, unless they are larger than what ours mean the same by. */
+static hop_status put_numbers(float *y, const float *x, int64_t count, const hop_hf_piece *p, hop_error *err)
+{
+    if (p->plus == 0 && p->times == 1 && isinf(p->most)) {
+        memcpy(y, x, sizeof *y * (size_t)count);
+        return HOP_OK;
+    }
+    for (int64_t i = 0; i < count; i++) {
+        y[i] = (float)((double)(float)((double)x[i] + p->plus) * p->times);
+        if (x[i] > p->most)
+            return hop_fail(err, HOP_EDOMAIN, "tensor \"%s\": %g is larger than %g", p->theirs, (double)x[i],
+                            p->most);
+    }
+    return HOP_OK;
+}
+
 /* Some rows of theirs to rows `at` .. of ours; returns how many by `at`. */
 static hop_status put_piece(import *w, const hop_hf_tensor *ours, const hop_hf_piece *p, const hop_weight *to,
                             int64_t *at, hop_error *err)
@@ -212,18 +229,13 @@ static hop_status put_piece(import *w, const hop_hf_tensor *ours, const hop_hf_p
         return shape_wrong(t, ours, to, err);
     hop_status s = hold(w, t, err);
     if (s != HOP_OK) return s;
-    for (int64_t from = p->at; from < rows; from += every)
-        for (int64_t r = 0; r < take; r++, ++*at) {
-            const float *x = w->held + (from + r) * cols;
+    for (int64_t from = p->at; s == HOP_OK && from < rows; from += every)
+        for (int64_t r = 0; s == HOP_OK && r < take; r++, ++*at) {
             float *y = to->data + (*at % high * ours->beside + *at / high) * cols;
-            if (p->plus == 0 && p->times == 1)
-                memcpy(y, x, sizeof *y * (size_t)cols);
-            else
-                for (int64_t i = 0; i < cols; i++)
-                    y[i] = (float)((double)(float)((double)x[i] + p->plus) * p->times);
+            s = put_numbers(y, w->held + (from + r) * cols, cols, p, err);
             t->used += cols;
         }
-    return HOP_OK;
+    return s;
 }
 
 static hop_status put_tensor(import *w, const hop_hf_tensor *ours, hop_error *err)
@@ -295,7 +307,7 @@ import w = {.dir = dir };
     hop_free(w.filled);
     hop_hf_network_free(&w.n);
     if (s == HOP_OK)
-        *out = w.m;
+        *out = w.m, w.m->theirs = true;
     else
         hop_model_free(w.m);
     return s;

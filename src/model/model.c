@@ -26,6 +26,11 @@ hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer)
     return hop__layer_mixer(m->layout, layer);
 }
 
+bool hop_model_is_theirs(const hop_model *m)
+{
+    return m->theirs;
+}
+
 static const hop_weight *weight_of(const hop_model *m, const hop_slot *s)
 {
     return s ? &m->weights[s - m->layout->slots] : NULL;

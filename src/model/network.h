@@ -58,6 +58,7 @@ struct hop_model {
     hop_weight *weights; /* its slots with their floats */
     hop__block *layers;  /* NULL when layers are seeded */
     const float *tokens, *positions, *norm, *norm_bias, *head;
+    bool theirs; /* it was read from a directory of others, as networks.txt says */
 };
 
 /* plan.c */

@@ -59,49 +59,48 @@ static hop_status by_enumeration(hop_proof *p, const subject *u, hop_error *err)
 
 /* ---- what a verdict means -------------------------------------------------------------------- */
 
-static const char *const covers_all[] = {
-    "every input of these sizes",
-    "float32, every order of summation, with or without fused multiply-add",
-    "whole sequences, chunks of up to 32 tokens, token by token, up to 128 segments at 32 bits",
-    "every instruction set of the kernels, any number of threads",
-    NULL,
-};
+/* Of a network that others wrote, whose own library forms other numbers on its way. */
+#define THEIRS                                                                                              \
+    "config.json's class in float32, in this program's steps: another library's may overflow or underflow " \
+    "elsewhere"
+
+/* [1]: of such a network. */
+#define COVERS(name, ...)                                                                     \
+    static const char *const name[2][8] = {{"every input of these sizes", __VA_ARGS__, NULL}, \
+                                           {"every input of these sizes", THEIRS, __VA_ARGS__, NULL}}
+
+COVERS(covers_all, "float32, every order of summation, with or without fused multiply-add",
+       "whole sequences, chunks of up to 32 tokens, token by token, up to 128 segments at 32 bits",
+       "every instruction set of the kernels, any number of threads");
 static const char *const rests_on_bounds[] = {
     "IEEE 754 float32 and double arithmetic, rounded to nearest",
     "the kernels' exponential: within 2^-21, or both below 2^-120 (checked over all floats)",
     "this program: the transfer functions of src/prove, the layers' lists of operations, the matrix product",
     NULL,
 };
-static const char *const covers_game[] = {
-    "every input of these sizes",
+COVERS(
+    covers_game,
     "the game of one player a function, one for z_0 and one for w: what crosses rounded to so many bits, or "
     "to more",
     "float32, every order of summation, with or without fused multiply-add",
     "whole sequences, chunks of up to 32 tokens, token by token, up to 128 segments at 32 bits",
-    "every instruction set of the kernels, any number of threads",
-    NULL,
-};
-static const char *const covers_cut[] = {
-    "every input of these sizes",
-    "`run --precision` at so many bits: tables, activations, attention's weights and states cut to them",
-    "float32 in between, every order of summation, with or without fused multiply-add",
-    "every instruction set of the kernels, any number of threads",
-    NULL,
-};
-static const char *const covers_run[] = {
-    "every input of these sizes",
-    "what `run` computes on this instruction set, with the same options",
-    NULL,
-};
+    "every instruction set of the kernels, any number of threads");
+COVERS(covers_cut,
+       "`run --precision` at so many bits: tables, activations, attention's weights and states cut to them",
+       "float32 in between, every order of summation, with or without fused multiply-add",
+       "every instruction set of the kernels, any number of threads");
+COVERS(covers_run, "what `run` computes on this instruction set, with the same options");
 static const char *const rests_on_runs[] = {"this program's forward pass on this machine", NULL};
 
-static void say_what_it_means(hop_proof *p, const hop_prove_options *o)
+static void say_what_it_means(hop_proof *p, const subject *u)
 {
+    const hop_prove_options *o = u->options;
+    const bool theirs = hop_model_is_theirs(u->model);
     if (p->verdict != HOP_PROVED) return;
-    p->covers = !p->by_interval           ? covers_run
-                : o->message_bits         ? covers_game
-                : o->bits && o->bits < 24 ? covers_cut
-                                          : covers_all;
+    p->covers = !p->by_interval           ? covers_run[theirs]
+                : o->message_bits         ? covers_game[theirs]
+                : o->bits && o->bits < 24 ? covers_cut[theirs]
+                                          : covers_all[theirs];
     p->rests_on = p->by_interval ? rests_on_bounds : rests_on_runs;
 }
 
@@ -172,6 +171,6 @@ hop_status hop_prove(hop_proof *p, const hop_model *m, const hop_task *task, con
     hop_eval_close(u.eval);
     if (s != HOP_OK) hop_proof_free(p);
     if (s == HOP_OK && p->verdict == HOP_PROVED) p->why[0] = 0;
-    if (s == HOP_OK) say_what_it_means(p, o);
+    if (s == HOP_OK) say_what_it_means(p, &u);
     return s;
 }

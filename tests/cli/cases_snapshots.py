@@ -139,6 +139,17 @@ def experts_may_be_tensors_of_their_own():
 
 
 @case
+def decays_that_their_class_and_we_take_otherwise_are_refused():
+    """Decays that we hold below e^69, and theirs, infinite, times a step of 0 is no number."""
+    tensors = drawn(mamba2_shapes())
+    for least, code in ((69.0, 0), (69.5, 1)):
+        steep = {**tensors, "backbone.layers.1.mixer.A_log": ([6], [0.5, least, 1, 2, 3, 4])}
+        r = hopbound("run", directory("steep", MAMBA2, steep), "--task", "khop", "--n", 20, "--alphabet", 20, "--hops", 1, "--count", 5)
+        check(r.code == code, r)
+        if code: one_line(r, 1, r'tensor "backbone.layers.1.mixer.A_log": 69.5 is larger than 69')
+
+
+@case
 def what_is_not_understood_is_refused_by_its_name():
     tensors = drawn(mamba2_shapes())
     for key, value in (("walrus_tusks", 2), ("hidden_act", "gelu"), ("use_bias", True)):

@@ -23,6 +23,7 @@ typedef struct hop_hf_piece {
     char theirs[128];
     int64_t every, at, take; /* of every `every` rows the `take` from `at` on; every 0: all rows */
     double plus, times;
+    double most; /* theirs are no larger: beyond it we would compute something else; INFINITY: they may be */
 } hop_hf_piece;
 
 /* Tensors that files may have in the place of one: its parts, one below the other. */

@@ -14,6 +14,8 @@ extern "C" {
 /* ---- mixers of layers ------------------------------------------------------------------------ */
 
 hop_mixer_config hop_model_mixer_config(const hop_model *m, int64_t layer);
+/* Was it read from a directory that is written for another library? */
+bool hop_model_is_theirs(const hop_model *m);
 /* The same for a configuration without weights; `ops` is the layer's mixer. HOP_EDOMAIN, HOP_ERANGE,
  * HOP_EUNKNOWN: it cannot be built so. */
 hop_status hop_config_mixer(const hop_config *c, const hop_mixer_ops *ops, int64_t layer,
