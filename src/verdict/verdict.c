@@ -2,6 +2,7 @@
  * reasoning with the intervals. And when a bound fails, a search for an input on which the network really
  * errs, because a failed bound alone says nothing. */
 #include <hopbound/eval.h>
+#include <hopbound/layers.h>
 #include <hopbound/refute.h>
 #include <hopbound/verdict.h>
 
