@@ -23,6 +23,10 @@
 #include "body_selective_back.h"
 #include "body_back.h"
 
+#ifndef TABLE_NARROW
+#define TABLE_NARROW NULL
+#endif
+
 extern const hop__kernels TABLE;
 
 const hop__kernels TABLE = {
@@ -31,6 +35,7 @@ const hop__kernels TABLE = {
     .gemm = gemm,
     .panels = panels,
     .panel = NR,
+    .narrow = TABLE_NARROW,
     .matvec = matvec,
     .attn_forward = attn_forward,
     .attn_backward = attn_backward,

@@ -40,7 +40,8 @@ static const hop__kernels *table_of(hop_isa isa)
         return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? &hop__kernels_avx2 : NULL;
     case HOP_ISA_AVX512: /* what isa_avx512.c is compiled with, no more */
         return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw")
+                       __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+                       table_of(HOP_ISA_AVX2) /* its narrow columns */
                    ? &hop__kernels_avx512
                    : NULL;
 #endif

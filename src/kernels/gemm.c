@@ -16,6 +16,32 @@ static hop_rows rows_at(hop_rows r, int64_t i, int64_t j)
     return r;
 }
 
+static void columns_from(hop_product *p, int64_t j)
+{
+    p->c += j, p->n -= j;
+    p->b.p += j * p->b.cs;
+    if (p->panels) p->panels += j * p->k;
+    p->from = rows_at(p->from, 0, j), p->plus = rows_at(p->plus, 0, j), p->times = rows_at(p->times, 0, j);
+    if (p->sum) p->sum += j;
+}
+
+/* Columns that fill no register go through memory one by one, which takes longer than to compute them; in
+ * registers of half the size there are fewer of them. An element is summed in the same order in both. */
+static void multiply(const hop_product *p)
+{
+    const hop__kernels *k = hop__kernels_get();
+    const int64_t rest = k->narrow && !p->panels ? p->n % (k->panel / 2) : 0;
+    hop_product whole = *p, narrow = *p;
+    if (rest == 0) {
+        k->gemm(p);
+        return;
+    }
+    whole.n -= rest;
+    columns_from(&narrow, whole.n);
+    if (whole.n > 0) k->gemm(&whole);
+    k->narrow->gemm(&narrow);
+}
+
 static void gemm_task(void *ctx, int64_t task, int worker)
 {
     const gemm_job *g = ctx;
@@ -24,14 +50,13 @@ static void gemm_task(void *ctx, int64_t task, int worker)
     (void)worker;
     int64_t across = (p.n + g->cols - 1) / g->cols;
     int64_t i = task / across * g->rows, j = task % across * g->cols;
-    p.m = hop__min(g->rows, whole->m - i), p.n = hop__min(g->cols, whole->n - j);
-    p.c += i * p.ldc + j;
+    p.m = hop__min(g->rows, whole->m - i);
+    p.c += i * p.ldc;
     p.a.p += i * p.a.rs;
-    p.b.p += j * p.b.cs;
-    if (p.panels) p.panels += j * p.k;
-    p.from = rows_at(p.from, i, j), p.plus = rows_at(p.plus, i, j), p.times = rows_at(p.times, i, j);
-    if (p.sum) p.sum += j;
-    hop__kernels_get()->gemm(&p);
+    p.from = rows_at(p.from, i, 0), p.plus = rows_at(p.plus, i, 0), p.times = rows_at(p.times, i, 0);
+    columns_from(&p, j);
+    p.n = hop__min(g->cols, p.n);
+    multiply(&p);
 }
 
 void hop_multiply(const hop_product *p, hop_pool *pool)

@@ -108,6 +108,8 @@ typedef struct hop__kernels {
     void (*gemm)(const hop_product *p); /* m <= HOP__GEMM_ROWS */
     void (*panels)(float *to, hop_mat b, int64_t k, int64_t n);
     int64_t panel; /* columns of a panel; 0: it has none */
+    /* Half as wide, for columns that do not fill a register (see multiply); NULL: there is none. */
+    const struct hop__kernels *narrow;
     /* y[out] = w[out, in] x[in] + bias */
     void (*matvec)(float *y, const float *x, const float *w, const float *bias, int64_t out, int64_t in);
     void (*attn_forward)(const hop__attn_task *t);
