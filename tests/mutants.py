@@ -15,8 +15,9 @@ import argparse, json, os, pathlib, re, shlex, shutil, subprocess, sys, tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 # By how long they take, quickest first; `make check` runs them all on what is not weakened.
-TESTS = """proof_tools arith charges charged_scans hf_network transfers turned weighed maps attended wired readings linear_stack cot head_gains enumeration prove_contained false_proofs
-           walks prove_scaled forged sets messages two_sum_edges two_sum_proof mixed edges clipped shaped full encoder""".split()
+TESTS = """prove_tools arith prove_charges prove_charged_scans hf_network prove_transfers prove_turned prove_weighed maps attended wired
+           prove_readings linear_stack cot prove_head_gains enumeration prove_contained prove_false_proofs prove_walks prove_scaled prove_forged
+           prove_sets prove_messages two_sum_edges prove_two_sum mixed prove_edges clipped shaped full encoder""".split()
 PATIENCE = 300  # seconds of a test
 
 class Broken(Exception):
