@@ -181,7 +181,9 @@ hop_status hop__over_differ(hop_keep *k, hop_over_answer *out, hop_over_curve *c
     if (s != HOP_OK || compared < 2) return s;
     hop_text t = {0};
     if (first >= last)
-        hop_text_printf(&t, "They do not differ in hops: up to %s each makes as many as fit.",
+        hop_text_printf(&t,
+                        "They do not differ in the hops that are possible: up to %s as many as fit are "
+                        "possible for each.",
                         hop_say_things(last, "token").s);
     else
         s = say_first(&t, out, q, counted, first, err);
