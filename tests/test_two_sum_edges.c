@@ -267,12 +267,64 @@ static void a_later_layer_with_large_weights_is_not_silent(void **state)
     }
 }
 
+static bool is_one_of(const char *name, const char *const *parts, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strstr(name, parts[i])) return true;
+    return false;
+}
+
+/* The network for `s` under norms that are no more than factors, as its stream is so small beside their eps. */
+static hop_model *under_norms(const sizes *s, hop_norms where)
+{
+    static const char *const writers[] = {"embed_tokens", "o_proj", "down_proj"};
+    static const char *const readers[] = {"q_proj", "k_proj", "v_proj", "up_proj.weight"};
+    const float small = 0x1p-20f;
+    hop_model *from = network(s), *m;
+    hop_config c;
+    assert_int_equal(hop_config_copy(&c, hop_model_config(from), NULL), HOP_OK);
+    c.norm = HOP_NORM_RMS, c.norm_eps = 1;
+    assert_int_equal(hop_config_set(&c, 0, "", "norms", where, NULL), HOP_OK);
+    assert_int_equal(hop_model_new(&m, &c, NULL), HOP_OK);
+    hop_config_free(&c);
+    for (int64_t k = 0; k < hop_model_weight_count(m); k++) {
+        const hop_weight *to = hop_model_weight_at(m, k), *old = hop_model_weight(from, to->name);
+        const bool last = strcmp(to->name, "model.norm.weight") == 0;
+        float by = is_one_of(to->name, writers, 3) ? small : 1;
+        if (where != HOP_NORMS_BEFORE && is_one_of(to->name, readers, 4)) by /= small;
+        if (!old && (last || where == HOP_NORMS_BEFORE)) by /= small;
+        for (int64_t i = 0; i < to->shape[0] * (to->rank == 2 ? to->shape[1] : 1); i++)
+            to->data[i] = by * (old ? old->data[i] : 1);
+    }
+    hop_model_free(from);
+    return m;
+}
+
+/* A norm's weight that turns a sign. Where nothing but what attends reads it, that does no harm; where the stream goes on from
+ * it, or what heads return goes through it, all answers are wrong. (Modulo 2 each number is its own match.) */
+static void norms_elsewhere_are_not_followed(void **state)
+{
+    const sizes s = {6, 2, 0, 0};
+    const places p = places_of(&s);
+    (void)state;
+    for (int where = HOP_NORMS_BEFORE; where <= HOP_NORMS_KEPT; where++) {
+        hop_model *m = under_norms(&s, (hop_norms)where);
+        float *norm = &hop_model_layer_weight(m, 0, "input_layernorm.weight")
+                           ->data[where == HOP_NORMS_BEHIND ? p.reg : p.one];
+        *norm = -*norm;
+        assert_int_equal(is_proved(m, &s), where == HOP_NORMS_BEFORE);
+        assert_int_equal(wrong_inputs(m, &s), where == HOP_NORMS_BEFORE ? 0 : 64);
+        hop_model_free(m);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(networks_on_the_edge_are_not_proved_if_they_err),
         cmocka_unit_test(blocks_whose_scores_overflow_are_not_proved),
         cmocka_unit_test(a_later_layer_with_large_weights_is_not_silent),
+        cmocka_unit_test(norms_elsewhere_are_not_followed),
     };
     return cmocka_run_group_tests_name("two_sum_edges", tests, NULL, NULL);
 }

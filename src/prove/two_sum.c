@@ -117,6 +117,19 @@ static bool alone_from(proof *p, int i)
     return p->analysis.m->status == HOP_OK;
 }
 
+/* Streams are followed here as x + f(norm(x)): no block's norm may stand elsewhere. */
+static bool norms_stand_before(proof *p)
+{
+    hop__analysis *w = &p->analysis;
+    const hop_config *c = hop_model_config(w->model);
+    for (w->layer = 0; c->norm != HOP_NORM_NONE && w->layer < c->pattern.layers; w->layer++) {
+        if (hop__layer_norms(w) == HOP_NORMS_BEFORE) continue;
+        hop__blame(w, "layer %lld: for 2-Sum only norms before blocks are followed", (long long)w->layer);
+        return false;
+    }
+    return true;
+}
+
 /* Goes to the first layer that moves anything; false: p->out->why, or the memory's status. */
 static bool find_layer(proof *p)
 {
@@ -434,7 +447,8 @@ static hop_status analyse(proof *p, hop_bounds_said *a, hop_error *err)
     hop__memory *m = p->analysis.m;
     int64_t mod = p->task->mod;
     p->x = all_tokens(p, p->analysis.model);
-    bool go_on = p->x && find_layer(p) && look_up(p) && nothing_moves_later(p) && take_rivals(p);
+    bool go_on = p->x && norms_stand_before(p) && find_layer(p) && look_up(p) && nothing_moves_later(p) &&
+                 take_rivals(p);
     if (go_on) {
         by_number(m, p->q);
         by_number(m, p->k);
