@@ -229,6 +229,48 @@ static void what_all_have_in_common_is_turned(void **state)
     hop__memory_free(&t.m);
 }
 
+/* What the chain's k-th table adds to a column at a position. */
+static double linked(int64_t first, int64_t count, int k, int64_t p, int64_t c)
+{
+    return c >= first && c < first + count ? (double)((k + 1) * p + c % 7) : 0;
+}
+
+/* Large tables over the position, each of which has a column in common with the next: a sweep joins neighbours only, so that
+ * some are left, whoever has swept. */
+static void every_table_of_positions_is_turned(void **state)
+{
+    enum { LINKS = 5, WIDTH = 144, COUNT = 1024 };
+    static const int64_t first[LINKS] = {0, 1, 70, 71, 140}, count[LINKS] = {2, 70, 2, 70, 4};
+    (void)state;
+    turned t = {.size = 1, .w.facts.classes = 1};
+    t.w.m = &t.m, t.w.facts.task = &t.task, t.w.facts.length = COUNT;
+    t.w.facts.class[0] = (hop__class){.count = COUNT};
+    t.op = (hop_op){.kind = HOP_OP_ROPE, .groups = 1, .dim = WIDTH, .theta = 1e4};
+    t.op.rotary = t.op.width = WIDTH;
+    t.x = hop__set_new(&t.m, WIDTH);
+    assert_non_null(t.x);
+    for (int k = 0; k < LINKS; k++) {
+        hop__term *u = hop__set_add_term(&t.m, t.x, HOP__POS, COUNT, NULL, 0);
+        assert_non_null(u);
+        for (int64_t i = 0; i < COUNT * WIDTH; i++)
+            u->cell[i] = linked(first[k], count[k], k, i / WIDTH, i % WIDTH);
+    }
+    hop__set_canonical(&t.m, t.x);
+    assert_int_equal(t.x->terms, 3);
+    t.y = hop__set_rope(&t.w, &t.op, NULL, 0, t.x);
+    assert_non_null(t.y);
+    for (int64_t p = 0; p < COUNT; p++) {
+        const int64_t value[DRAWN_VALUES] = {[HOP__POS] = p};
+        float x[WIDTH] = {0};
+        for (int64_t i = 0; i < LINKS * WIDTH; i++)
+            x[i % WIDTH] += (float)linked(first[i / WIDTH], count[i / WIDTH], (int)(i / WIDTH), p, i % WIDTH);
+        hop_rope_part(x, 1, WIDTH, 1, WIDTH, WIDTH, p, t.op.theta);
+        for (int64_t c = 0; c < WIDTH; c++) drawn_expect(t.y, value, c, x[c], "turned");
+    }
+    for (int64_t c = 0; c < WIDTH; c++) assert_true(t.y->rad[c] <= 0.01); /* of thousands: number by number */
+    hop__memory_free(&t.m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -236,6 +278,7 @@ int main(void)
         cmocka_unit_test(what_a_table_turns_holds_what_other_libraries_make_of_it),
         cmocka_unit_test(what_positions_decide_is_turned_number_by_number),
         cmocka_unit_test(what_all_have_in_common_is_turned),
+        cmocka_unit_test(every_table_of_positions_is_turned),
     };
     return cmocka_run_group_tests_name("prove_turned", tests, NULL, NULL);
 }

@@ -101,6 +101,33 @@ static inline hop_model *varied_scale(int64_t number, subject *s, hop_rng *rng)
     return y;
 }
 
+/* Norms of some sizes that stand behind blocks, or that the stream goes on from; what blocks write may be little beside it. */
+static inline hop_model *varied_elsewhere(int64_t number, subject *s, hop_rng *rng)
+{
+    hop_model *m = varied_any(number, s, rng), *y = NULL;
+    hop_config c;
+    if (!m || hop_config_copy(&c, hop_model_config(m), NULL) != HOP_OK) return m;
+    hop_model_free(m);
+    c.norm = below(rng, 4) ? HOP_NORM_RMS : HOP_NORM_LAYER, c.norm_eps = 1e-5;
+    for (int64_t l = 0; l < c.pattern.layers; l++)
+        hop_config_set(&c, l, "", "norms", below(rng, 3) ? HOP_NORMS_KEPT : HOP_NORMS_BEHIND, NULL);
+    if (hop_model_new(&y, &c, NULL) != HOP_OK) y = NULL;
+    hop_config_free(&c);
+    if (!y) return NULL;
+    hop_model_init_weights(y, (uint64_t)number, NULL);
+    for (int64_t i = 0; i < hop_model_weight_count(y); i++) {
+        const hop_weight *w = hop_model_weight_at(y, i);
+        const float size = (float)(1 + below(rng, 9));
+        for (int64_t k = 0; strstr(w->name, "norm") && w->rank == 1 && k < rows_of(w); k++)
+            w->data[k] = size * (w->data[k] + 0.1F * (float)below(rng, 9));
+    }
+    for (int64_t l = 0; l < hop_model_config(y)->pattern.layers; l++) {
+        scaled_times(hop_model_layer_weight(y, l, "mixer.o_proj.weight"), ldexp(1, -(int)below(rng, 16)));
+        scaled_times(hop_model_layer_weight(y, l, "mlp.down_proj.weight"), ldexp(1, -(int)below(rng, 16)));
+    }
+    return y;
+}
+
 /* ---- changes ----------------------------------------------------------------------------------------- */
 
 static inline void varied_damage(hop_model *m, subject *s, hop_rng *rng)
@@ -229,6 +256,7 @@ static const varied VARIED[] = {
     {"any options, times powers of two", varied_any, varied_powers},
     {"norms at the edge, damaged", varied_normed_shape, varied_damage},
     {"filled heads, damaged", varied_shape, varied_filled},
+    {"norms elsewhere", varied_elsewhere, varied_as_it_is},
 };
 enum { VARIED_COUNT = sizeof VARIED / sizeof *VARIED };
 
