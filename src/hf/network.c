@@ -351,9 +351,9 @@ static void put_units(hop__net *w)
 
 static void read_network(hop__net *w)
 {
-    const char *type = w->r.plan->model_type;
+    const char *type = w->r.plan->model_type, *every = "any";
     hop__span body, any, name = {type, type + strlen(type)};
-    if (!find_row(w->text, name, &body) || !find_row(w->text, (hop__span){"any", "any" + 3}, &any)) {
+    if (!find_row(w->text, name, &body) || !find_row(w->text, (hop__span){every, every + 3}, &any)) {
         hop__hf_fail(&w->r, HOP_EDOMAIN, "model_type: \"%s\": no network of this family can be opened", type);
         return;
     }
