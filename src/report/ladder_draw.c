@@ -177,7 +177,7 @@ static void draw_legend(const canvas *c, double y)
 
 void hop__ladder_draw(hop_text *out, const hop_ladder_page *page, bool standalone)
 {
-    int widest = 3;
+    hop_c_count widest = 3;
     double height = 2 + LEGEND_HEIGHT;
     for (int64_t i = 0; i < page->rung_count; i++) {
         const hop_ladder_row *r = &page->rungs[i];
@@ -185,7 +185,7 @@ void hop__ladder_draw(hop_text *out, const hop_ladder_page *page, bool standalon
         if (drawable(r) && r->hops > widest) widest = r->hops;
     }
     canvas c = {.out = out, .page = page, .column = widest <= 3 ? 56 : widest <= 5 ? 50 : 44};
-    c.w_x = MARGIN + (widest + 1.5) * c.column;
+    c.w_x = MARGIN + ((double)widest + 1.5) * c.column;
     c.right_x = c.w_x + 32;
     c.width = c.right_x + RIGHT_WIDTH;
 
