@@ -30,6 +30,9 @@ static const fooled FOOLED[] = {
     {"rope-constant-lost",
      {2, 16, {4}},
      0}, /* what tables over positions have in common, in a number that stays */
+    {"norm-behind-bias", {1, 6, {0}}, 0},    /* the bias of the norm behind a block that says nothing */
+    {"norm-behind-nothing", {2, 3, {2}}, 0}, /* 0/0 of a block that says nothing, by the norm behind it */
+    {"scale-squared", {2, 3, {2}}, 0}, /* a scale is infinite once it is squared, and meets a query of 0 */
 };
 enum { FOOLED_COUNT = sizeof FOOLED / sizeof *FOOLED };
 

@@ -215,8 +215,9 @@ static void what_all_have_in_common_is_turned(void **state)
     hop_rng rng;
     hop_rng_init(&rng, 43, 1);
     turned t;
-    do turned_init(&t, &rng);
-    while (t.size < 1 || t.op.rotary < 4 || class_of(&t)->count < 20);
+    for (turned_init(&t, &rng); t.size < 1 || t.op.rotary < 4 || class_of(&t)->count < 20;
+         turned_init(&t, &rng))
+        hop__memory_free(&t.m);
     hop__term *u = hop__set_add_term(&t.m, t.x, A, AS, NULL, 0);
     assert_non_null(u);
     for (int64_t a = 0; a < AS; a++)

@@ -31,11 +31,12 @@ ival hop__float(ival x)
     return ival_widen(x, HOP_UNIT_ROUNDOFF * ival_mag(x) + 0x1p-149);
 }
 
-/* Rounding does not change a sign. */
+/* Rounding does not change a sign. What may be beyond float32's numbers has none: infinity times 0 is none. */
 ival hop__times(ival a, ival b)
 {
     if (b.lo == b.hi && fabs(b.lo) == 1) return ival_scale(a, b.lo);
     ival r = hop__float(ival_mul(a, b));
+    if (!(r.lo > -HOP__LARGEST && r.hi < HOP__LARGEST)) return r;
     if (((a.lo >= 0 && b.hi <= 0) || (a.hi <= 0 && b.lo >= 0)) && r.hi > 0) r.hi = 0;
     if (((a.lo >= 0 && b.lo >= 0) || (a.hi <= 0 && b.hi <= 0)) && r.lo < 0) r.lo = 0;
     return r;

@@ -74,7 +74,8 @@ bool hop__mixer_is_silent(const hop__analysis *w, hop__set *const *x)
     hop__analysis one = as_one(w, &m);
     hop__layer_sets l;
     bool silent = false;
-    if (hop__layer_norms(w) == HOP_NORMS_KEPT) return false; /* the stream changes, whatever is added to it */
+    /* A norm behind makes something of nothing: its bias, or 0/0 without an eps. A norm that is kept changes the stream. */
+    if (hop__layer_norms(w) != HOP_NORMS_BEFORE) return false;
     if (w->m->status == HOP_OK && hop__layer_open(&l, &one)) {
         const hop_op *last = &l.list.op[l.list.op_count - 1];
         silent = last->y == HOP_Y && last->kind == HOP_OP_LINEAR && last->groups <= 1 &&
@@ -108,12 +109,11 @@ bool hop__mlp_is_silent(const hop__analysis *w, hop__set *const *x)
     const hop_config *c = hop_model_config(w->model);
     hop__memory m = {0};
     if (c->mlp == HOP_MLP_NONE) return true;
-    if (hop__layer_norms(w) == HOP_NORMS_KEPT) return false;
+    if (hop__layer_norms(w) != HOP_NORMS_BEFORE) return false;
     if (!part_is_zero(w, "mlp.down_proj.weight") || !part_is_zero(w, "mlp.down_proj.bias")) return false;
     const hop__set *box = around(&m, &w->facts, x);
-    const hop_norm kind = hop__layer_norms(w) == HOP_NORMS_BEHIND ? HOP_NORM_NONE : c->norm;
     if (box)
-        box = hop__set_norm(&m, box, kind, weight(w, "post_mixer_layernorm.weight"),
+        box = hop__set_norm(&m, box, c->norm, weight(w, "post_mixer_layernorm.weight"),
                             weight(w, "post_mixer_layernorm.bias"), c->norm_eps);
     box = hop__set_rounded(&m, (hop__set *)box, w->bits);
     hop__set *up = box ? units(&m, w, box, "mlp.up_proj.weight", "mlp.up_proj.bias") : NULL;

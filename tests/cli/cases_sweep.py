@@ -307,7 +307,7 @@ def a_signal_is_heard_while_many_runs_are_looked_up():
     write("grid.json", json.dumps({"base": BASE, "grid": {"seed": list(range(200)), "lr": [1e-3 + 1e-6 * i for i in range(1000)]}}))
     for more in ([], ["--show"]):
         p = subprocess.Popen([harness.PROGRAM, "sweep", "grid.json", "-o", "runs.db", *more], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-        line = p.stderr.readline()  # the first word of progress: the look-ups have begun
+        line = next((l for l in p.stderr if b"runs looked up" in l), b"")  # the look-ups have begun, behind the listing
         check(b"runs looked up" in line, why=str(line))
         p.send_signal(signal.SIGINT)
         began = time.monotonic()
